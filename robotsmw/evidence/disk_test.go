@@ -192,8 +192,8 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	mustRead(t, dir)
 }
 
-// A record stays within MaxBytes: Open's Recorder begins new segments and
-// deletes the oldest ones. Each segment names the crawler and its Limiter.
+// A record stays within MaxBytes: the Recorder begins new segments and deletes
+// the oldest ones. Each segment names the crawler and its Limiter.
 func TestARecordIsRotatedAndBounded(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{MaxBytes: 200_000, SegmentBytes: 20_000})
@@ -298,8 +298,8 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 	}
 }
 
-// crawlUntilKilled is what the processes of TestAKilledProcessLeavesAGoodRecord
-// run. It never returns.
+// crawlUntilKilled runs in the processes that
+// TestAKilledProcessLeavesAGoodRecord kills. It never returns.
 func crawlUntilKilled(dir string) {
 	rec, err := Open(dir, Options{SegmentBytes: 1 << 30})
 	if err != nil {

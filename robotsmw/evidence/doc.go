@@ -79,7 +79,7 @@
 //
 //   - format is 1; segment is its number; session is a UUID of its session;
 //     oldest is the number of the oldest segment that existed then
-//   - why: "open" (a session begins), "full" (the segment before was full),
+//   - why: "open" (a session begins), "full" (the previous segment was full),
 //     "error" (there was a disk error)
 //   - cut: {segment, offset, bytes}: the segment with this number has a broken
 //     end of that many bytes, which begins at offset
@@ -98,7 +98,7 @@
 //     [robotsmw.Options]
 //   - override: {origin: SHA-256 of the robots.txt that is obeyed there}
 //
-// limiter says how a [politeness.Limiter] is set. -1 is no limit.
+// limiter says how a [politeness.Limiter] is set. -1 means no limit.
 //
 //   - limiter: the number of the Limiter in the session
 //   - delay, concurrency, max_crawl_delay, max_retry_after, back_off,
@@ -159,8 +159,8 @@
 //     differences between start, at, end, until and paused_until of one limiter
 //     in one session are real times
 //   - interval (always there): the larger of delay (always there) and
-//     crawl_delay. Two requests to the host start at least the interval apart,
-//     and with jitter farther. interval_why: "delay", "adaptive delay",
+//     crawl_delay. Two requests to the host start at least the interval apart.
+//     Jitter makes this time longer. interval_why: "delay", "adaptive delay",
 //     "crawl-delay"
 //   - paused_until: when the latest pause of the host ends
 //   - waited; waited_for: what the longest part of the wait was for, as a
@@ -172,7 +172,7 @@
 // answer is a response that is a 429, a 503, or has a Retry-After.
 //
 //   - limiter, request, host, at, status; retry_after as written, but cut after
-//     8 KiB; asks: how long it asks to wait
+//     8 KiB; asks: how long the Retry-After asks to wait
 //
 // pause: the Limiter sends the host no requests for a while. The cause is a
 // Retry-After, a spent quota or back-off.

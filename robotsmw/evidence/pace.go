@@ -65,8 +65,6 @@ func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
 	}
 }
 
-// intervalWhy says what determines the interval before a request. own is the
-// Limiter's Delay.
 func intervalWhy(e *politeness.Event, own time.Duration) string {
 	switch {
 	case e.CrawlDelay > e.Delay:

@@ -384,8 +384,8 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 }
 
 // The WARC file has metadata records about the crawler, its Limiter, each
-// request for a robots.txt, what its answer says, and each answer that paused a
-// host. It has no metadata records about requests for pages.
+// request for a robots.txt, the state of that robots.txt, and each answer that
+// paused a host. It has no metadata records about requests for pages.
 func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -455,10 +455,10 @@ func TestExchangeOf_ContentEncoding(t *testing.T) {
 	}
 }
 
-// The record of a response whose body was not read to its end says so
-// (WARC 1.1: "When a 'response' is known to have been truncated, this shall be
-// noted using the WARC-Truncated field"). Most bodies of errors are chunked and
-// have no Content-Length.
+// If a body was not read to its end, the record of its response has a
+// WARC-Truncated (WARC 1.1: "When a 'response' is known to have been truncated,
+// this shall be noted using the WARC-Truncated field"). Most bodies of errors
+// are chunked and have no Content-Length.
 func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 	answers := []struct {
 		name    string
@@ -679,7 +679,6 @@ func TestPaceTwice(t *testing.T) {
 	}
 }
 
-// lines yields the lines of a text, each with its newline.
 func lines(text []byte) iter.Seq[[]byte] { return bytes.Lines(text) }
 
 func eventOf(line []byte) string {

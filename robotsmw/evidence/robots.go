@@ -153,7 +153,6 @@ func fetchText(f robotsmw.Fetch, from string) []byte {
 	return b
 }
 
-// mostAgents limits how many user-agent lines of a group a decision contains.
 const mostAgents = 16
 
 func appendDecision(b []byte, d *robotsmw.Decision) []byte {

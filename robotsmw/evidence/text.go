@@ -54,7 +54,6 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(appendRFC3339(b, t), '"')
 }
 
-// appendSeconds appends a duration in seconds, even if it is 0.
 func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	b = appendMember(b, name)
 	if d < 0 {
@@ -96,7 +95,6 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 	return b
 }
 
-// putDigits fills the slice to with the digits of n and leading zeros.
 func putDigits(to []byte, n int) {
 	for rest, i := uint32(n), len(to)-1; i >= 0; i-- {
 		to[i] = byte('0' + rest%10)

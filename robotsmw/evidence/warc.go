@@ -145,7 +145,6 @@ func writeField(b *bytes.Buffer, name, value string) {
 	b.WriteString("\r\n")
 }
 
-// clean replaces each CR, LF and NUL by a space.
 func clean(text string) string {
 	if !strings.ContainsAny(text, "\r\n\x00") {
 		return text
@@ -220,8 +219,6 @@ func wholeOf(dir, name string) *whole {
 	return &whole{name, n, [sha256.Size]byte(sum.Sum(nil))}
 }
 
-// appendWhole appends the member that describes a WARC file. It appends nothing
-// if f is nil.
 func appendWhole(b []byte, f *whole) []byte {
 	if f == nil {
 		return b
@@ -413,8 +410,6 @@ func appendPlace(b []byte, name string, p place) []byte {
 	return append(b, `"}`...)
 }
 
-// uri escapes each byte of a URL that is a space, a control character or not
-// ASCII.
 func uri(url string) string {
 	for i := range len(url) {
 		if url[i] <= ' ' || url[i] >= 0x7f {

@@ -51,7 +51,6 @@ type file interface {
 	Sync() error
 }
 
-// create creates a file. It returns an error if path exists.
 func create(path string) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }

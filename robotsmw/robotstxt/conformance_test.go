@@ -120,7 +120,6 @@ func TestSharedConformanceGoogle(t *testing.T) {
 	t.Logf("%d of %d verdicts agree", agree, len(cases))
 }
 
-// A corpus has real files, the URLs to try on each, and the verdicts.
 type corpus struct {
 	robots   map[string][]byte
 	urls     map[string][]string

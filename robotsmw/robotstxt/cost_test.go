@@ -13,7 +13,7 @@ import (
 // the targets in turn, again and again. Index i of each list has the steps of
 // the first i+1 questions together. both is for rules in normal use, scanned is
 // for rules that are never compiled, and compiled is for rules that are
-// compiled at once. Compiling counts as its price. questionCosts changes
+// compiled at once. Compiling counts with its price. questionCosts changes
 // targets to the form that is compared.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)

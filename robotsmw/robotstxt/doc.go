@@ -141,10 +141,10 @@
 //
 // Rules keep at most 200 bytes, plus some bytes for each rule: twice the length
 // of its pattern, or six bytes more than this length, whichever is greater.
-// Rules do not keep the file. Only text that [Match] returns as written can add
-// to this: each user-agent line of the robot after the first, and each pattern
-// that is not stored as it is written. Such a pattern adds its stored form and
-// eight bytes.
+// Rules do not keep the file. Only text that [Rules.Match] returns as written
+// can add to this: each user-agent line of the robot after the first, and each
+// pattern that is not stored as it is written. Such a pattern adds its stored
+// form and eight bytes.
 //
 // The owner of a file may try to make it expensive. Compiled rules without "*"
 // cost at most a small multiple of the target's length, however many there are.

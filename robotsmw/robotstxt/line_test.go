@@ -31,7 +31,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	for range Parse([]byte("a\nb")).Lines() {
-		break // if Lines called yield again after this, the program would panic
+		break // Lines must not call yield again after this
 	}
 	body := []byte("User-agent: *\r\n\rDisallow: /a\r\n\nDisallow: /b")
 	m := Parse(body).Rules("ExampleBot").Match("/b")

@@ -48,7 +48,7 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 			continue
 		}
 		other = append(other, query...)
-		if m = r.Match(asString(other)); !m.Allowed { // m has no bytes of other
+		if m = r.Match(asString(other)); !m.Allowed { // m keeps no bytes of other
 			return m, string(other)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 // the package doc word by word. Tests and fuzz targets compare the matcher with
 // it.
 
-// A twinRule is a rule as written in the file.
 type twinRule struct {
 	allow   bool
 	line    int
@@ -36,7 +35,6 @@ func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	return rules
 }
 
-// twinMatch returns the rule that decides, and whether there is one.
 func twinMatch(rules []twinRule, target string) (best twinRule, ok bool) {
 	canon, query := twinTarget(target)
 	longest := -1
@@ -195,7 +193,7 @@ func twinGoogle(body, token, url string) bool {
 		}
 	}
 	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // by whether the group names the robot; false means the group for "*"
+	verdicts := map[bool]*best{true: {}, false: {}} // true: groups that name the robot; false: groups for "*"
 	ever, own, global, ruled := false, false, false, false
 	path := twinGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {

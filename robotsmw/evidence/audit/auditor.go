@@ -176,7 +176,6 @@ func (a *Auditor) judge(e *event) {
 	}
 }
 
-// fetch notes that a robot fetched robots.txt.
 func (a *Auditor) fetch(e *event, r *robot, s *site) {
 	f := fetch{at: e.time(), scheme: e.scheme, good: e.status == 200 || e.status == 304}
 	if e.capture != nil {

@@ -12,8 +12,8 @@
 //
 // [Auditor.Read] takes access logs, in the combined format of nginx and Apache
 // or in Caddy's JSON, and WARC files. [Auditor.ReadRecord] takes a record that
-// package evidence has written, and says what it checks. [Auditor.Add] takes
-// single requests, from any other source.
+// package evidence has written. The doc of ReadRecord says what it checks.
+// [Auditor.Add] takes single requests, from any other source.
 //
 // # Robots
 //
@@ -26,7 +26,7 @@
 // # What is judged
 //
 // Each request of a robot, except those for robots.txt, is judged by the file
-// that is in force on the host at that time:
+// that was in force on the host at the time of the request:
 //
 //   - [Disallowed]: the file forbids the request.
 //   - [Stale]: the file forbids the request. The robot's last fetch (a 200 or

@@ -56,8 +56,7 @@ func ExampleAuditor_Add() {
 	// /b gap 3s of 10s
 }
 
-// This program prints each robots.txt in an archive. An archive may have those
-// of many sites.
+// This program prints each robots.txt in an archive of many sites.
 func ExampleWARCReader() {
 	answer := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /private/\n"
 	file := fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2026-11-20T10:00:00Z\r\n"+

@@ -73,7 +73,6 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	return nil
 }
 
-// flush calls each for all incomplete exchanges, at the end of the file.
 func (x *exchanges) flush(each func(*event)) {
 	for len(x.pending) > 0 {
 		x.emit(0, each)

@@ -170,7 +170,6 @@ type file struct {
 	rules  map[string]*rules // by product token, in lower case
 }
 
-// rules are the rules for one robot.
 type rules struct {
 	*robotstxt.Rules
 	delay time.Duration // Crawl-delay
@@ -243,7 +242,6 @@ func (f *file) keep(robot string, r *rules) *rules {
 	return r
 }
 
-// A verdict is the decision of a file about a URL.
 type verdict struct {
 	allowed bool
 	line    int

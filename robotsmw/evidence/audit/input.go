@@ -71,7 +71,6 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	return nil
 }
 
-// A source is an Input that is being read.
 type source struct {
 	name    string
 	place   int

@@ -122,7 +122,6 @@ func (j *recordJudge) line(v *recordLine) error {
 	return nil
 }
 
-// flush judges the lines in starts.
 func (j *recordJudge) flush() {
 	for _, v := range j.starts {
 		j.judge(v)
@@ -381,7 +380,6 @@ func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok boo
 	return m, true
 }
 
-// robotsURL returns the URL of the robots.txt that governs a URL.
 func (j *recordJudge) robotsURL(target string) string {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok {

@@ -320,7 +320,6 @@ func (r *WARCRecord) http() (*message, error) {
 	}
 }
 
-// status returns the status of a response.
 func (m *message) status() (int, error) {
 	version, rest, _ := strings.Cut(m.line, " ")
 	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")

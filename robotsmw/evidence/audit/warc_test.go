@@ -115,7 +115,7 @@ func TestRead_WARC(t *testing.T) {
 	}
 }
 
-// AddWARC takes a History from a WARC file. If the History has one host, a log
+// AddWARC fills a History from a WARC file. If the History has one host, a log
 // without hosts is about that host.
 func TestHistory_AddWARC(t *testing.T) {
 	file := warcOf(

@@ -101,7 +101,6 @@ func checkLineEnds(r *report, body []byte) {
 	}
 }
 
-// checkBytes checks for bytes that do not belong in text.
 func checkBytes(r *report, text string) {
 	for lines := syntax.NewLineReader(text); lines.Next(); {
 		line := lines.Line.In(text)
@@ -128,7 +127,6 @@ func firstBadUTF8(s string) int {
 	return -1
 }
 
-// countLines counts the line ends in body.
 func countLines(body []byte) int {
 	return bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r")) - bytes.Count(body, []byte("\r\n"))
 }

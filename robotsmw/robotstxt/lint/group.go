@@ -106,7 +106,6 @@ func (c *groupChecker) checkRun(g group) {
 	}
 }
 
-// checkRules checks the rules of a group against each other.
 func (c *groupChecker) checkRules(g group) {
 	type same struct {
 		pattern string

@@ -11,7 +11,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkLines checks each line by itself.
 func checkLines(r *report, file *syntax.File) {
 	for lines := syntax.NewLineReader(file.Text); lines.Next(); {
 		checkLine(r, file.Text, lines.Number, lines.Line, lines.Comment)
@@ -205,7 +204,6 @@ func isNear(a, b string) bool {
 	return len(x) >= 2 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]
 }
 
-// bare returns a name without blanks, "_" and "-".
 func bare(s string) string { return joints.Replace(s) }
 
 var joints = strings.NewReplacer("-", "", "_", "", " ", "")
@@ -222,7 +220,6 @@ func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	return line[:i], url, found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// checkAgent checks the value of a user-agent line.
 func checkAgent(r *report, number uint32, at func(int) int, value string) {
 	if value == "" {
 		r.add(number, at(0), codeAgentForm, Error, "User-agent: *", "no robot is named")
@@ -283,7 +280,6 @@ func robotMeant(value string, n int) string {
 	return ""
 }
 
-// checkPattern checks the pattern of a rule.
 func checkPattern(r *report, number uint32, at func(int) int, name, pattern string) {
 	if pattern == "" {
 		return
@@ -349,8 +345,6 @@ func allPaths(words []string) bool {
 	return true
 }
 
-// looksLikeRobot reports whether the value of a rule seems to be the name of a
-// robot.
 func looksLikeRobot(s string) bool {
 	lower := strings.ToLower(s)
 	for _, sign := range []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"} {

@@ -98,7 +98,6 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
-// arePlain reports whether isPlain holds for each byte of s.
 func arePlain(s string) bool {
 	if len(s) < 8 {
 		for i := range len(s) {

@@ -45,7 +45,6 @@ const tagWild = 1
 // bytes from the beginning of each head and of each pattern.
 const padding = 7
 
-// A packedRule is a rule that was read from a packed.
 type packedRule struct {
 	head
 	pattern string
@@ -84,7 +83,6 @@ func packedSize(pattern, spelled int) int {
 	return headSize + pattern
 }
 
-// rule returns the rule that begins at a place.
 func (t packed) rule(at int) packedRule {
 	h := head(load64(string(t[at:])))
 	if h&headRare != 0 {
@@ -106,7 +104,6 @@ func (t packed) begin(at int, h head) uint64 {
 	return load64(string(t[at:]))
 }
 
-// rareRule returns a rare rule and its spelling.
 func (t packed) rareRule(at int) (p packedRule, spelled string) {
 	lengths := load64(string(t[at+headSize:]))
 	from := at + headSize + lengthsSize
@@ -115,7 +112,6 @@ func (t packed) rareRule(at int) (p packedRule, spelled string) {
 	return packedRule{head(load64(string(t[at:]))), string(t[from:middle]), to}, string(t[middle:to])
 }
 
-// asWritten returns the pattern of the rule at a place, as written in the file.
 func (t packed) asWritten(at int) string {
 	p := t.rule(at)
 	if p.head&headRare != 0 {
@@ -179,7 +175,6 @@ type looseRule struct {
 	spelled string // the pattern in the file; "" if it is the same as pattern
 }
 
-// unpack appends the rules, in the order in which they are packed.
 func (t packed) unpack(rules []looseRule) []looseRule {
 	for at, end := 0, t.end(); at < end; {
 		p := looseRule{packedRule: t.rule(at)}
@@ -194,7 +189,6 @@ func (t packed) unpack(rules []looseRule) []looseRule {
 
 func (p *looseRule) size() int { return packedSize(len(p.pattern), len(p.spelled)) }
 
-// appendTagged packs a rule again, with another tag.
 func (p *looseRule) appendTagged(text []byte, tag byte) []byte {
 	const kept = 1<<lengthFrom - 1<<tagBits - headRare
 	return appendRule(text, p.head&kept|head(tag), p.pattern, p.spelled)
