@@ -21,18 +21,18 @@ import (
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
 	// ObeyRelNoFollow counts links with rel="nofollow" and does not follow
-	// them, unless the page also has a link to the same URL without it. If
-	// Request.Visit makes a request for such a link, the extension aborts the
-	// request in OnRequest. Its URL then already counts as visited, so another
-	// page's link to it is not followed either. Extension.Follow leaves the URL
-	// unvisited. False: such a link is followed like any other. To Google, too,
-	// rel="nofollow" is only a hint about ranking.
+	// them, unless the page also links to the same URL without rel="nofollow".
+	// If Request.Visit makes a request for such a link, the extension aborts
+	// the request in OnRequest. Its URL then already counts as visited, so
+	// another page's link to it is not followed either. Extension.Follow leaves
+	// the URL unvisited. False: such a link is followed like any other. To
+	// Google, too, rel="nofollow" is only a hint about ranking.
 	ObeyRelNoFollow bool
 
-	// RetryThrottled is how many times a GET or HEAD that was answered 429 or
-	// 503 is repeated. Each repeat waits until the Retry-After is over, or the
-	// Limiter's back-off if the answer has none. OnError is called each time. 0
-	// or negative: never.
+	// RetryThrottled is how many times the extension repeats a GET or HEAD that
+	// was answered 429 or 503. Each repeat waits until the Retry-After is over,
+	// or for the Limiter's back-off if the answer has no Retry-After. OnError
+	// is called each time. 0 or negative: never.
 	RetryThrottled int
 
 	// PutBack repeats a request that the Limiter refused with a
@@ -59,8 +59,8 @@ type Extension struct {
 	later later
 }
 
-// anyDepth is the MaxDepth that a collector without one gets. No crawl goes
-// that deep, but a page that says nofollow is moved there.
+// anyDepth is the MaxDepth for a collector that has none. No crawl gets that
+// deep. Pages that say nofollow are moved to this depth.
 const anyDepth = 1 << 30
 
 // Attach makes a collector obey robots.txt, keep a pace, and act on nofollow.
@@ -154,11 +154,12 @@ func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, erro
 	return t, nil
 }
 
-// Add puts the same extension on a further collector, which then shares its
-// robots.txt files, its pace and its counts. A clone of an attached collector
-// obeys robots.txt and the pace without Add, because colly's clones share their
-// client. But they do not share callbacks. So nofollow, OnBlocked, PutBack, the
-// check of cached pages and whatever else happens in callbacks need this call.
+// Add puts the extension on a further collector. The collector then shares the
+// extension's robots.txt files, pace and counts. A clone of an attached
+// collector obeys robots.txt and the pace without Add, because colly's clones
+// share their client. But they do not share callbacks. So nofollow, OnBlocked,
+// PutBack, the check of cached pages and all else that happens in callbacks
+// need this call.
 //
 // A collector that is not a clone uses the first collector's transport, until a
 // transport is set on it. Its requests for robots.txt always use the first

@@ -224,7 +224,7 @@ func crawlAll(c *colly.Collector, sites []*site) {
 // findings is what the servers' log says about a crawl.
 type findings struct {
 	requests int // requests for pages
-	refused  int // of these, for pages that robots.txt or nofollow forbids
+	refused  int // requests for pages that robots.txt or nofollow forbids
 	missed   int // allowed pages that were not fetched
 	early    int // requests that came sooner than the host's pace allows
 	ignored  int // requests that came before a Retry-After was over

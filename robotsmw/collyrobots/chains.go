@@ -20,7 +20,6 @@ type chains struct {
 	dirs []string
 }
 
-// in notes that dir is the cache directory of a collector.
 func (s *chains) in(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +59,8 @@ func (s *chains) note(req *http.Request) {
 	}
 }
 
-// of returns the redirect targets of a page that colly has cached in dir under
-// the URL first. They are in order. It returns nil if none are stored.
+// The result has, in order, the redirect targets of the page that colly has
+// cached in dir under the URL first. It is nil if none are stored.
 func (s *chains) of(dir string, first *url.URL) (way []*url.URL) {
 	text, err := os.ReadFile(chainFile(dir, first))
 	if err != nil {

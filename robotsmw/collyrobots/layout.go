@@ -185,10 +185,9 @@ func findFields(collector, rule reflect.Type) (at fields, err error) {
 
 var errArrived = errors.New("collyrobots: arrived")
 
-// tryGate tests whether colly works as expected. It makes a request by a clone
-// whose client has been replaced. The request has to pass a gate before it
-// comes to a client, and the client has to be the one that was set at the gate.
-// Nothing is sent.
+// tryGate tests whether colly works as expected. It makes a request with a
+// clone on which another client was set. The request must pass a gate first,
+// and then use the client that was set at the gate. Nothing is sent.
 func tryGate() error {
 	c := new(colly.Collector)
 	c.Init()

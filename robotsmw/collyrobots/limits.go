@@ -40,8 +40,7 @@ func matching(rules []*colly.LimitRule, domain string) *colly.LimitRule {
 	return nil
 }
 
-// of returns the rule for a domain and the rule's slots, or nil if there is
-// none.
+// The results are nil if no rule applies to the domain.
 func (l *limits) of(domain string) (*colly.LimitRule, chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 // other pages that link to them.
 //
 // Some requests ignore the depth: those of Request.New and of Collector.Request
-// with the page's Ctx. They are refused in OnRequest, where their page is known
-// by its Ctx. For this, a page with a mark gets a Ctx of its own, because the
-// original is shared with the page's parent and siblings. It is a shallow copy
-// with the same values and the same lock.
+// with the page's Ctx. The extension refuses them in OnRequest, where it finds
+// their page by the Ctx. For this, a page with a mark gets a Ctx of its own,
+// because it shares the original with its parent and siblings. The new Ctx is a
+// shallow copy with the same values and the same lock.
 
 // mark is what the extension remembers of a page besides its response.
 type mark struct {
@@ -42,14 +42,14 @@ type marks struct {
 }
 
 func (s *marks) of(ctx *colly.Context) *mark {
-	if ctx == nil || s.size.Load() == 0 { // nearly always, in most crawls
+	if ctx == nil || s.size.Load() == 0 { // true for nearly all requests of most crawls
 		return nil
 	}
 	return s.find(ctx)
 }
 
-// find is separate so that of, which is called for each request, can be
-// inlined.
+// find is a separate method so that the method of can be inlined. Each request
+// calls of.
 func (s *marks) find(ctx *colly.Context) *mark {
 	if k, ok := s.byCtx.Load(weak.Make(ctx)); ok {
 		return k.(*mark)
@@ -108,7 +108,7 @@ func (m *member) refuseChild(r *colly.Request, k *mark) {
 	case k.noFollow.Load() || k.relNoFollow(r):
 		m.count.linksRefused.Add(1)
 		r.Abort()
-	default: // allowed; with a mark of its own, k does not concern its links
+	default: // allowed: the request gets its own mark, so k does not affect its links
 		m.marks.put(r)
 	}
 }

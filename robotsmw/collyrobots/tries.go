@@ -162,7 +162,7 @@ func (t *tries) endRetries(ctx context.Context, r *colly.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.find(*r.Headers, r.Method, r.URL); refused || e != nil && e.times >= 2 {
-		r.Body = notAgain{} // only for Retry: colly already has the body of this request
+		r.Body = notAgain{} // affects only Retry: colly has already taken this request's body
 	}
 }
 
