@@ -6,7 +6,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A scoped is the value of a robots.txt field that may be limited to a path.
+// A scoped is the value of a robots.txt field. It may be limited to a path.
 type scoped struct {
 	path string // as written; empty: any path
 	text string // what follows the path

@@ -9,7 +9,7 @@ const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
 	TrainAIImages Use = "train-ai-images" // training an AI model on images; denied like TrainAI, and also by noimageai
-	AIInput       Use = "ai-input"        // as input to a model's answer (grounding, retrieval)
+	AIInput       Use = "ai-input"        // input to a model's answer (grounding, retrieval)
 )
 
 // general returns the wider use that a use is a part of, or the use itself if

@@ -22,8 +22,8 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-// A check wants these answers about Search, TrainAI and AIInput, in this order,
-// as in "allow deny unknown".
+// want has the expected answers about Search, TrainAI and AIInput, in this
+// order, for example "allow deny unknown".
 type check struct {
 	name string
 	in   Input
@@ -81,8 +81,8 @@ func TestContentUsageInTheHeader(t *testing.T) {
 	})
 }
 
-// The rows follow contentsignals.org. Some have spellings that are accepted
-// too.
+// The rows follow contentsignals.org. Some rows have other spellings that are
+// accepted too.
 func TestContentSignal(t *testing.T) {
 	run(t, []check{
 		{"robots.txt", Input{Robots: robots("User-agent: *", "Content-Signal: search=yes,ai-train=no,use=reference", "Allow: /")}, "allow deny unknown"},

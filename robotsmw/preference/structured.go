@@ -85,7 +85,7 @@ func (p *parser) skip(c byte) bool {
 	return true
 }
 
-// span takes the leading bytes for which is returns true.
+// span takes bytes from the front until is returns false.
 func (p *parser) span(is func(byte) bool) string {
 	n := 0
 	for n < len(p.rest) && is(p.rest[n]) {
