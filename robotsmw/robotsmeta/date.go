@@ -27,7 +27,7 @@ const maxDate = 64
 // The weekday is not checked.
 func readDate(s string) (t time.Time, n int) {
 	if len(s) > maxDate {
-		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // the limit cuts a word: leave it out
+		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // the limit cuts a word: leave that word out
 			s = s[:strings.LastIndexAny(s, space+",;")+1]
 		} else {
 			s = s[:maxDate]
@@ -41,8 +41,7 @@ func readDate(s string) (t time.Time, n int) {
 	return d.best, d.end
 }
 
-// A dateReader reads s once. It remembers the last place at which it had read a
-// complete date.
+// A dateReader reads s once. It remembers where the last complete date ended.
 type dateReader struct {
 	s string
 	i int

@@ -182,10 +182,10 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	return colon + 1
 }
 
-// isNearly reports whether name is that of a directive with a value, apart from
-// hyphens, underscores, spaces and case. Such a name does not count as the
-// directive. It must not count as a robot's name either, because the rest of
-// the line would then be for that robot.
+// isNearly reports whether name resembles the name of a directive with a value:
+// the two differ at most in hyphens, underscores, spaces and letter case. Such
+// a name does not count as the directive. It must not count as a robot's name
+// either, because the rest of the line would then be for that robot.
 func isNearly(name string) bool {
 	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
 		i, j := 0, 0
@@ -240,8 +240,8 @@ func everybody(name string) bool {
 	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
 }
 
-// names reports whether name is one of the product tokens. Case and versions
-// are ignored on both sides.
+// names reports whether name is one of the product tokens. It ignores letter
+// case and versions on both sides.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
 		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {

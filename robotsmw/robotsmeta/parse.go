@@ -12,7 +12,7 @@ import (
 // The keys of h must be canonical, as in every http.Header that net/http makes.
 // Lines under another spelling of the key are not found.
 func ParseHeader(h http.Header, tokens ...string) Directives {
-	if h["X-Robots-Tag"] == nil && h["Robots-Tag"] == nil { // as for most pages
+	if h["X-Robots-Tag"] == nil && h["Robots-Tag"] == nil { // true for most pages
 		return Directives{}
 	}
 	return parseHeader(h, tokens)

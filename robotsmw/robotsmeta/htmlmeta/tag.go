@@ -51,7 +51,7 @@ func (t *tagReader) next() (key, value []byte, state tagState) {
 		i++
 	}
 	key = b[start:i]
-	if i+1 < len(b) && b[i] == '=' && b[i+1] == '"' { // nearly always
+	if i+1 < len(b) && b[i] == '=' && b[i+1] == '"' { // true for nearly all attributes
 		i++
 	} else {
 		if i = skipSpace(b, i); i == len(b) {
