@@ -230,8 +230,8 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	}
 }
 
-// verify checks one signature. If it is valid, verify returns when it expires
-// and its key. If not, why gives the reason.
+// verify checks one signature. For a valid one it returns the key, and until
+// when the signature is valid. Otherwise why gives the reason.
 func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
 	if !input.isList {
 		return until, nil, "it does not say what it covers"
@@ -371,8 +371,8 @@ func dateParam(m member, name string) (time.Time, bool) {
 	return time.Unix(n, 0), err == nil && n >= 0
 }
 
-// dateOf returns a time of a JWK: seconds since 1970. They may have a fraction
-// (RFC 7519 §2), which is dropped.
+// dateOf parses a time of a JWK: seconds since 1970. It drops a fraction (RFC
+// 7519 §2).
 func dateOf(n json.Number) (time.Time, bool) {
 	seconds, err := n.Float64()
 	return time.Unix(int64(min(max(seconds, 0), 1<<40)), 0), err == nil

@@ -124,9 +124,10 @@ func TestDirectory_Caching(t *testing.T) {
 	}
 }
 
-// A keyring gets keys as draft section 5.5 tells a verifier. It keeps the keys
-// of an agent's directory for one hour. It fetches the directory again only
-// after this hour, even if it is asked for an unknown keyid.
+// A keyring gets keys in the way that draft section 5.5 demands of a verifier.
+// It keeps the keys of an agent's directory for one hour. It fetches the
+// directory again only after this hour, even if it is asked for an unknown
+// keyid.
 type keyring struct {
 	base http.RoundTripper
 

@@ -42,7 +42,7 @@ var signed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 })
 
 func ExampleTransport() {
-	var web robotstest.Internet // the network
+	var web robotstest.Internet // a fake internet
 	web.Handle("https://example.com", signed)
 
 	client, err := robotsmw.NewClient(robotsmw.Options{
@@ -67,7 +67,7 @@ func ExampleTransport() {
 }
 
 func ExampleTransport_colly() {
-	var web robotstest.Internet // the network
+	var web robotstest.Internet // a fake internet
 	web.Handle("https://example.com", signed)
 
 	c := colly.NewCollector()
@@ -184,7 +184,7 @@ func ExampleCheckDirectory() {
 		for name, values := range header {
 			w.Header()[name] = values
 		}
-		w.Header().Set("Content-Type", "application/json") // as web servers do
+		w.Header().Set("Content-Type", "application/json") // many web servers do this
 		w.Write(body)
 	}))
 

@@ -13,8 +13,8 @@ import (
 type component struct{ id, value string }
 
 // signatureBase returns the text that is signed (RFC 9421 §2.5), and the value
-// of the member of Signature-Input that describes it. params are the parameters
-// of that member, serialized.
+// of the matching member of Signature-Input. params are the parameters of that
+// member, serialized.
 func signatureBase(covered []component, params string) (base, input string) {
 	var b, list strings.Builder
 	b.Grow(512)

@@ -14,12 +14,11 @@ import (
 // dictionaries whose members are items or lists of items. A bare item is kept
 // in serialized form, so a signature base is made by joining strings.
 
-// A member is a member of a dictionary.
 type member struct {
 	key    string
 	isList bool
 	list   []item // the value, if isList
-	item          // the value, if not isList; params are those of a list too
+	item          // the value, if not isList; its params are a list's params too
 }
 
 // An item is a bare item, serialized, and its parameters.
