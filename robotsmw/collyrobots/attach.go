@@ -69,11 +69,12 @@ const anyDepth = 1 << 30
 // package doc says what Attach changes.
 //
 // If Options.Limiter is nil, requests are paced by a zero politeness.Limiter
-// that all such collectors of the process share, unless Base is a
-// politeness.Transport. If Base and Proxy are nil, requests go by the transport
-// that the collector has, and by its proxies. If AttemptTimeout is 0, each
-// attempt may take as long as the collector's request timeout: 10 s, or what
-// SetRequestTimeout says before or after Attach.
+// that all such collectors of the process share. But if the transport to send
+// by is a politeness.Transport, its Limiter and AttemptTimeout are used. If
+// Base and Proxy are nil, requests go by the transport that the collector has,
+// and by its proxies. If AttemptTimeout is 0, each attempt may take as long as
+// the collector's request timeout: 10 s, or what SetRequestTimeout says before
+// or after Attach.
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from

@@ -26,9 +26,9 @@ type Counts struct {
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
-	// requests that got no answer for a reason other than robots.txt: the
-	// network, a timeout, the end of the Context, or a *politeness.DelayError.
-	// A request is not lost if a Retry fetched it.
+	// requests that got no answer for a reason other than robots.txt, such as
+	// the network, a timeout, the end of the Context or a
+	// *politeness.DelayError. A request is not lost if a Retry fetched it.
 	Pages, Lost int64
 
 	// Waited adds up how long requests waited before they were sent: for their

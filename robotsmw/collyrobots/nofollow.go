@@ -48,8 +48,7 @@ func (s *marks) of(ctx *colly.Context) *mark {
 	return s.find(ctx)
 }
 
-// find is a separate method so that the method of can be inlined. Each request
-// calls of.
+// find is a separate method, so that marks.of is small enough to be inlined.
 func (s *marks) find(ctx *colly.Context) *mark {
 	if k, ok := s.byCtx.Load(weak.Make(ctx)); ok {
 		return k.(*mark)
