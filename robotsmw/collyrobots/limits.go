@@ -83,7 +83,6 @@ func (l *limits) enter(ctx context.Context, domain string) (leave func(), err er
 	}, nil
 }
 
-// limited is a RoundTripper that obeys LimitRules.
 type limited struct {
 	base    http.RoundTripper
 	limits  *limits
