@@ -9,7 +9,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// rslFile returns an RSL file with these content elements.
 func rslFile(contents ...string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<rsl xmlns="https://rslstandard.org/rsl">` + strings.Join(contents, "\n") + "</rsl>\n"
 }

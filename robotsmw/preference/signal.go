@@ -4,7 +4,6 @@ import "strings"
 
 var signalKeys = map[Use]string{Search: "search", TrainAI: "ai-train", AIInput: "ai-input"}
 
-// contentSignal returns what Content-Signal says about a use.
 func (in Input) contentSignal(use Use) (all []Statement) {
 	key := signalKeys[general(use)]
 	if key == "" {

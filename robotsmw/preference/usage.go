@@ -2,7 +2,6 @@ package preference
 
 import "strings"
 
-// contentUsage returns what Content-Usage says about a use.
 func (in Input) contentUsage(use Use) (all []Statement) {
 	key := string(general(use))
 	if key != "train-ai" && key != "search" { // the vocabulary of the draft has no other use
