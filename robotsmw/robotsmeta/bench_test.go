@@ -39,8 +39,6 @@ func TestParseHeaderAllocatesOnceAtMost(t *testing.T) {
 	}
 }
 
-// TestParseAllocations checks that a header with directives for other robots
-// needs no memory, and that a meta needs one allocation at most.
 func TestParseAllocations(t *testing.T) {
 	h := header("googlebot: noindex, nofollow, bingbot: noindex, nofollow", "otherbot: none")
 	if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 0 {

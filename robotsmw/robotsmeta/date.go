@@ -73,7 +73,6 @@ func (d *dateReader) accept() bool {
 	return true
 }
 
-// endsDate reports whether a date may be followed by c.
 func endsDate(c byte) bool { return isSpace(c) || c == ',' || c == ';' }
 
 func (d *dateReader) date() {

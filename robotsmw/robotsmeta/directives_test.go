@@ -248,7 +248,6 @@ func TestLimitsOfText(t *testing.T) {
 	}
 }
 
-// TestRulesAsJSON checks that a rule that is stored as JSON can be read back.
 func TestRulesAsJSON(t *testing.T) {
 	for source, text := range map[Source]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
 		rule := Rule{Name: "noindex", Known: true, Source: source, Line: 2, Raw: "NoIndex"}

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// header returns a header with these X-Robots-Tag lines.
 func header(lines ...string) http.Header {
 	h := http.Header{}
 	for _, line := range lines {

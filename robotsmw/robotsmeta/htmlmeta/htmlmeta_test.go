@@ -7,7 +7,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// says returns d's two main directives in words.
 func says(d robotsmeta.Directives) string {
 	var words []string
 	if d.NoIndex() {

@@ -118,7 +118,6 @@ const (
 	endsValue // ends a value without quotes
 )
 
-// isNameKey reports whether key is "name", ignoring letter case.
 func isNameKey(key []byte) bool {
 	return len(key) == 4 && key[0]|' ' == 'n' && key[1]|' ' == 'a' && key[2]|' ' == 'm' && key[3]|' ' == 'e'
 }
