@@ -54,7 +54,6 @@ func TestParseDictionary_Refuses(t *testing.T) {
 	}
 }
 
-// dictionaryText writes a dictionary (RFC 9651 §4.1.2).
 func dictionaryText(members []member) string {
 	var all []string
 	for _, m := range members {

@@ -312,7 +312,6 @@ func TestTransport_UnderThePace(t *testing.T) {
 	})
 }
 
-// Each attempt of a retry is signed anew.
 func TestTransport_SignsEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t)
