@@ -82,7 +82,7 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 }
 
 // groupsFor appends the groups for a robot with the given product tokens. It
-// also returns the token that they name.
+// also returns the token that these groups name.
 func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.Record, syntax.Token) {
 	var few [4]syntax.Token
 	tokens := few[:0]

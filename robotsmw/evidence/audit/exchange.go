@@ -9,7 +9,7 @@ import (
 // An exchange is a request and its answer. In a WARC file, these are two
 // records near each other, in either order. They may name each other.
 type exchange struct {
-	ids         []string // of its records, and of the records that they name
+	ids         []string // the IDs of its records, and of the records named in them
 	url         string
 	hasRequest  bool
 	hasResponse bool

@@ -56,7 +56,7 @@ func newRecordJudge(a *Auditor) *recordJudge {
 	return j
 }
 
-// session begins a session, whose Limiters and clocks are new.
+// session begins a session. Its Limiters and clocks are new.
 func (j *recordJudge) session() {
 	j.flush()
 	j.limiters, j.hosts, j.newest = make(map[int]*recordLine), make(map[string]*recordHost), time.Time{}

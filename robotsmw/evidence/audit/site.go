@@ -142,8 +142,8 @@ func (p *pace) next(e *event, since int64, want int64) (shorts []short, least in
 	return shorts, least, told
 }
 
-// late notes a request that began before requests that have already been noted.
-// It comes late, because it took longer than they did.
+// late notes a request that began before other requests but comes after them,
+// because it took longer.
 func (p *pace) late(e *event, want int64) (shorts []short, least int64, told bool) {
 	at := e.begun()
 	if want <= 0 {

@@ -15,8 +15,9 @@ type filer struct {
 	grams    gramScratch
 }
 
-// file makes an index from x, whose rules are in the order of the file. besides
-// is how many bytes of memory the Set takes besides the rules and the table.
+// file makes an index from x. The rules of x must be in the order of the
+// robots.txt file. besides is how many bytes of memory the Set takes besides
+// the rules and the table.
 func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}
 	f.rules = x.rules.unpack(f.rules[:0])

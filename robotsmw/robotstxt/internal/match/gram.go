@@ -23,7 +23,7 @@ const gramBits, minGramBits = 24, 512
 type gramScratch struct {
 	hashes []uint64 // the hashes of the patterns' grams, rule by rule
 	ends   []int    // where the hashes of each rule end
-	counts []uint32 // by the upper bits of a gram's hash: how many grams share them
+	counts []uint32 // how many grams there are, by the upper bits of their hashes
 }
 
 // hashRarest sets the hash of each rule with wildcards to that of its rarest

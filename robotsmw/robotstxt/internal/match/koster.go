@@ -38,8 +38,8 @@ func appendKosterTarget(dst []byte, target string) []byte {
 	return appendKosterPath(dst, target)
 }
 
-// firstPrefix returns the first rule whose pattern the target begins with, or
-// None.
+// firstPrefix returns the first rule with a pattern that is a prefix of the
+// target, or None.
 func (t packed) firstPrefix(target string) int {
 	for at, end := 0, t.end(); at < end; {
 		p := t.rule(at)

@@ -9,9 +9,9 @@ import "math/bits"
 // key.
 //
 // The index reads the target in blocks of eight bytes. The search ends when no
-// key continues after the blocks that have been read. To show this, the filter
-// also has hashes of the blocks before the end of each longer key, called
-// passages.
+// key continues after the blocks that have been read. For this, the filter also
+// has passages. A passage is a hash of the first blocks of a key that has
+// further blocks.
 //
 // prefixBits is how many bits the filter has for each key and passage, if there
 // is room.
