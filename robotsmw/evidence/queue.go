@@ -116,7 +116,7 @@ type queue struct {
 	idle    sync.Cond // its lock is mu; signals that running has become false
 	files   map[[64]byte]struct{}
 	refused map[uint64]struct{}
-	most    int // how many bytes may wait
+	most    int
 	write   func(*batch)
 }
 

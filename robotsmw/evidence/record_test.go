@@ -92,7 +92,7 @@ func readRecord(dir string) (lines []recordLine, tail int64, err error) { return
 // files that its lines name.
 func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error) {
 	prev, n := strings.Repeat("0", 64), uint64(0)
-	files := make(map[string]string) // by hash
+	files := make(map[string]string)
 	for segment := 1; ; segment++ {
 		text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("evidence-%06d.jsonl", segment)))
 		if err != nil && segment > 1 {

@@ -160,11 +160,11 @@ func clean(text string) string {
 // A warcFile is the WARC file of the open segment.
 type warcFile struct {
 	name   string
-	info   string        // the id of the warcinfo record
-	out    []byte        // records that are not on the disk yet
-	good   int64         // bytes on the disk
-	sum    hash.Hash     // of the bytes on the disk
-	random *rand.ChaCha8 // makes the ids
+	info   string    // the id of the warcinfo record
+	out    []byte    // records that are not on the disk yet
+	good   int64     // bytes on the disk
+	sum    hash.Hash // of the bytes on the disk
+	random *rand.ChaCha8
 	known  map[string]earlier
 	gzip   *gzip.Writer
 	packed bytes.Buffer

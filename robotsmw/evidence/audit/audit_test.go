@@ -37,7 +37,6 @@ func (a audited) String() string {
 	return b.String()
 }
 
-// read audits inputs with the History h.
 func read(t testing.TB, h *History, inputs ...string) audited {
 	t.Helper()
 	var got audited
@@ -427,7 +426,6 @@ func allocatedBy(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A repeat is a Reader that returns one text again and again.
 type repeat struct{ text string }
 
 func (r repeat) Read(p []byte) (n int, err error) {

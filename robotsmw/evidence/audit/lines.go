@@ -75,7 +75,6 @@ func (l *lineReader) fill() {
 	l.err = io.ErrNoProgress
 }
 
-// skip reads to the end of a line that is too long, and returns errLong.
 func (l *lineReader) skip() error {
 	for {
 		if i := bytes.IndexByte(l.buf[l.at:], '\n'); i >= 0 {

@@ -15,7 +15,7 @@ import (
 type recordJudge struct {
 	a        *Auditor
 	name     string
-	tokens   []string // the product tokens of the robot
+	tokens   []string
 	override map[string]string
 	forbid   bool                        // 401 and 403 forbid everything
 	after30  bool                        // a robots.txt that is unreachable for 30 days allows everything

@@ -50,7 +50,6 @@ func (c *groupChecker) checkOutside() {
 	}
 }
 
-// A group is a group of the file, with facts that the checks need.
 type group struct {
 	records       []syntax.Record
 	agents, rules []*syntax.Record // rules has only rules that can match

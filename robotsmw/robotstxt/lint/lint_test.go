@@ -155,7 +155,6 @@ func TestLintCleanFiles(t *testing.T) {
 	}
 }
 
-// codes returns the codes in code.go with their descriptions.
 func codes(tb testing.TB) map[Code]string {
 	tb.Helper()
 	src, err := os.ReadFile("code.go")

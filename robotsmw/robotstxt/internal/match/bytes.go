@@ -25,7 +25,6 @@ func load32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// A byteSet is a set of ASCII bytes, with a bit for each.
 type byteSet [2]uint64
 
 func (s byteSet) with(c byte) byteSet {

@@ -19,7 +19,6 @@ const minIndexed = 10
 // wildcards, and at least minGramBits bits in all.
 const gramBits, minGramBits = 24, 512
 
-// gramScratch has buffers for choosing grams.
 type gramScratch struct {
 	hashes []uint64 // the hashes of the patterns' grams, rule by rule
 	ends   []int    // where the hashes of each rule end

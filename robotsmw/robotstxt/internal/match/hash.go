@@ -61,7 +61,6 @@ type hashSet struct {
 	shift  int
 }
 
-// reset empties the set and makes room for n hashes.
 func (s *hashSet) reset(n int) {
 	s.hashes = s.hashes[:0]
 	s.shift = 64 - bits.Len(uint(2*n))

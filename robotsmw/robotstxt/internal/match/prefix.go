@@ -17,7 +17,6 @@ import "math/bits"
 // is room.
 const prefixBits = 16
 
-// plainBlock is a block of eight plain bytes.
 const plainBlock = 0x6161616161616161
 
 // prefixOf returns the key of a literal pattern, or "" if the pattern is too

@@ -6,7 +6,6 @@ import "strings"
 // has one byte more, for a NUL.
 const googleMaxLine = 2083*8 - 1
 
-// cutForGoogle returns the part of a line that Google's parser sees.
 func cutForGoogle(text string, line Span) Span {
 	line.To = min(line.To, line.From+googleMaxLine)
 	if i := strings.IndexByte(line.In(text), 0); i >= 0 {

@@ -61,7 +61,6 @@ func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named
 	return groups, tokens[best]
 }
 
-// firstNamed returns the index of the first token that a group names, or -1.
 func (f *File) firstNamed(group []Record, tokens []Token) int {
 	first := len(tokens)
 	for i := range group {
