@@ -33,7 +33,7 @@ redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 -- is the age of the epoch when the owner last told STATE, gave the host back or
 -- was found to be dead. KEEP is how long to keep the host after that, in ms.
 -- CLEAN is 0 if the time of the last request is not known, because an owner may
--- have ended without giving the host back.
+-- have ended without giving the host back, or has dropped the host.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
 local hour = 3600000 -- in ms
 
@@ -189,6 +189,11 @@ end
 
 function operations.drop(host)
   local r = get(host)
+  if r and r[OWNER] == me then
+    -- The member does not know that it owns the host. But it may have owned the
+    -- host in the previous epoch, and have asked it since it entered it here.
+    r[CLEAN] = 0
+  end
   if r and (r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me) then
     free(host, r)
   elseif r then

@@ -145,7 +145,10 @@ func (m *memory) call(args []any) ([]any, error) {
 		case "drop":
 			switch {
 			case r == nil:
-			case r.owner == me, r.owner == 0 && r.offer == me:
+			case r.owner == me:
+				r.clean = false
+				s.free(host, r)
+			case r.owner == 0 && r.offer == me:
 				s.free(host, r)
 			default:
 				r.forget(me)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -355,4 +356,65 @@ func TestWeather_LostGive(t *testing.T) {
 			})
 		})
 	}
+}
+
+// muffled runs the first call that enters hosts into a new epoch, and loses its
+// answer. It loses all later calls, until it is mended.
+type muffled struct {
+	*link
+	begun, mended atomic.Bool
+}
+
+func (l *muffled) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
+	if script == joinScript || l.mended.Load() {
+		return l.link.run(ctx, script, sent, args)
+	}
+	if l.begun.Load() {
+		<-ctx.Done()
+		return nil, errCut
+	}
+	reply, err := l.link.run(ctx, script, sent, args)
+	if slices.Contains(args, any("enter")) {
+		l.begun.Store(true)
+		<-ctx.Done()
+		return nil, errCut
+	}
+	return reply, err
+}
+
+// A member enters its host into a new epoch and does not learn that it did. It
+// makes another request before its trust runs out. Then it asks for the host
+// once more and thinks better of it. The next owner still waits an interval.
+func TestWeather_LostEnter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 8 * time.Second
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{Delay: delay}), c.member(&politeness.Limiter{Delay: delay})
+		defer a.Close()
+		defer b.Close()
+		engine := &muffled{link: a.link}
+		a.Fleet.engine = engine
+		shop := &url.URL{Host: "shop.example"}
+		g, err := a.limiter.Acquire(t.Context(), shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.memory.flush()
+		time.AfterFunc(8500*time.Millisecond, func() { g.Done(ok200) })
+		if g, err = a.limiter.Acquire(t.Context(), shop); err != nil {
+			t.Fatal(err)
+		}
+		last := time.Now()
+		g.Done(ok200)
+		ctx, cancel := context.WithCancel(t.Context())
+		go a.limiter.Acquire(ctx, shop)
+		time.AfterFunc(4500*time.Millisecond, cancel)
+		time.AfterFunc(4700*time.Millisecond, func() { engine.mended.Store(true) })
+		if _, err := b.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if gap := time.Since(last); gap < delay || gap > 2*delay {
+			t.Errorf("the next owner started %v after the last", gap)
+		}
+	})
 }
