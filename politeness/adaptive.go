@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Adaptive lets a host's response times set its pace. The delay between
-// requests aims at Factor times the latest response time. If it is shorter than
-// that, it rises to it at once. If it is longer, only a 2xx answer lets it
-// fall, because many servers answer errors fastest. It then falls by half of
-// the difference, as in Scrapy's AutoThrottle. Heritrix uses a Factor of 5.
+// Adaptive lets a host's response times set its pace. The aim is a delay of
+// Factor times the latest response time. A shorter delay rises to the aim at
+// once. A longer one falls by half of the difference, as in Scrapy's
+// AutoThrottle. Only a 2xx answer lets the delay fall, because many servers
+// answer errors fastest. Heritrix uses a Factor of 5.
 type Adaptive struct {
 	Factor float64       // 0: off
 	Min    time.Duration // the least adaptive delay. 0 or negative: none

@@ -6,8 +6,8 @@ import (
 )
 
 // A host is what a Limiter knows about one key. Limiter.mu guards it. A crawl
-// meets millions of hosts, so this struct is small: what only few hosts need is
-// in learnt.
+// meets millions of hosts, so this struct is small. Fields that only few hosts
+// need are in learnt.
 type host struct {
 	key     string
 	last    time.Duration // the latest start (or end, with EndToStart)
@@ -24,7 +24,7 @@ type host struct {
 	jitter     float32 // the present interval is longer by this fraction
 	leaving    int32   // requests in flight that are granted and not sent yet
 	exempt     int32   // requests that wait in robots
-	heeding    int32   // requests in queue that heed their estimate
+	heeding    int32   // requests in queue for which Grant.heeds is true
 	gone       bool    // forgotten
 	hold       *Hold   // in a fleet: the claim to the host, asked for or owned; nil: none
 }
@@ -35,7 +35,7 @@ type learnt struct {
 	adaptive time.Duration // the delay that its response times ask for
 	until    time.Duration // the end of the latest pause; never: there was none
 	incident time.Duration // when the latest incident began
-	level    uint8         // how often the back-off escalated, less the steps undone
+	level    uint8         // escalations of the back-off, minus the steps that were undone
 	latest   sign          // the sign of the latest incident; good once recovered
 	clamped  bool          // the cut of a Crawl-delay has been reported
 

@@ -258,7 +258,7 @@ func canonicalIPv4(host string) string {
 		if !more {
 			bits = 8 * (4 - i)
 		}
-		n, err := strconv.ParseUint(part, base, max(bits, 1)) // ParseUint takes 0 bits for 64
+		n, err := strconv.ParseUint(part, base, max(bits, 1)) // ParseUint reads 0 as 64 bits
 		if err != nil || i > 3 {
 			return host
 		}

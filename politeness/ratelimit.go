@@ -278,7 +278,7 @@ func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool
 // parseNumber parses a decimal number without a sign, perhaps in quotes.
 func parseNumber(s string) (n float64, ok bool) {
 	s = strings.Trim(s, " \t\"")
-	scale := 0.0 // the value of a 1 as the fraction's next digit; 0: no point yet
+	scale := 0.0 // the weight of the next digit after the point; 0: no point was read yet
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '.' && scale == 0 && i > 0 && i < len(s)-1:
