@@ -23,8 +23,7 @@ var hanging = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 })
 
 // One timer serves all attempts of a Transport. Still, each attempt ends at its
-// own time, whether attempts begin together, one after the other, or after all
-// others are over.
+// own time, no matter how many others begin before it or with it.
 func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -37,7 +36,7 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 				return hanging(r)
 			})}
 		random := rand.New(rand.NewPCG(1, 2))
-		var begins []time.Duration // when each attempt begins, since the test began
+		var begins []time.Duration // when each attempt begins, counted from start
 		for range 200 {
 			begins = append(begins, time.Duration(random.IntN(60_000))*time.Millisecond)
 		}
@@ -165,9 +164,8 @@ func withTimeout(d time.Duration) func(context.Context) (context.Context, contex
 	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
 }
 
-// A caller's context may live as long as a whole crawl, and AttemptTimeout may
-// be as long. An attempt that is over is freed all the same, even if nobody
-// closes the body.
+// An attempt that is over is freed, even if nobody closed its body and the
+// caller's context goes on.
 func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -216,8 +214,8 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
-// When an attempt ends, it drops the functions that were passed to AfterFunc.
-// It drops one earlier if the caller takes that one back.
+// An attempt that ends drops the functions that were passed to AfterFunc. A
+// function whose stop is called is dropped at once.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -255,8 +253,6 @@ func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// A request makes at most so many allocations as its row says, besides those of
-// Base.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -281,10 +277,9 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 	}
 }
 
-// Attempts end in all ways at once: their time is over, their caller leaves,
-// their body is read, closed or abandoned, and Base derives contexts, fails or
-// panics. No slot is lost, and nobody goes on waiting for a context that has
-// ended.
+// Many attempts end at once, each in a random way: at their timeout, because
+// the caller leaves, with the body's end, or because Base fails or panics. No
+// slot is lost, and no request hangs.
 func TestAttemptsEndAtOnce(t *testing.T) {
 	for _, timeout := range []time.Duration{1, 300 * time.Microsecond, 2 * time.Millisecond, time.Hour} {
 		tr := &Transport{AttemptTimeout: timeout, Limiter: &Limiter{Delay: -1, Concurrency: 1000},
@@ -299,7 +294,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 					panic(io.ErrUnexpectedEOF)
 				case 2:
 					if _, ok := ctx.Deadline(); ok && timeout < time.Hour {
-						<-ctx.Done() // until the timeout
+						<-ctx.Done()
 					}
 				case 3:
 					context.AfterFunc(ctx, func() {})
@@ -332,7 +327,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for busy(tr.Limiter) != 0 && timeout < time.Hour {
-			time.Sleep(time.Millisecond) // AttemptTimeout ends attempts whose bodies were abandoned
+			time.Sleep(time.Millisecond) // AttemptTimeout ends the attempts with abandoned bodies
 		}
 		if n := busy(tr.Limiter); n != 0 {
 			t.Errorf("AttemptTimeout %v: %d slots are still taken", timeout, n)
@@ -340,8 +335,8 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 	}
 }
 
-// attemptAndEnd makes a request. At random it reads, closes or abandons the
-// body.
+// attemptAndEnd makes a request, and reads, closes or abandons the body at
+// random.
 func attemptAndEnd(ctx context.Context, tr *Transport) {
 	defer func() { recover() }()
 	req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.com/", nil)
@@ -360,8 +355,8 @@ func attemptAndEnd(ctx context.Context, tr *Transport) {
 	resp.Body.Close()
 }
 
-// cancelling is a body that cancels a context when the body ends or is closed,
-// as bodies of net/http do.
+// cancelling is a body that cancels a context at its end and in Close, as some
+// bodies of net/http do.
 type cancelling struct {
 	io.ReadCloser
 	cancel context.CancelFunc

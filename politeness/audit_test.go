@@ -15,11 +15,10 @@ import (
 	"time"
 )
 
-// visit is a request as the client or the server saw it. The client notes no
-// end.
+// visit is a request as the client or the server saw it. At the client, end is
+// not set.
 type visit struct{ start, end time.Time }
 
-// logbook notes visits by host.
 type logbook struct {
 	mu     sync.Mutex
 	visits map[string][]visit
@@ -34,10 +33,10 @@ func (b *logbook) note(host string, v visit) {
 	b.visits[host] = append(b.visits[host], v)
 }
 
-// TestAuditOverLoopback lets eight workers for each host crawl a real server on
+// TestAuditOverLoopback lets eight workers per host crawl a real server on
 // loopback, as fast as the Limiter allows. It checks the pace at the client and
-// at the server. By default it has 20 hosts of 10 pages. COURTESY_AUDIT=200
-// makes it 200 hosts of 40 pages.
+// at the server. By default it asks 20 hosts for 10 pages each. With
+// COURTESY_AUDIT=200 it asks 200 hosts for 40 pages each.
 func TestAuditOverLoopback(t *testing.T) {
 	const workers, delay = 8, 50 * time.Millisecond
 	hosts, pages := 20, 10
@@ -109,7 +108,7 @@ func TestAuditOverLoopback(t *testing.T) {
 					closest = min(closest, mine[i].start.Sub(mine[i-1].start))
 					gap = min(gap, theirs[i].start.Sub(theirs[i-1].end))
 				}
-				for i := range theirs { // any n+2 starts are at least n intervals apart
+				for i := range theirs { // n+2 starts span n+1 intervals; the network may shorten them by one
 					for n := 1; i+n+1 < len(theirs); n++ {
 						if theirs[i+n+1].start.Sub(theirs[i].start) < time.Duration(n)*delay {
 							t.Errorf("%s: %d starts within %d intervals", host, n+2, n)

@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// Each row shows what pauses a host, and for how long. An answer takes only 1
-// ns, so without a pause the next request starts a Delay of 1 s after the one
-// before.
+// Each row shows which answers pause a host, and for how long. By default, a
+// request starts 1 s after the one before if there is no pause.
 func TestWhatRestsAHost(t *testing.T) {
 	const s = time.Second
 	type step struct {
 		answer string        // the status, then header fields
 		least  time.Duration // from this request's start to the next, without the random tenth
-		chance bool          // it may be a tenth longer
+		chance bool          // it may be up to a tenth longer
 	}
 	tests := []struct {
 		name    string
@@ -94,7 +93,7 @@ func TestWhatRestsAHost(t *testing.T) {
 						name, value, _ := strings.Cut(f, "=")
 						header.Set(name, strings.ReplaceAll(value, "_", " "))
 					}
-					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // this request starts after the last answer was heard
+					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // 1 ns more: this request starts after the last refusal was heard
 					start := time.Now()
 					resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 					if err != nil {
@@ -121,7 +120,7 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 	tests := []struct {
 		name        string
 		statuses    []int
-		least, most time.Duration // of the pause
+		least, most time.Duration
 	}{
 		{"503s are one", []int{503, 503, 503, 503}, 1 * s, 1 * s},
 		{"a 429 among them makes it sure", []int{503, 429, 503, 429}, 5 * s, 5500 * time.Millisecond},
@@ -151,8 +150,9 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 	}
 }
 
-// After a 503, the host rests for one interval more. If the 503 was slow, that
-// interval begins at its end. A Crawl-delay is an interval too.
+// A 503 costs one more interval, which may be a Crawl-delay. If the 503 came
+// after the end of its interval, the additional interval begins when the 503
+// comes.
 func TestOneIntervalMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -178,8 +178,8 @@ func TestOneIntervalMore(t *testing.T) {
 	})
 }
 
-// A host that has refused a request is not forgotten, so its next refusal is
-// the second in a row.
+// A host that has refused a request is not forgotten when new hosts come, so
+// its next refusal is the second in a row.
 func TestFirstRefusalIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

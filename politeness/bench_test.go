@@ -60,8 +60,8 @@ func hostURL(i int) *url.URL {
 	return &url.URL{Scheme: "http", Host: fmt.Sprintf("host-%07d.example.com", i)}
 }
 
-// BenchmarkIdleHosts makes a Limiter remember a million hosts whose interval
-// goes on. It reports the memory of each.
+// BenchmarkIdleHosts makes a Limiter remember a million hosts whose interval is
+// not over. It reports the bytes of memory for each host.
 func BenchmarkIdleHosts(b *testing.B) {
 	const n = 1_000_000
 	for b.Loop() {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Whatever the books contain, nobody gets more than the Budget, and a line that
+// Whatever the books contain, their grants never exceed the Budget. A line that
 // was written is read back.
 func FuzzBooks(f *testing.F) {
 	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))
@@ -42,8 +42,8 @@ func FuzzBooks(f *testing.F) {
 	})
 }
 
-// A state from another member may contain anything. It never makes a request
-// start sooner, and never says that less than nothing was taken of the Budget.
+// A state from another member of the fleet may contain anything. It never makes
+// a request start sooner, and never makes a count of the Budget negative.
 func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
@@ -93,8 +93,8 @@ func (f stateFleet) Look(h *Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-// A clock that was a year ahead is set right. That does not close a host for a
-// year. What the books have for today still counts.
+// When a clock that was a year ahead is set right, a spent budget does not
+// refuse requests for a year. What the books have for today still counts.
 func TestBudget_ClockSetBack(t *testing.T) {
 	for name, dir := range map[string]string{"in memory": "", "in a directory": t.TempDir()} {
 		synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// A million idle hosts fit into 200 MB.
+// An idle host takes at most 200 bytes.
 func TestMemoryOfAnIdleHost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector needs memory of its own")
@@ -53,8 +53,7 @@ func TestMemoryOfAnIdleHost(t *testing.T) {
 	}
 }
 
-// A hundred thousand waiting requests fit into 400 MB, the goroutines that wait
-// included.
+// A waiting request takes at most 4,000 bytes, its goroutine included.
 func TestMemoryOfAWaiter(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector needs memory of its own")

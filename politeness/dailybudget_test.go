@@ -24,7 +24,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// newDay is when the first day of a synctest bubble is over. A bubble begins at
+// newDay is when the first day of a synctest bubble ends. A bubble begins at
 // midnight UTC.
 var newDay = time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
 
@@ -66,7 +66,7 @@ func TestBudget_Requests(t *testing.T) {
 	}
 }
 
-// Requests that wait are refused when one before them uses the last of the
+// Queued requests are refused once an earlier request has used the last of the
 // Budget.
 func TestBudget_Queue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,8 @@ func TestBudget_Queue(t *testing.T) {
 	})
 }
 
-// The fetch of robots.txt counts, and is made even if the Budget is spent.
+// A fetch of robots.txt counts as a request, but is made even if the Budget is
+// spent.
 func TestBudget_Exempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, dir := range []string{"", t.TempDir()} {
@@ -162,15 +163,14 @@ func TestBudget_Bytes(t *testing.T) {
 	})
 }
 
-// A directory keeps the count for the next run, and for other processes that
-// use it at the same time. A process that is killed wastes at most the block
-// that it has reserved.
+// A directory keeps the count for the next run and for other processes. A
+// process that is killed wastes at most the block that it has reserved.
 func TestBudget_Dir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320, Bytes: 64_000, Dir: filepath.Join(t.TempDir(), "budget")}
 		var limiters []*politeness.Limiter
 		n := 0
-		for range 20 { // each just stops, as if it were killed
+		for range 20 { // each stops before its block of 10 requests is used up
 			l := &politeness.Limiter{Delay: -1, Budget: b}
 			limiters = append(limiters, l)
 			for range 7 {
@@ -182,7 +182,7 @@ func TestBudget_Dir(t *testing.T) {
 				n++
 			}
 		}
-		for _, l := range limiters[:10] { // these go on
+		for _, l := range limiters[:10] { // half of them go on
 			n += crawlUntilSpent(t, l, politeness.Outcome{Status: 200, Bytes: 150})
 		}
 		n += crawlUntilSpent(t, &politeness.Limiter{Delay: -1, Budget: b}, ok)
@@ -205,7 +205,7 @@ func TestBudget_Dir(t *testing.T) {
 	})
 }
 
-// The next run knows what a body used beyond what was reserved.
+// The next run knows how many bytes a body took beyond the reservation.
 func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Bytes: 1000, Dir: t.TempDir()}
@@ -222,8 +222,8 @@ func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
 	})
 }
 
-// A line that is broken, because its writer was stopped in the middle, takes
-// nothing from the Budget.
+// Malformed lines take nothing from the Budget. A writer that is interrupted
+// leaves such a line.
 func TestBudget_DirWithABrokenEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 10, Dir: t.TempDir()}
@@ -276,8 +276,10 @@ func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// In a fleet, the count of a host's Budget moves with the host. What is
-// reserved is stored before it is used, and what was not used is handed over.
+// In a fleet, the count of a host's Budget moves with the host to its next
+// owner. The fleet stores each claim before requests use it. The next owner
+// also gets what the first has reserved and not used, unless that state was
+// lost.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
@@ -285,7 +287,7 @@ func TestBudget_Fleet(t *testing.T) {
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
 		h.Own(nil, 0, true)
-		f.started() // nothing starts before the fleet has stored the claim
+		f.started() // nothing starts, because the fleet has not stored the claim
 		if f.fleet.one(t) != h {
 			t.Fatal("it is not told")
 		}
@@ -314,7 +316,7 @@ func TestBudget_Fleet(t *testing.T) {
 			l := &politeness.Limiter{Delay: -1, Budget: b}
 			f := newFleetTest(t, l)
 			stop := make(chan struct{})
-			go func() { // as redislimit does
+			go func() { // this goroutine answers the Limiter as redislimit does
 				owned := false
 				for {
 					select {
@@ -341,8 +343,8 @@ func TestBudget_Fleet(t *testing.T) {
 	})
 }
 
-// At midnight, the fleet has stored a claim of yesterday and not yet one of
-// today. So nothing starts before it has stored the claim of today.
+// The fleet confirms yesterday's claim only after midnight. No request starts
+// until the fleet has confirmed a claim for today.
 func TestBudget_FleetAtMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
@@ -393,8 +395,8 @@ func TestBudget_None(t *testing.T) {
 	})
 }
 
-// MaxHosts limits for how many hosts a day's count is kept. A further host is
-// refused until the day is over.
+// MaxHosts also limits how many hosts have a count for the day. A further host
+// is refused until the day is over.
 func TestBudget_MaxHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{MaxHosts: 3, Budget: politeness.Budget{Requests: 2}}
@@ -410,7 +412,7 @@ func TestBudget_MaxHosts(t *testing.T) {
 }
 
 // With Budget.Dir, a Limiter keeps the count in a directory. So a crawl that is
-// started again goes on with what is left of the day's Budget.
+// restarted goes on with what is left of the day's Budget.
 func ExampleBudget() {
 	dir, err := os.MkdirTemp("", "budget")
 	if err != nil {

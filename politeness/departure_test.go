@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Requests reach their host at least an interval apart, however long each takes
-// to get there.
+// Requests reach their host at least an interval apart, however long their
+// dials take.
 func TestSlowDialsKeepThePace(t *testing.T) {
 	const s = time.Second
 	refused := errors.New("connection refused")
@@ -127,15 +127,15 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server, want 4", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may delay a request; without the wait, the gap was 1 ms
+		if gap < delay/2 { // not delay: a busy machine may hold up the first of two requests on its way
 			t.Errorf("the server saw requests %v apart, want %v", gaps, delay)
 		}
 	}
 }
 
 // A request that never reaches its host holds up the others until its attempt
-// is over. After that, nothing of it is left in the Limiter. A request that
-// cannot wait for so long is refused.
+// is over. Then it leaves no trace in the Limiter. A request that cannot wait
+// for that time is refused.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -183,7 +183,7 @@ func TestDialThatHangs(t *testing.T) {
 	})
 }
 
-// If Base does not report when requests are sent, requests can use all slots.
+// Requests use all slots even if Base does not report when they are sent.
 func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &Transport{Limiter: &Limiter{Concurrency: 3}, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
@@ -202,10 +202,10 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// A request whose lease ended before it was sent holds up nobody. If it reaches
-// the host after all, the interval counts from then.
+// A request whose lease ends before it is sent no longer holds up others. When
+// it reaches the host after all, the interval counts from then.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
-	for _, others := range []bool{true, false} { // whether others wait when it arrives; if not, its host is forgotten by then
+	for _, others := range []bool{true, false} { // whether others wait when the late request arrives; if not, its host is forgotten
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			var seen []time.Duration
