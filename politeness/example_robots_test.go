@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// With robots.txt, robotsmw is outermost and tells the Limiter each site's
-// Crawl-delay. In this example the Crawl-delay is longer than MaxCrawlDelay, so
-// the second page is refused until it is over.
+// The client of package robotsmw tells its Limiter the Crawl-delay of each
+// robots.txt. Here the Crawl-delay is longer than MaxCrawlDelay. So the second
+// page is refused until the Crawl-delay is over.
 func ExampleTransport_robots() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{

@@ -37,8 +37,8 @@ func Example() {
 	// Output: at least 100 ms: true
 }
 
-// A request whose wait would be too long is refused at once, with the time at
-// which to come again.
+// A request whose wait would be too long is refused at once. The error says
+// when to come again.
 func ExampleDelayError() {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "120")
@@ -47,8 +47,8 @@ func ExampleDelayError() {
 	defer srv.Close()
 
 	client := &http.Client{Transport: &politeness.Transport{
-		AttemptTimeout: 10 * time.Second,                          // limits the request alone
-		Limiter:        &politeness.Limiter{MaxWait: time.Minute}, // limits the wait before it
+		AttemptTimeout: 10 * time.Second,                          // limits the request after its wait
+		Limiter:        &politeness.Limiter{MaxWait: time.Minute}, // limits the wait
 	}}
 	resp, err := client.Get(srv.URL)
 	if err != nil {
@@ -67,7 +67,7 @@ func ExampleDelayError() {
 	// come again in 2m0s
 }
 
-// To fetch by other means, call Acquire before and Done after each request.
+// Without an http.Client, call Acquire before each request and Done after it.
 func ExampleLimiter_Acquire() {
 	var limiter politeness.Limiter
 	ctx := context.Background()
@@ -90,8 +90,8 @@ func fetchSomehow(*url.URL) (int, http.Header, error) {
 	return http.StatusServiceUnavailable, http.Header{"Retry-After": {"30"}}, nil
 }
 
-// hostQueue is what is still to be fetched from a host, and when the host is
-// due.
+// hostQueue has the pages still to be fetched from a host, and the time at
+// which the host is due.
 type hostQueue struct {
 	due   time.Time
 	pages []*url.URL
@@ -149,7 +149,7 @@ func ExampleLimiter_Next() {
 }
 
 // This Limiter sets two limits: at most one request a second to each host, and
-// at most five a second to each machine, however many hosts it serves.
+// at most five a second to each machine, even if the machine serves many hosts.
 func ExampleIPKey() {
 	limiter := &politeness.Limiter{
 		Delay: time.Second,
@@ -164,7 +164,7 @@ func ExampleIPKey() {
 }
 
 // Join combines the Observer of a metrics library with one of your own. Each
-// sets the functions that it needs.
+// Observer sets only the functions that it needs.
 func ExampleObserver() {
 	var granted int
 	metrics := &politeness.Observer{
@@ -191,7 +191,7 @@ func ExampleObserver() {
 }
 
 // A Trace in a request's context is told why the request waits. The Observer is
-// told about all requests, once they start.
+// told about every request, when it starts.
 func ExampleWithTrace() {
 	limiter := politeness.Limiter{Delay: time.Millisecond, Observer: &politeness.Observer{
 		Granted: func(_ context.Context, e politeness.Event) {
@@ -219,9 +219,9 @@ func ExampleWithTrace() {
 	// www.example.com: waited for "crawl-delay"
 }
 
-// A crawler of small sites can be very gentle: it lets the server rest for
-// about five times as long as an answer took, at irregular intervals. Its
-// pauses after refusals are long.
+// This Limiter is very gentle, to suit a crawler of small sites. After an
+// answer, the server rests for about five times the response time. The
+// intervals are irregular, and the pauses after refusals are long.
 func ExampleLimiter_gentle() {
 	limiter := &politeness.Limiter{
 		Delay:         2 * time.Second,
@@ -237,17 +237,17 @@ func ExampleLimiter_gentle() {
 	// Output: <nil>
 }
 
-// These fields limit a crawl of millions of hosts as a whole, and keep one host
-// from holding it up.
+// These fields limit a crawl of millions of hosts as a whole, and keep any
+// single host from holding up the crawl.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
-		GlobalConcurrency: 2000,                      // the machine has sockets for no more
+		GlobalConcurrency: 2000,                      // the machine has no more sockets
 		GlobalRate:        rate.NewLimiter(500, 500), // 500 requests a second in all
 		MaxHosts:          5_000_000,
 		MaxWait:           10 * time.Second, // a worker can ask other hosts instead
 		MaxCrawlDelay:     20 * time.Second,
-		ClampCrawlDelay:   true,        // this disobeys; the log and the Observer are told
-		Lease:             time.Minute, // a lost Grant must not block its host for long
+		ClampCrawlDelay:   true,        // this disobeys the host, so the cut is logged
+		Lease:             time.Minute, // a Grant that is never Done blocks its host for no longer
 	}
 	fmt.Println(limiter.Validate())
 	// Output: <nil>

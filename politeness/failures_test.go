@@ -13,18 +13,19 @@ import (
 	"time"
 )
 
-// The tests of this file are about things that go wrong between a crawl and a
-// host and must not harm the crawl.
+// In each test of this file, something goes wrong between a crawler and a host.
+// It must not harm the crawl.
 
 func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 
-// Ten requests are in flight and fifty queue when the host answers 429. None
-// starts before the host allows it, and the ten refusals are one incident.
+// Ten requests are in flight and fifty queue when the host answers 429. None of
+// the fifty starts before the pause is over, and the ten refusals are one
+// incident.
 func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		least  time.Duration // from the first 429 to the next start
+		least  time.Duration // from the refusals to the next start
 		most   time.Duration
 	}{
 		{"with Retry-After", retryIn("120"), 120 * time.Second, 120 * time.Second},
@@ -83,8 +84,8 @@ func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	}
 }
 
-// The pause doubles with each incident, up to MaxBackOff, and each good answer
-// undoes one step, unless its request had started before the refusal.
+// The pause doubles with each incident, up to MaxBackOff. Each good answer
+// undoes one step, unless its request had started before the latest incident.
 func TestFailureEscalationAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: 2, BackOff: 8 * time.Second, MaxBackOff: 60 * time.Second}
@@ -109,7 +110,7 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 			{429, 60 * time.Second, 60 * time.Second},
 			{200, 0, 0}, // level 3
 			{404, 0, 0}, // level 2
-			{500, 0, 0}, // neither better nor worse
+			{500, 0, 0}, // a 500 changes nothing
 			{200, 0, 0}, // level 1
 			{429, 16 * time.Second, 17600 * time.Millisecond},
 		}
@@ -124,7 +125,7 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 		if got := pause(503); got < 32*time.Second || got > 36*time.Second {
 			t.Errorf("the third level is %v", got)
 		}
-		old.Done(Outcome{Status: 200}) // it was under way already, so it proves nothing
+		old.Done(Outcome{Status: 200}) // this request started before the 503, so its 200 does not count
 		if got := pause(429); got != 60*time.Second {
 			t.Errorf("the fourth level is %v", got)
 		}
@@ -136,7 +137,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 	const date = "Sat, 21 Nov 2026 12:00:00 GMT"
 	tests := []struct {
 		name, value, date string
-		want              time.Duration // 0: nothing usable
+		want              time.Duration // no usable Retry-After
 	}{
 		{"seconds", "120", "", 2 * time.Minute},
 		{"seconds in blanks and quotes", ` "30" `, "", 30 * time.Second},
@@ -198,7 +199,7 @@ func TestFailureRetryAfterIsCapped(t *testing.T) {
 }
 
 // If a pause makes a waiting request too late, the request is refused at once.
-// The others are told their new time.
+// A request that can wait is told its new start time.
 func TestFailureBackOffRefusesWaitersWhoCannotMakeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -314,8 +315,8 @@ func TestFailureDoneFromEverywhere(t *testing.T) {
 	new(Grant).Done(Outcome{})
 }
 
-// A grant without Done frees its slot when its lease is over. A late Done takes
-// nothing from requests that came after.
+// A Grant without Done frees its slot when its lease is over. A late Done does
+// not free the slot of a later request.
 func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Lease: time.Minute}
@@ -337,9 +338,9 @@ func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 	})
 }
 
-// A crawl asks up to a million hosts, one after the other. Hosts that still
-// have to wait are remembered, however many come after them, and the others are
-// forgotten.
+// A crawl asks up to a million hosts, one after the other. The Limiter
+// remembers a paused host, however many hosts come after it. It forgets the
+// hosts whose interval is over.
 func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() || raceEnabled {
@@ -376,8 +377,8 @@ func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	})
 }
 
-// When every remembered host must still wait, a new one is refused, until the
-// first of them is due.
+// While all remembered hosts must still wait, a request to a new host is
+// refused until the first of them is due.
 func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n tally
@@ -459,7 +460,7 @@ func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 	})
 }
 
-// A late refusal counts even if its host has been forgotten meanwhile.
+// A late refusal counts even if the Limiter has forgotten the host meanwhile.
 func TestFailureLate429OfAForgottenHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1, Lease: time.Second}
@@ -480,7 +481,7 @@ func TestFailureLate429OfAForgottenHost(t *testing.T) {
 }
 
 // With EndToStart, the end of a slow request may make a waiting request too
-// late. That one is refused at once.
+// late. The waiting request is then refused at once.
 func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 10 * time.Second, EndToStart: true}
@@ -497,8 +498,7 @@ func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	})
 }
 
-// Next does not forget a remembered host to make room for the one that it is
-// asked about.
+// Next forgets no host to make room for the host that it is asked about.
 func TestFailureNextForgetsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1}
@@ -515,8 +515,8 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// A late refusal makes a resting host wait longer. That host must then not hide
-// another one that may be forgotten earlier.
+// After a late refusal has made one idle host wait longer, another idle host
+// that is due earlier is still forgotten first.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

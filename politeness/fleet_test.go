@@ -14,7 +14,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// handFleet is a Fleet that only notes its Holds. The test calls their methods.
+// handFleet is a Fleet that only notes its Holds. The tests call the methods of
+// the Holds.
 type handFleet struct {
 	mu       sync.Mutex
 	holds    []*politeness.Hold
@@ -39,8 +40,8 @@ func (f *handFleet) trust(yes bool) {
 	f.distrust = !yes
 }
 
-// looks waits until nothing happens any more. It returns the Holds that Look
-// got since the last call.
+// looks lets all goroutines run until they wait. It returns the Holds that Look
+// has got since the last call of looks.
 func (f *handFleet) looks() (holds []*politeness.Hold) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -64,7 +65,8 @@ var (
 	ok   = politeness.Outcome{Status: 200}
 )
 
-// fleetTest is a Limiter whose requests are made in the background.
+// fleetTest makes requests to a Limiter in the background, and notes when they
+// start or why they fail.
 type fleetTest struct {
 	t       *testing.T
 	fleet   *handFleet
@@ -100,7 +102,6 @@ func (f *fleetTest) ask(ctx context.Context, u *url.URL) {
 
 func (f *fleetTest) done() { f.end(ok) }
 
-// end ends the requests that are in flight.
 func (f *fleetTest) end(o politeness.Outcome) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -111,8 +112,8 @@ func (f *fleetTest) end(o politeness.Outcome) {
 	f.flying = nil
 }
 
-// seen returns when requests started, counted from the test's beginning, and
-// the errors that other requests got.
+// seen returns when requests started, counted from f.began, and the errors that
+// other requests got.
 func (f *fleetTest) seen() (starts []time.Duration, errs []error) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -180,8 +181,8 @@ func TestFleet_UncleanHostRests(t *testing.T) {
 	})
 }
 
-// A new owner keeps the rest of the interval that the last owner has left, to
-// the microsecond.
+// A new owner waits for the part of the interval that the last owner has left,
+// to the microsecond.
 func TestFleet_StateIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newFleetTest(t, &politeness.Limiter{})
@@ -191,7 +192,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 		a.started(0)
 		time.Sleep(time.Second)
 		a.done()
-		give(t, h, true, false) // another request may come at any moment
+		give(t, h, true, false) // not yet: the owner waits 50 ms for another request
 		time.Sleep(50 * time.Millisecond)
 		if a.fleet.one(t) != h {
 			t.Error("another Hold")
@@ -213,7 +214,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 	})
 }
 
-// Of two Crawl-delays the one that was told last counts, whichever member was
+// The Crawl-delay that was told last counts, whichever member of the fleet was
 // told.
 func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -245,8 +246,8 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	})
 }
 
-// While other members wait, an owner makes requests for a turn of 2 s. It gives
-// the host away when none of them is in flight any more.
+// While other members wait, an owner makes requests for a turn of 2 s. Then it
+// gives the host away as soon as none of its requests is in flight.
 func TestFleet_Turn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 800 * time.Millisecond, Concurrency: 2})
@@ -272,7 +273,7 @@ func TestFleet_Turn(t *testing.T) {
 		}
 		give(t, h, true, true)
 		f.done()
-		next := f.fleet.one(t) // requests that still wait ask for the host again
+		next := f.fleet.one(t) // the waiting requests ask for the host again
 		if next == h {
 			t.Fatal("the Hold is over")
 		}
@@ -285,8 +286,8 @@ func TestFleet_Turn(t *testing.T) {
 	})
 }
 
-// An owner makes at least one request, however long the host has to rest before
-// that.
+// An owner makes at least one request before it gives the host away, however
+// long the host has to rest first.
 func TestFleet_TurnHasOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 10 * time.Second})
@@ -311,8 +312,8 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 	})
 }
 
-// If a limit of this process holds up its requests, it does not keep the host
-// from other members.
+// An owner whose requests wait for a limit on all hosts gives the host to other
+// members.
 func TestFleet_HeldUpElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{GlobalConcurrency: 1})
@@ -338,8 +339,8 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 	})
 }
 
-// Nothing starts while the Fleet is not trusted. After that the Limiter goes
-// on. If it has lost the host, it asks for the host again.
+// No request starts while the Fleet is not trusted. Then the Limiter goes on if
+// it still owns the host. If it has lost the host, it asks for the host again.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -376,8 +377,8 @@ func TestFleet_Trust(t *testing.T) {
 	})
 }
 
-// If a waiting request learns that it would wait too long for the host, it is
-// refused.
+// If the Fleet says that the host cannot be had in time, waiting requests are
+// refused, with the Fleet's reason.
 func TestFleet_WaitWithAReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -400,8 +401,8 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
-// A request that is refused at once is expected to come again. So the host is
-// asked for, and kept for a while.
+// A request that is refused at once is expected to come again. So the Limiter
+// asks the Fleet for the host, and keeps the host for a while.
 func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{MaxWait: -1})
@@ -432,7 +433,8 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	})
 }
 
-// If no request needs the host any more, the Hold is withdrawn.
+// If no request needs the host any more, the Hold ends although the host was
+// never owned.
 func TestFleet_CancelledAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -451,8 +453,8 @@ func TestFleet_CancelledAsk(t *testing.T) {
 	})
 }
 
-// An idle host is kept until its interval is over. If it has to rest for more
-// than 30 s, it is given back at once.
+// An owner keeps an idle host until its interval is over. If the host has to
+// rest for more than 30 s, the owner gives it away at once.
 func TestFleet_IdleHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -483,8 +485,8 @@ func TestFleetWithinIsAnError(t *testing.T) {
 	}
 }
 
-// While the host is not owned, a request is in no queue of the Limiter within,
-// and takes no slot there.
+// While the host is not owned, a request is in no queue of Limiter.Within, and
+// takes no slot there.
 func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		within := &politeness.Limiter{Delay: time.Second, Concurrency: 2}

@@ -21,7 +21,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		{"192.0.2.1", "192.0.513", "192.513", "3221225985", "0xc0.0.2.1", "0XC0.0x0.2.1", "0300.0.02.01", "0xC0000201", "030000001001", "0xc0.513:80", "192.0.2.0x1."},
 		{"127.0.0.1", "127.1", "0x7f.1", "0177.0.0.1", "127.0.01", "2130706433"},
 		{"0.0.0.0", "0", "0x0", "00", "0.0"},
-		{"192.0.2.256"}, // not an address, and neither are the next rows up to 1.2.3.4.test
+		{"192.0.2.256"}, // from here to 1.2.3.4.test, no host is an IPv4 address
 		{"192.0.2.1.1"},
 		{"192.0.0x"},
 		{"192.0.2.08"},
@@ -38,7 +38,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		{"foo_bar.test"},
 		{"foo-bar.test"},
 		{"r3---sn-x.test"},
-		{"my_bücher.test", "My_Bücher.test"}, // IDNA forbids it
+		{"my_bücher.test", "My_Bücher.test"}, // IDNA forbids the underscore
 		{"::ffff:192.0.2.1.test"},
 		{strings.Repeat(strings.Repeat("a", 49)+".", 5) + "com", strings.Repeat(strings.Repeat("A", 49)+".", 5) + "COM.:8080"}, // 253 bytes
 		{strings.Repeat("l", 63) + ".test"},
@@ -85,9 +85,9 @@ func TestSpellingsOfAHostWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A host that is longer than any name can be is refused at once.
+// A host that is longer than a DNS name can be is refused at once.
 func TestHostLongerThanAnyName(t *testing.T) {
-	var letters strings.Builder // letters that all differ: IDNA, also in net/http, takes half a minute for them
+	var letters strings.Builder // 20,000 different letters: IDNA takes half a minute for them, in net/http too
 	for i := range 40_000 {
 		letters.WriteRune(rune(0x4e00 + i*7919%20_000))
 	}
@@ -125,11 +125,11 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		if sent != 0 || closed != 1 {
 			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
 		}
-		if took > time.Second { // it takes some µs, but the machine may be busy
+		if took > time.Second { // usually microseconds, but the machine may be busy
 			t.Errorf("%s: refused after %v", name, took)
 		}
 	}
-	// The length is checked even if a Key of the user's own does not look at
+	// The Limiter checks the length even if the user's own Key does not look at
 	// the host.
 	own := &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }}
 	if _, err := own.Acquire(t.Context(), &url.URL{Scheme: "http", Host: huge}); err == nil {
@@ -179,8 +179,8 @@ type closeFunc func()
 func (f closeFunc) Read([]byte) (int, error) { return 0, io.EOF }
 func (f closeFunc) Close() error             { f(); return nil }
 
-// HostKey allocates nothing for a host that is in its one form already, apart
-// from a port or brackets.
+// HostKey allocates nothing for a host that is in its one form already, whether
+// or not it has a port or brackets.
 func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -139,7 +139,8 @@ func (p pageContext) Value(key any) any {
 	return p.Context.Value(key)
 }
 
-// A middleware's own context can tell the Crawl-delay. A nil tells nothing.
+// A middleware's own context can tell the Crawl-delay. A nil pointer tells
+// nothing.
 func TestCrawlDelayKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crawlDelay := 10 * time.Second

@@ -16,8 +16,8 @@ import (
 	"unsafe"
 )
 
-// Join passes on every function of Observer, also one that a later version
-// adds.
+// Join combines every function of Observer. The test goes over the fields by
+// reflection, so it covers functions that are added later.
 func TestJoinHasEveryFunction(t *testing.T) {
 	var called []string
 	numbered := func(who string) *Observer {
@@ -95,10 +95,10 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	})
 }
 
-// Each request has a Grant, so its size is felt: at 208 bytes an Acquire took
-// about a tenth longer.
+// Each request has a Grant, so the size of a Grant costs time: with 208 bytes,
+// an Acquire took about a tenth longer.
 func TestGrantsAreSmall(t *testing.T) {
-	if size, most := unsafe.Sizeof(Grant{}), uintptr(176); size > most { // a size class of Go's allocator
+	if size, most := unsafe.Sizeof(Grant{}), uintptr(176); size > most { // 176 is a size class of Go's allocator
 		t.Errorf("a Grant takes %d bytes, want at most %d", size, most)
 	}
 }
