@@ -205,7 +205,7 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 // A request whose lease ends before it is sent no longer holds up others. When
 // it reaches the host after all, the interval counts from then.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
-	for _, others := range []bool{true, false} { // whether others wait when the late request arrives; if not, example.com is forgotten
+	for _, others := range []bool{true, false} { // others wait when the late request arrives; if not, its host is forgotten
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			var seen []time.Duration
