@@ -183,8 +183,8 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// busy answers each path n times with status and Retry-After, and then with a
-// page.
+// busy answers each page's first n requests with status and Retry-After, and
+// then with the page.
 func busy(status, n int, retryAfter string) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
