@@ -16,12 +16,12 @@ import (
 func (x *Extension) ask(c *colly.Collector, URL string) error {
 	u, err := url.Parse(asSent(URL))
 	if err != nil || u.Host == "" {
-		return nil // colly can tell better what is wrong with it
+		return nil // colly reports what is wrong with the URL
 	}
 	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
 		return err
 	}
-	return nil // any other error occurs again in the request, and then comes to OnError
+	return nil // the request meets any other error again, and OnError gets it
 }
 
 // asSent returns an absolute URL as colly sends it, without the fragment. It

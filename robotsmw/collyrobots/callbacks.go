@@ -41,7 +41,7 @@ func (m *member) onRequest(r *colly.Request) {
 }
 
 // beLast registers onRequestHeaders again if another handler was registered
-// after it, since that handler might set a client.
+// after it, because that handler might set a client.
 func (m *member) beLast() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,7 +104,6 @@ func (m *member) onError(r *colly.Response, err error) {
 	m.throttled(r)
 }
 
-// blockedHandlers returns the functions that OnBlocked has registered so far.
 func (x *Extension) blockedHandlers() []func(*colly.Request, robotsmw.Decision) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -62,8 +62,8 @@ func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
 	return robotsmeta.ParseHeader(*page.Headers, x.tokens...)
 }
 
-// Indexable reports whether a page may be kept. That is so if it does not say
-// noindex and is not surely a refusal in place of the page.
+// Indexable reports whether a page may be kept. It returns false if the page
+// says noindex, or if the answer is surely a refusal and not the page.
 func (x *Extension) Indexable(page *colly.Response) bool {
 	said := x.Directives(page)
 	return !said.NoIndex() && !said.Refusal.Sure
@@ -76,11 +76,11 @@ func isHTML(page *colly.Response) bool {
 		return false
 	}
 	contentType := field(page, "Content-Type")
-	if contentType == "" { // as colly does before it calls OnHTML
+	if contentType == "" { // colly does the same before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
 	mediaType := strings.ToLower(strings.TrimSpace(contentType))
-	if end := strings.IndexAny(mediaType, ";, \t"); end >= 0 { // on some servers the semicolon is missing
+	if end := strings.IndexAny(mediaType, ";, \t"); end >= 0 { // some servers leave out the semicolon
 		mediaType = mediaType[:end]
 	}
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"

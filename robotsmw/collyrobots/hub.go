@@ -57,7 +57,7 @@ type hubOptions struct {
 	named   bool // the Options name a Base or Proxy
 }
 
-// newHub returns a hub for a backend. Its requests are to be sent by base.
+// newHub returns a hub for a backend. The hub sends by base.
 func newHub(b backend, opts hubOptions, base http.RoundTripper, timeout time.Duration) *hub {
 	h := &hub{backend: b, opts: opts, timeout: timeout}
 	h.base.Store(&base)
@@ -86,9 +86,8 @@ func (h *hub) copy() {
 }
 
 // sync makes sure that colly's client is the hub's own and that its transport
-// is the guard. Each request calls it before it comes to the client and after
-// every wait. So other requests read what sync writes only after it was
-// written.
+// is the guard. Each request calls sync before it comes to the client and after
+// every wait. So a request reads the client only after sync has written it.
 func (h *hub) sync() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +108,7 @@ func (h *hub) sync() error {
 		h.take(client.Transport)
 		client.Transport = h.guard
 	}
-	if client.Timeout != 0 { // it would count the time spent waiting
+	if client.Timeout != 0 { // this timeout would include the waits
 		h.timeout = client.Timeout
 		client.Timeout = 0
 		h.build()
@@ -185,7 +184,6 @@ func (h *hub) build() {
 	h.paced.Store(paced)
 }
 
-// timeOf returns how long an attempt may take.
 func (h *hub) timeOf() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -265,7 +263,7 @@ func same(a, b http.RoundTripper) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	if t, ok := a.(*http.Transport); ok { // nearly always: it saves the reflection
+	if t, ok := a.(*http.Transport); ok { // the usual case, without reflection
 		u, ok := b.(*http.Transport)
 		return ok && t == u
 	}

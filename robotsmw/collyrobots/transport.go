@@ -13,8 +13,9 @@ import (
 )
 
 // guard is the transport of colly's client. All enforcement is here, below
-// every callback, because clones share the client but not the callbacks. It
-// turns the errors of robotsmw.Transport into those that colly's users expect.
+// every callback, because clones share the client but not the callbacks. A
+// guard turns errors of robotsmw.Transport into those that colly's users
+// expect.
 type guard struct {
 	*sender
 	hub *hub
@@ -24,7 +25,7 @@ type guard struct {
 type sender struct {
 	inner  *robotsmw.Transport
 	agent  string // Options.UserAgent
-	main   *hub   // of the collector that Attach was given; robots.txt is fetched through it
+	main   *hub   // the hub of Attach's collector, which also fetches robots.txt
 	unread unread
 	tries  tries
 	chains chains

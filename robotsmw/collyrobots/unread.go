@@ -14,10 +14,10 @@ import (
 )
 
 // unread are the responses whose body nobody has begun to read, because
-// OnResponseHeaders or redirect handlers are still running for them. Each holds
-// its host's slot. If such a handler visits another page of the host, it waits
-// for a slot that it holds itself. So when another request comes, such bodies
-// are read into memory for colly, which frees their slots.
+// OnResponseHeaders or redirect handlers are still running for them. Each
+// response holds its host's slot. If its handler visits another page of the
+// host, the new request waits for this slot. So when another request comes, the
+// extension reads these bodies into memory for colly. This frees the slots.
 type unread struct {
 	shared bool // requests to different hosts may wait for each other
 
@@ -26,8 +26,8 @@ type unread struct {
 	n     atomic.Int32 // its length
 }
 
-// maxAhead is how much of a body is read ahead at most. It is more than colly's
-// default MaxBodySize.
+// maxAhead is how many bytes of a body are read ahead at most. It is more than
+// colly's default MaxBodySize.
 const maxAhead = 16 << 20
 
 // patience is how long a handler may run before requests to other hosts assume
@@ -106,7 +106,7 @@ type heldBody struct {
 	alarm sync.Once
 	own   bool // the reader came first, so nothing is read ahead
 
-	held       bool // in the list; guarded by unread.mu, as are the links
+	held       bool // whether this is in the list; unread.mu guards held, prev and next
 	prev, next *heldBody
 
 	mu    sync.Mutex // held while readAhead reads
@@ -128,7 +128,7 @@ func (b *heldBody) readAhead() {
 }
 
 func (b *heldBody) Read(p []byte) (int, error) {
-	if b.own { // nearly always: it costs neither a lock nor a fence
+	if b.own { // the usual case, which needs no lock
 		return b.ReadCloser.Read(p)
 	}
 	if b.list.release(b) {
