@@ -16,20 +16,19 @@ import (
 	"time"
 )
 
-// A trip is one request of a random schedule. Times count from the schedule's
-// beginning.
+// A trip is one request of a random schedule. arrive and cancel count from the
+// schedule's beginning.
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0: never
-	crawl  time.Duration // what is told on arrival; -2: nothing; Exempt: it is robots.txt
+	crawl  time.Duration // the Crawl-delay told on arrival; -2: none is told; Exempt: for robots.txt
 	work   time.Duration
 	status int
-	after  time.Duration // Retry-After, whole seconds
+	after  time.Duration // Retry-After, in whole seconds; 0: none
 }
 
-// randomTrips draws times to the nanosecond. So two events with different
-// causes hardly ever fall on one instant, at which their order would be
-// undefined.
+// randomTrips draws times to the nanosecond, so that two events hardly ever
+// fall on one instant. The order of events at one instant is undefined.
 func randomTrips(r *rand.Rand, n int) []trip {
 	span := time.Duration(n) * time.Second * time.Duration(1+r.IntN(3)) / 2
 	trips := make([]trip, n)
@@ -56,8 +55,8 @@ func randomTrips(r *rand.Rand, n int) []trip {
 	return trips
 }
 
-// ideal returns when the trips should start. It is a readable twin of the
-// Limiter: it has one host, handles one event after the other, and computes
+// ideal returns when the trips should start. It does the Limiter's work for one
+// host in a simple way: it handles one event after the other, and computes
 // everything anew each time.
 func ideal(l *Limiter, trips []trip) []time.Duration {
 	const past = -time.Hour
@@ -73,8 +72,8 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 		}
 	}
 	for {
-		// The first in the queue starts as soon as it may. While it waits for a
-		// Crawl-delay, robots.txt may be fetched.
+		// The first request in the queue starts as soon as it may. While a page
+		// waits for a Crawl-delay, a fetch of robots.txt may overtake it.
 		next := time.Duration(1<<62 - 1)
 		page := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl != Exempt })
 		robots := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl == Exempt })
@@ -114,7 +113,6 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 		if started {
 			continue
 		}
-		// Find the next event.
 		event, who := "start", -1
 		if arrived < len(trips) && trips[arrived].arrive < next {
 			next, event, who = trips[arrived].arrive, "arrive", arrived
@@ -154,7 +152,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 	}
 }
 
-// run sends the trips through the Limiter itself.
+// run makes the requests of the trips with l, and returns when they started.
 func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	u := &url.URL{Scheme: "http", Host: "example.com"}
 	starts := make([]time.Duration, len(trips))
@@ -196,9 +194,9 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	return starts
 }
 
-// In random schedules every request starts at the very nanosecond that ideal
-// computes. So the interval in force is kept, nobody starves, the order is
-// kept, a cancelled request leaves no gap, and no time is wasted.
+// In random schedules, every request starts at the very nanosecond that ideal
+// computes. So the Limiter keeps the interval and the order, leaves no gap
+// after a cancelled request, and wastes no time.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -224,10 +222,10 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	}
 }
 
-// With jitter, an adaptive pace, refusals without Retry-After, deadlines and
-// long Crawl-delays, chance decides when requests start. The bounds still hold:
-// no two starts are closer than the interval, none falls into a pause, the
-// order is kept, and every request is served or refused.
+// With jitter, an adaptive pace, back-off, deadlines and long Crawl-delays, the
+// exact starts cannot be foretold. The bounds still hold: no two starts are
+// closer than the interval, none falls into a pause, the order is kept, and
+// every request is served or refused.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -308,7 +306,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				for _, p := range pauses {
 					began := log[slices.IndexFunc(log, func(s served) bool { return s.trip == p.trip })].start
 					if began <= incident {
-						continue // it belongs to the incident before
+						continue // this 429 belongs to the incident before
 					}
 					incident = p.start
 					for _, s := range log {
@@ -323,8 +321,8 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 }
 
 // A request whose wait would outlast its deadline is refused at once. The error
-// has the exact time at which the request would have started, and the others
-// lose nothing.
+// has the exact time at which the request would have started. The refusal does
+// not delay other requests.
 func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
@@ -368,8 +366,8 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 }
 
 // Hosts that share machines keep their own pace and that of their machine. The
-// requests to a host start in the order in which they came, whichever of them
-// give up.
+// requests to a host start in the order in which they came, even if some of
+// them give up.
 func TestRandomSchedulesWithinMachines(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

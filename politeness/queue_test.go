@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Even if many requests wait, it is quick to ask when one more could start.
+// To estimate when one more request could start is quick, even if many requests
+// wait.
 func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	asking := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}
@@ -48,8 +49,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// Even if each new request is told another Crawl-delay, it is quick to join a
-// long queue.
+// To join a long queue is quick, even if each request is told another
+// Crawl-delay than the one before.
 func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	joining := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}

@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// fields returns a header of lines such as "RateLimit: x".
+// fields returns a header with the given lines, such as "RateLimit: x".
 func fields(lines ...string) http.Header {
 	h := make(http.Header)
 	for _, line := range lines {
@@ -37,7 +37,8 @@ func TestQuotaOf(t *testing.T) {
 		header http.Header
 		want   quota
 	}{
-		// draft-ietf-httpapi-ratelimit-headers-11
+		// These are the fields of draft-ietf-httpapi-ratelimit-headers-11, also
+		// in the forms of its versions from 07 on.
 		{"RateLimit", fields(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
 		{"it is spent", fields(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
 		{"it is spent for less than a second", fields(`RateLimit: "default";r=0;t=0`), spent(none)},
@@ -89,7 +90,7 @@ func TestQuotaOf(t *testing.T) {
 		{"eight", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,60"), quota{pause: 61 * time.Second, spread: time.Second / 9, until: 2 * time.Second}},
 		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
 
-		// These responses come from a cache.
+		// These responses come from a cache, except the last.
 		{"it was spent when it was stored", fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), quota{}},
 		{"it still is", fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(40 * time.Second)},
 		{"by the clock of then", fields("Date: Sun, 22 Nov 2026 11:50:00 GMT", "Age: 600", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), quota{}},
@@ -98,7 +99,7 @@ func TestQuotaOf(t *testing.T) {
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
-		// These headers tell no quota.
+		// These headers tell no quota, except a limit of 0 with a time.
 		{"nothing", fields("Content-Type: text/html"), quota{}},
 		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
 		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
@@ -164,8 +165,8 @@ func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 	}
 }
 
-// quotaServer takes as many requests as its quota in each window. It answers
-// 429 to those beyond, and counts them.
+// quotaServer takes as many requests as its quota in each window. It counts the
+// requests beyond its quota and answers them with 429.
 type quotaServer struct {
 	quota  int
 	window time.Duration
@@ -196,8 +197,8 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A server that states its quota, in any of the forms, never gets more requests
-// than its quota. The crawl takes at most three times as long as the quota
-// demands.
+// than its quota. The crawl takes at most about three times as long as the
+// quota demands.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }
@@ -250,11 +251,11 @@ func TestQuotasAreKept(t *testing.T) {
 			{Delay: 700 * time.Millisecond, EndToStart: true, Jitter: 0.3},
 		} {
 			if limiter.Concurrency > 1 && name == "only when it is spent" {
-				continue // requests in flight cannot know that in time
+				continue // requests in flight learn too late that the quota is spent
 			}
 			t.Run(fmt.Sprintf("%s/%v/%d", name, limiter.Delay, limiter.Concurrency), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					time.Sleep(27 * 365 * day) // a bubble begins in 2000, when the seconds since 1970 were below 1,000,000,000
+					time.Sleep(27 * 365 * day) // to 2026: a bubble begins in 2000, when Unix times were below 1,000,000,000
 					const requests = 70
 					server := &quotaServer{quota: 10, window: time.Minute, took: 900 * time.Millisecond, tell: tell}
 					var web robotstest.Internet
@@ -286,8 +287,8 @@ func TestQuotasAreKept(t *testing.T) {
 	}
 }
 
-// This is TestQuotasAreKept in real time, over loopback, with one form of each
-// of the three families of fields.
+// This is TestQuotasAreKept in real time, over loopback, with one form from
+// each of three families of fields.
 func TestQuotasAreKept_Loopback(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	for name, tell := range map[string]func(h http.Header, quota, left int, reset time.Duration){
@@ -331,7 +332,7 @@ func TestQuotasAreKept_Loopback(t *testing.T) {
 	}
 }
 
-// afterAnswer returns l after a request to a.example got this answer.
+// afterAnswer makes a request to a.example that gets this answer. It returns l.
 func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
@@ -411,8 +412,8 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 	})
 }
 
-// A wait for a quota has the Reason "rate limit". A request that would wait too
-// long for it is refused.
+// A wait for a quota has the Reason "rate limit". A request whose wait would be
+// too long is refused.
 func TestQuotaIsAReason(t *testing.T) {
 	for _, line := range []string{`RateLimit: "default";r=0;t=59`, `RateLimit: "default";r=1;t=60`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -436,7 +437,7 @@ func TestQuotaIsAReason(t *testing.T) {
 	})
 }
 
-// Nothing is allocated to look for quota fields and to read them.
+// Looking for quota fields and reading them allocates nothing.
 func TestQuotas_Allocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The Reason of a wait is told when the request is granted, when it is refused,
-// and while it waits.
+// The Reason of a wait is told while the request waits, and when it is granted
+// or refused.
 func TestReasonOfAWait(t *testing.T) {
 	const host = "http://example.com/"
 	done := Outcome{Status: 200}
@@ -142,8 +142,8 @@ func TestReasonWhereThereIsNoRoom(t *testing.T) {
 	})
 }
 
-// A request that does not wait has no reason, and the fetch of robots.txt is
-// marked.
+// A request that does not wait has no reason. The event of a fetch of
+// robots.txt is marked Exempt.
 func TestReasonOfNoWait(t *testing.T) {
 	var got []Event
 	l := &Limiter{Observer: &Observer{Granted: func(_ context.Context, e Event) { got = append(got, e) }}}
@@ -157,7 +157,6 @@ func TestReasonOfNoWait(t *testing.T) {
 	}
 }
 
-// grant returns a Grant for a request to u.
 func grant(t *testing.T, l *Limiter, u string) *Grant {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, u))

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// ordinaryHeader returns a header as sites of today send it with a page: 15
-// fields, one of them with two lines.
+// ordinaryHeader returns a header such as sites send with a page: 15 fields,
+// one of them with two lines.
 func ordinaryHeader() http.Header {
 	return http.Header{
 		"Date":                      {"Sun, 22 Nov 2026 17:00:00 GMT"},
@@ -54,10 +54,10 @@ func ordinaryPage(size int) []byte {
 	return []byte(b.String()[:size])
 }
 
-// lookForRefusals does the work that it costs to find out whether a response
-// refuses the page or tells a quota. It examines the status and header for a
-// refusal (once, because robotsmw takes over the result) and for a quota. Then
-// it searches the page for the marks of walls, as robotsmw does.
+// lookForRefusals checks a response in all ways for a refusal and for a quota.
+// It examines the status and header for a refusal only once, because robotsmw
+// takes over the result. Then it searches the page for the marks of walls, as
+// robotsmw does.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(&o)
 	limited := tellsQuota(o.Header)
@@ -65,8 +65,9 @@ func lookForRefusals(o Outcome, page []byte) (found bool) {
 	return !clean || limited || marked
 }
 
-// BenchmarkLookForRefusals measures lookForRefusals. It should take less than
-// 300 ns on a quiet machine, for each size of page.
+// BenchmarkLookForRefusals measures lookForRefusals and two of its parts. On a
+// quiet machine, lookForRefusals should take less than 300 ns for each size of
+// page.
 func BenchmarkLookForRefusals(b *testing.B) {
 	o := Outcome{Status: 200, Header: ordinaryHeader()}
 	b.Run("Header", func(b *testing.B) {
@@ -101,8 +102,8 @@ func BenchmarkLookForRefusals(b *testing.B) {
 	})
 }
 
-// corpusPages returns the pages of a corpus of real pages that have at most 9
-// KiB and are no refusals.
+// corpusPages returns those pages of the shared corpus that have at most 9 KiB
+// and are no refusals.
 func corpusPages(tb testing.TB) (pages [][]byte) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {

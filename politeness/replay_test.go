@@ -21,9 +21,8 @@ import (
 )
 
 // A rudeServer answers requests on keep-alive connections. If rude returns true
-// for a request, it reads the request and closes the connection without an
-// answer. rude is told how many requests came before, on that connection and in
-// all.
+// for a request, the server closes the connection without an answer. rude gets
+// the number of earlier requests, on that connection and in all.
 type rudeServer struct {
 	rude func(onConn, all int) bool
 
@@ -177,7 +176,7 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 	})
 }
 
-// wrapped is a transport around another one that says so.
+// wrapped is a RoundTripper around another. Unwrap returns the inner one.
 type wrapped struct{ http.RoundTripper }
 
 func (w *wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
@@ -192,7 +191,7 @@ func listen(t *testing.T) net.Listener {
 }
 
 // refuseStreams serves HTTP/2 and refuses every second stream. It fetches three
-// pages through base, which is dialer or wraps it.
+// pages through base, which is dialer or wraps dialer.
 func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Transport, base http.RoundTripper) {
 	t.Helper()
 	const delay = 150 * time.Millisecond
@@ -301,8 +300,8 @@ func TestReplayAndIdleConnections(t *testing.T) {
 	})
 }
 
-// impatient is a connection that is closed when nothing was written to it for
-// as long as its field after says.
+// impatient is a connection that closes when nothing has been written to it for
+// a while. The field after says how long.
 type impatient struct {
 	net.Conn
 	after time.Duration
@@ -415,10 +414,11 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// If the server closes one of several idle connections, net/http alone would
-// send the request again on the next one at once.
+// The server closes each of several idle connections at its next request.
+// net/http alone would send the request again at once on another of them. The
+// Transport waits for its turn.
 func TestReplayOnAnotherIdleConnection(t *testing.T) {
-	for range 20 { // chance decides which connection is used
+	for range 20 { // chance decides which connection net/http takes
 		synctest.Test(t, func(t *testing.T) {
 			rude := false
 			server := &rudeServer{}
@@ -448,7 +448,7 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	}
 }
 
-// A server that never answers gets a bounded number of requests.
+// A server that never answers gets only so many requests as maxReplays allows.
 func TestReplayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -473,7 +473,7 @@ func TestReplayEnds(t *testing.T) {
 }
 
 // A Base may first ask another host something in the same context. The request
-// that follows is not a replay.
+// to the host itself is then not a replay.
 func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -500,8 +500,8 @@ func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	})
 }
 
-// A Base may ask the same host twice, the second time with credentials. After
-// an answer the second request is not a replay.
+// A Base may ask the same host twice, the second time with credentials. The
+// second request is not a replay, because the first was answered.
 func TestBaseThatAsksTheSameHostTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

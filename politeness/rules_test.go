@@ -50,8 +50,8 @@ func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
 	})
 }
 
-// When a long Crawl-delay is learnt, requests that already wait are refused,
-// except the one whose turn it is.
+// When the Limiter learns a long Crawl-delay, it refuses the requests that
+// already wait, except the first of them.
 func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -84,7 +84,7 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 		if delayed != 4 {
 			t.Errorf("%d refused at once, want 4", delayed)
 		}
-		wg.Wait() // until the lease of the first is over
+		wg.Wait() // one request waits until the lease of the first is over
 		if granted != 1 {
 			t.Errorf("%d granted", granted)
 		}
@@ -224,7 +224,7 @@ func TestMaxWait(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if granted != 4 || refused != 6 { // at 0, 1, 2 and 3 s
+		if granted != 4 || refused != 6 { // they start at 0, 1, 2 and 3 s
 			t.Errorf("%d granted, %d refused", granted, refused)
 		}
 
@@ -304,8 +304,8 @@ func TestNextTellsAScheduler(t *testing.T) {
 	})
 }
 
-// Two limits at once: each host has its pace, and the machine that serves all
-// of them has its own.
+// Each host has its pace, and the machine that serves all of these hosts has a
+// pace of its own.
 func TestWithinComposesTwoLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -357,8 +357,8 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 	})
 }
 
-// A request to a host that backs off does not hold up requests to other hosts
-// of its machine.
+// A request to a paused host does not hold up requests to other hosts of the
+// same machine.
 func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -466,10 +466,10 @@ func TestGlobalRate(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(950 * time.Millisecond)
-		cancel() // the others get their places
+		cancel() // the even requests move up
 		wg.Wait()
-		// 5 start at once and 9 in the first 950 ms. Of these 14, 7 are even.
-		// The 46 even ones that are left take the next 4.6 s.
+		// Five requests start at once and nine more in the first 950 ms. Seven
+		// of these 14 are even. The other 46 even requests take the next 4.6 s.
 		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
@@ -479,8 +479,8 @@ func TestGlobalRate(t *testing.T) {
 	})
 }
 
-// If a request that has reserved a token gives up, the next request gets the
-// token.
+// If a request that has reserved a token of GlobalRate gives up, the next
+// request gets the token.
 func TestGlobalRateCancelledReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{GlobalRate: rate.NewLimiter(1, 1)}
@@ -512,8 +512,8 @@ func TestKeys(t *testing.T) {
 		{"http://bu\u0308cher.example/", "xn--bcher-kva.example", "xn--bcher-kva.example"}, // decomposed (NFD)
 		{"http://www.ｅｘａｍｐｌｅ．com/", "www.example.com", "example.com"},                      // full-width letters
 		{"http://straße.example。/", "xn--strae-oqa.example", "xn--strae-oqa.example"},
-		{"http://My_Host.r3---sn.example/", "my_host.r3---sn.example", "r3---sn.example"}, // no IDNA for ASCII
-		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // forbidden, and dialled as it is
+		{"http://My_Host.r3---sn.example/", "my_host.r3---sn.example", "r3---sn.example"}, // IDNA does not map an ASCII name
+		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // IDNA forbids it, so it is dialled as it is
 	}
 	for _, tt := range tests {
 		u := mustURL(t, tt.url)
@@ -534,7 +534,7 @@ func FuzzHostKey(f *testing.F) {
 	f.Add("fe80::1%eth0")
 	f.Add("::0.0.0.0.")
 	f.Add("0X7f.00.1.")
-	f.Add("\u04c0") // a capital letter that IDNA forbids, although it allows the small one
+	f.Add("\u04c0") // IDNA forbids this capital letter, but allows the small one
 	f.Fuzz(func(t *testing.T, host string) {
 		key, err := canonicalHost(host)
 		if err != nil {
@@ -746,8 +746,8 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// A request may wait for the machine when a pause of its host makes it too
-// late. It is then refused and leaves both queues.
+// A request waits for its machine, and a pause of its host makes it too late.
+// It is then refused and leaves both queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -777,8 +777,8 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	})
 }
 
-// The fetch of robots.txt does not wait behind pages that wait for a
-// Crawl-delay. It delays the first of them by no more than Delay.
+// A fetch of robots.txt does not wait behind pages that wait for a Crawl-delay.
+// The fetch delays the first of these pages by no more than Delay.
 func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -818,9 +818,9 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 	})
 }
 
-// The wait for the machine is known from the beginning, even while the host
-// itself is not ready. That holds although the machine's Limiter was first used
-// earlier than the host's.
+// The estimate includes the wait for the machine from the beginning, even while
+// the host itself is not ready. Each Limiter counts time from its first use. So
+// the test uses the machine's Limiter before the host's.
 func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// This test does everything at once, in real time, for the race detector: hosts
+// This test does everything at once, in real time, for the race detector. Hosts
 // come and go, and there are limits within limits, deadlines, cancellations,
-// refusals and lost grants. In the end no request may be left.
+// refusals and lost Grants. In the end no request may wait or be in flight.
 func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
 	l := &Limiter{

@@ -22,7 +22,6 @@ import (
 	"time"
 )
 
-// roundTripFunc makes a function a Base.
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -69,8 +68,8 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 	})
 }
 
-// http.Client.Timeout includes the wait, so a request that would wait too long
-// is refused.
+// http.Client.Timeout includes the wait, so a request that would wait for
+// longer is refused.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &http.Client{Timeout: 5 * time.Second,
@@ -92,7 +91,6 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	})
 }
 
-// countingBody counts how often it is closed.
 type countingBody struct {
 	io.Reader
 	closed atomic.Int32
@@ -345,7 +343,8 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
-// trickle is a body that yields a byte every 100 ms while its request lives.
+// trickle is a body that yields a byte every 100 ms until its request's context
+// ends.
 type trickle struct{ ctx context.Context }
 
 func (r *trickle) Read(p []byte) (int, error) {
@@ -398,8 +397,8 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	})
 }
 
-// A body that is left open is also reported if the request that waits for it
-// came before the response.
+// An open body is also reported if the next request began to wait before the
+// response came.
 func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -433,8 +432,8 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	})
 }
 
-// After 101 Switching Protocols, the body is the connection. It can be written
-// to, and AttemptTimeout does not end it, but frees the slot.
+// After 101 Switching Protocols, the body is the connection, and can be written
+// to. AttemptTimeout frees the slot but does not end the connection.
 func TestSwitchingProtocols(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := w.(http.Hijacker).Hijack()
@@ -485,8 +484,8 @@ func TestSwitchingProtocols(t *testing.T) {
 }
 
 // If a server switches to another protocol although nobody asked for it,
-// RoundTrip returns an error. Otherwise its body would be a connection that no
-// timeout ends.
+// RoundTrip returns an error. Otherwise the response's body would be a
+// connection that no timeout ends.
 func TestProtocolSwitchedUnasked(t *testing.T) {
 	body := new(countingBody)
 	base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -536,8 +535,8 @@ func TestHTTP2AndTrailers(t *testing.T) {
 	}
 }
 
-// The interval counts from the time at which the request was really sent, so a
-// slow dial does not bring the next request closer to it.
+// The interval counts from the time at which a request is sent. So requests
+// reach the host an interval apart even after a slow dial.
 func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()
@@ -559,8 +558,8 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 }
 
 // Without an interval, the Transport does not watch when a request is sent. If
-// the host gets an interval meanwhile, the interval counts from the end of the
-// request, which is never before it was sent.
+// the host gets an interval while a request is under way, the interval counts
+// from the end of that request. Its end is never earlier than its sending.
 func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -583,7 +582,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			})
 			wg.Wait()
 			// The first request is sent at 8 s, so the second may start at 18
-			// s. It also dials for 8 s.
+			// s. The second also dials for 8 s.
 			if fmt.Sprint(sent) != "[8s 26s]" {
 				t.Errorf("sent at %v", sent)
 			}
@@ -622,7 +621,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	})
 }
 
-// A Trace that is told of the grant may cancel the request. Then nothing is
+// A Trace may cancel the request when it is told of the grant. Then nothing is
 // sent.
 func TestContextThatEndsWithTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
