@@ -102,9 +102,9 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 }
 
 // Wait tells the Hold why the host is not owned yet. Until is the earliest time
-// at which this Limiter can own the host; the zero time if nobody knows. State,
-// if not nil, is what the host's owner has told about the host. The state is at
-// least ago old.
+// at which this Limiter can own the host; the zero time if nobody knows. At that
+// time, the Limiter calls Look. State, if not nil, is what the host's owner has
+// told about the host. The state is at least ago old.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -116,6 +116,7 @@ func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error)
 	p.why, p.until = why, never
 	if !until.IsZero() {
 		p.until = later(now, time.Until(until))
+		p.lookAfter(p.until - now)
 	}
 	l.inherit(p, state, ago, now)
 	l.retime(h, now)
@@ -327,12 +328,9 @@ func (l *Limiter) why(key string) error {
 // news reports whether this member has learnt something about the host that the
 // fleet does not know yet and that should survive this member.
 func (p *Hold) news() bool {
-	if a := p.limiter.accountOf(p.host.key); a != nil && a.claim != (purse{}) {
-		return true
-	}
-	was := p.kept
+	was, a := p.kept, p.limiter.accountOf(p.host.key)
 	p.kept = p.host.lesson()
-	return p.kept != was
+	return p.kept != was || a != nil && a.claim != (purse{})
 }
 
 // lesson returns the part of what h has taught that should survive its owner.
@@ -457,9 +455,7 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 		h.learnt.incident = max(h.learnt.incident, now-ago-v.span(sinceIncident))
 	}
 	p.kept = h.lesson()
-	if v[requestsTaken] > 0 || v[bytesTaken] > 0 {
-		l.inheritBudget(h, v[budgetDay], purse{v[requestsTaken], v[bytesTaken]})
-	}
+	l.inheritBudget(h, v[budgetDay], purse{v[requestsTaken], v[bytesTaken]})
 }
 
 // unownedUntil returns the earliest time at which h can be had from its owner;
@@ -491,7 +487,7 @@ func (p *Hold) Kept() {
 // clocks may be ahead. A day after tomorrow is ignored. If both days are the
 // same, the larger numbers count.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
-	if !l.Budget.limits() {
+	if !l.Budget.limits() || taken == (purse{}) {
 		return
 	}
 	a := l.openAccount(h.key)

@@ -35,22 +35,16 @@ redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 -- CLEAN is 0 if the time of the last request is not known, because an owner may
 -- have ended without giving the host back, or has dropped the host.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
-local hour = 3600000 -- in ms
+local hour, quiet = 3600000, 2500 -- in ms; quiet: the longest silence of a session that is live
 
 local function put(host, r)
   redis.call('HSET', hosts, host, cmsgpack.pack(r))
 end
 
--- Returns the age that the epoch had when the session was last seen, or false
--- if the session has ended.
-local function seen(id)
+-- Returns for how long a session has been silent, or false if it has ended.
+local function silence(id)
   local v = redis.call('HGET', fleet, 's' .. id)
-  return v and tonumber(string.match(v, ' (%d+)'))
-end
-
-local function live(id)
-  local at = seen(id)
-  return at and age - at <= 2500
+  return v and age - tonumber(string.match(v, ' (%d+)'))
 end
 
 -- Returns a host, or nil if nothing is known about it. If the session of its
@@ -58,7 +52,7 @@ end
 local function get(host)
   local v = redis.call('HGET', hosts, host)
   local r = v and cmsgpack.unpack(v) or nil
-  if r and r[OWNER] ~= 0 and not seen(r[OWNER]) then
+  if r and r[OWNER] ~= 0 and not silence(r[OWNER]) then
     r[OWNER], r[AT], r[KEEP], r[CLEAN] = 0, age, math.max(r[KEEP], hour), 0
     put(host, r)
   end
@@ -81,18 +75,18 @@ local function forget(r)
   end
 end
 
--- Offers a free host to the live waiter that comes next after a session. Each
--- host has its own order of the sessions. So all waiters get their turn, and
--- hosts do not move together from one member to the next. Waiters whose
+-- Offers a free host to the live waiter that comes next after this session.
+-- Each host has its own order of the sessions. So all waiters get their turn,
+-- and hosts do not move together from one member to the next. Waiters whose
 -- sessions have ended are removed.
-local function offer(host, r, after)
+local function offer(host, r)
   local m = tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
   local best, least = 0, 65522
   for i = #r, WAITS, -1 do
-    local way = (r[i] - after) * m % 65521
-    if not seen(r[i]) then
+    local way, silent = (r[i] - me) * m % 65521, silence(r[i])
+    if not silent then
       table.remove(r, i)
-    elseif way < least and live(r[i]) then
+    elseif way < least and silent <= quiet then
       best, least = r[i], way
     end
   end
@@ -118,25 +112,18 @@ local function own(host, r)
   return {'own', r[TOKEN], r[STATE] ~= 0 and r[STATE], age_of(r), r[CLEAN], #r - WAITS + 1}
 end
 
-local function free(host, r)
-  r[OWNER] = 0
+-- Ends what this session has to do with a host, and gives the host to others if
+-- this session owns it or was offered it.
+local function leave(host, r)
   forget(r)
-  offer(host, r, me)
-  if r[KEEP] == 0 and #r < WAITS and age >= opens then
+  if r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me then
+    r[OWNER] = 0
+    offer(host, r)
+  end
+  if r[OWNER] == 0 and r[KEEP] == 0 and #r < WAITS and age >= opens then
     redis.call('HDEL', hosts, host)
   else
     put(host, r)
-  end
-end
-
--- Notes what the owner tells about its host. Returns nil if this session does
--- not own the host by that token any more.
-local function note(host, held, state, keep)
-  local r = get(host)
-  if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
-    r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
-    put(host, r)
-    return r
   end
 end
 
@@ -146,14 +133,12 @@ function operations.want(host)
   local r = get(host)
   if not r and age < opens then
     return {'closed', opens - age}
-  elseif not r and old then
+  elseif not r then
     -- An owner in the previous epoch may have asked the host during the first
     -- Lease of this epoch.
-    r = {0, 0, 0, lease, hour, 0, 0}
-  elseif not r then
-    r = {0, 0, 0, age, 0, 1, 0}
+    r = old and {0, 0, 0, lease, hour, 0, 0} or {0, 0, 0, age, 0, 1, 0}
   end
-  if r[OWNER] == me or r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or not live(r[OFFER])) then
+  if r[OWNER] == me or r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or (silence(r[OFFER]) or hour) > quiet) then
     return own(host, r)
   end
   local holder = r[OWNER] + r[OFFER] -- OWNER or OFFER is 0
@@ -166,16 +151,23 @@ function operations.want(host)
   return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
 end
 
-function operations.give(host, held, state, keep)
-  local r = note(host, held, state, keep)
-  if r then
-    r[CLEAN] = 1
-    free(host, r)
+-- Notes what the owner tells about its host. Returns nil if this session does
+-- not own the host by that token any more.
+function operations.keep(host, held, state, keep)
+  local r = get(host)
+  if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
+    r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
+    put(host, r)
+    return r
   end
 end
 
-function operations.keep(host, held, state, keep)
-  return note(host, held, state, keep) and 1
+function operations.give(host, held, state, keep)
+  local r = operations.keep(host, held, state, keep)
+  if r then
+    r[CLEAN] = 1
+    leave(host, r)
+  end
 end
 
 function operations.enter(host, _, state, keep)
@@ -194,11 +186,8 @@ function operations.drop(host)
     -- host in the previous epoch, and have asked it since it entered it here.
     r[CLEAN] = 0
   end
-  if r and (r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me) then
-    free(host, r)
-  elseif r then
-    forget(r)
-    put(host, r)
+  if r then
+    leave(host, r)
   end
 end
 

@@ -26,7 +26,6 @@ const (
 	maxOps   = 512             // operations in one call
 	maxAsks  = 256             // how many asks for hosts a beat repeats at most
 	far      = 24 * time.Hour  // how long requests that can get no host from this Fleet are told to wait
-	remember = int64(time.Hour / time.Millisecond)
 )
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
@@ -42,14 +41,12 @@ type member struct {
 	closed bool
 
 	epoch    string
-	id       int64  // the session's id; 0: none
-	channel  string // of the session
-	number   int64  // the latest call's number
-	age      int64  // the epoch's age in ms at the time aged, as Redis told it
-	aged     time.Time
+	id       int64         // the session's id; 0: none
+	channel  string        // of the session
+	number   int64         // the latest call's number
+	age      int64         // the epoch's age in ms when Redis last answered, as it told
 	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
-	opens    time.Time // when a new epoch begins to give hosts away; zero: it does already
 	sessions map[int64]watched
 	unlisten context.CancelFunc // ends the listening to the channel
 	listened time.Time          // when the last attempt to listen began
@@ -95,20 +92,10 @@ type watched struct {
 }
 
 func (m *member) run() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		wait, over := m.step()
-		if over {
-			return
-		}
-		if wait <= 0 {
-			continue
-		}
-		timer.Reset(wait)
+	for wait, over := m.step(); !over; wait, over = m.step() {
 		select {
 		case <-m.wake:
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }
@@ -138,15 +125,9 @@ func (m *member) step() (wait time.Duration, over bool) {
 	case now.Before(m.retry):
 		return m.retry.Sub(now), false
 	case m.id == 0:
-		if m.answered.IsZero() {
-			m.answered = now // nothing is known about the time before
-		}
+		m.answered = cmp.Or(m.answered, now) // nothing is known about the time before
 		m.join(now)
 		return 0, false
-	}
-	if !m.opens.IsZero() && !now.Before(m.opens) {
-		m.opens = time.Time{}
-		m.askAgain(len(m.places))
 	}
 	due := now.Sub(m.beaten) >= beat
 	if due {
@@ -157,15 +138,11 @@ func (m *member) step() (wait time.Duration, over bool) {
 		}
 		m.askAgain(maxAsks)
 	}
-	if due || len(m.todo) > 0 || len(m.dead) > 0 {
+	if due || len(m.todo) > 0 {
 		m.call(now, due)
 		return 0, false
 	}
-	wait = m.beaten.Add(beat).Sub(now)
-	if !m.opens.IsZero() {
-		wait = min(wait, m.opens.Sub(now))
-	}
-	return wait, false
+	return m.beaten.Add(beat).Sub(now), false
 }
 
 // count returns how many places are as which says.
@@ -180,13 +157,6 @@ func (m *member) count(which func(*place) bool) (n int) {
 
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.owned }) }
 
-// place returns the place of a host. If there is none yet, it adds one.
-func (m *member) place(host string) *place {
-	p := cmp.Or(m.places[host], &place{host: host})
-	m.places[host] = p
-	return p
-}
-
 // askAgain asks again for hosts that are not owned, but for no more than most
 // of them. A hint may have been lost, or an owner may have died.
 func (m *member) askAgain(most int) {
@@ -198,29 +168,25 @@ func (m *member) askAgain(most int) {
 	}
 }
 
-// look handles a Hold that is new or may have changed its mind.
+// look handles a Hold that is new, that may have changed its mind, or whose
+// host may be had by now.
 func (m *member) look(h *politeness.Hold) {
-	p := m.places[h.Host()]
-	switch {
-	case p != nil && p.hold == h:
+	p := cmp.Or(m.places[h.Host()], &place{host: h.Host()})
+	if p.hold == h {
 		m.consider(p)
 		return
+	}
+	switch _, _, over := h.Give(false); {
+	case over:
 	case m.closed:
 		deny(h, errClosed)
-		return
-	case p != nil && p.hold != nil:
+	case p.hold != nil:
 		deny(h, errShared)
-		return
-	}
-	if _, _, over := h.Give(false); over {
-		return
-	}
-	p = m.place(h.Host())
-	p.hold, p.holder, p.offered = h, "", 0
-	if m.told {
+	default:
+		m.places[p.host], m.todo[p] = p, true
+		p.hold, p.holder, p.offered = h, "", 0
 		m.away(p)
 	}
-	m.todo[p] = true
 }
 
 // deny tells a Hold that this Fleet gets no host for it.
@@ -228,23 +194,21 @@ func deny(h *politeness.Hold, why error) {
 	h.Wait(time.Now().Add(far), nil, 0, why)
 }
 
-// consider asks p's Hold whether it ends now. While Redis is away or suspect,
-// an owner keeps its hosts even if others wait: Redis could not give them to
-// anybody.
+// consider asks p's Hold whether it ends now. If not, and it is not the owner,
+// the host is asked for again. While Redis is away or suspect, an owner keeps
+// its hosts even if others wait: Redis could not give them to anybody.
 func (m *member) consider(p *place) {
 	state, keep, over := p.hold.Give(p.others && !m.suspect && m.failing == nil)
 	if state != nil {
-		p.state, p.keep = state, (keep + time.Millisecond - 1).Milliseconds()
+		p.state, p.keep, p.news = state, (keep + time.Millisecond - 1).Milliseconds(), true
 	}
-	switch {
-	case over:
+	if over || p.news || !p.owned {
+		m.todo[p] = true
+	}
+	if over {
 		p.leaving = p.leaving || p.owned // Redis may not know yet that an earlier Hold gave it
 		p.drop = p.drop || !p.owned
 		p.hold, p.owned, p.others, p.news = nil, false, false, false
-		m.todo[p] = true
-	case state != nil:
-		p.news = true
-		m.todo[p] = true
 	}
 }
 
@@ -253,6 +217,7 @@ func (m *member) consider(p *place) {
 func (m *member) hint(channel, text string) {
 	number, host, ok := strings.Cut(text, " ")
 	token, _ := strconv.ParseInt(number, 10, 64)
+	p := m.places[host]
 	switch {
 	case channel != m.channel:
 	case !ok:
@@ -260,21 +225,13 @@ func (m *member) hint(channel, text string) {
 		if time.Since(m.listened) >= beat {
 			m.beaten = time.Time{} // make a call at once to find out
 		}
-	case token == 0:
-		m.wanted(host)
-	default:
-		if p := m.place(host); !p.owned {
-			p.offered, p.heard, p.drop = token, time.Now(), p.drop || p.hold == nil
-			m.todo[p] = true
-		}
-	}
-}
-
-// wanted notes that others wait for a host.
-func (m *member) wanted(host string) {
-	if p := m.places[host]; p != nil && p.owned {
+	case p == nil:
+	case p.owned && token == 0: // others wait for the host
 		p.others = true
 		m.consider(p)
+	case !p.owned && token != 0: // the host is offered
+		p.offered, p.heard, p.drop = token, time.Now(), p.drop || p.hold == nil
+		m.todo[p] = true
 	}
 }
 
@@ -310,11 +267,8 @@ func (m *member) lapse() {
 func (m *member) join(now time.Time) {
 	reply, _, err := m.ask(joinScript, rand.Text(), m.epoch, m.lease.Milliseconds())
 	epoch, id := at[string](reply, 0), at[int64](reply, 1)
-	if err == nil && (epoch == "" || id == 0) {
-		err = fmt.Errorf("redislimit: a session is %v", reply)
-	}
-	if err != nil {
-		m.fail(err)
+	if err != nil || epoch == "" || id == 0 {
+		m.fail(cmp.Or(err, fmt.Errorf("redislimit: a session is %v", reply)))
 		return
 	}
 	anew := m.epoch != "" && epoch != m.epoch
@@ -334,7 +288,7 @@ func (m *member) join(now time.Time) {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
 			"hosts_kept", kept, "epoch", epoch)
 	}
-	m.epoch, m.id, m.number, m.age, m.aged = epoch, id, 0, at[int64](reply, 2), time.Now()
+	m.epoch, m.id, m.number, m.age = epoch, id, 0, at[int64](reply, 2)
 	m.channel = fmt.Sprint(m.prefix, epoch, ":", id)
 	m.sessions = make(map[int64]watched)
 	m.dead, m.beaten, m.deaf, m.enters = nil, time.Time{}, true, kept > 0
@@ -408,9 +362,10 @@ func (m *member) fail(err error) {
 	}
 }
 
-// away tells the Hold that waits for p that Redis does not answer.
+// away tells the Hold that waits for p that Redis does not answer, if the log
+// says so too.
 func (m *member) away(p *place) {
-	if p.hold != nil && !p.owned {
+	if m.told && p.hold != nil && !p.owned {
 		p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
@@ -445,7 +400,7 @@ type operation struct {
 func (m *member) compose(now time.Time, due bool) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
-	if since := now.Sub(m.aged); since <= m.lease { // the slack in call.lua allows for no more
+	if since := now.Sub(m.answered); since <= m.lease { // the slack in call.lua allows for no more
 		age = m.age + since.Milliseconds()
 	}
 	args = []any{m.prefix, m.epoch, m.id, m.number, age}
@@ -507,26 +462,25 @@ func (m *member) call(now time.Time, due bool) {
 		}
 		m.todo[o.place] = true
 	}
-	switch {
-	case err != nil:
-		m.fail(err)
-	case status == "epoch":
+	switch status {
+	case "epoch":
 		m.id = 0
 		m.retry = now.Add(maxRetry / 40) // two servers that answer in turn must not make this spin
-	case status == "session":
+	case "session":
 		m.id = 0
 		m.trust.Store(nil)
 		m.log.Warn("redislimit: the fleet has ended the session of this member, which was silent for too long: it asks for its hosts anew",
 			"since", m.answered, "hosts", m.owned())
-	case status != "late":
-		m.fail(fmt.Errorf("redislimit: an answer is %v", reply))
+	case "late":
+	default:
+		m.fail(cmp.Or(err, fmt.Errorf("redislimit: an answer is %v", reply)))
 	}
 }
 
 // heed applies the answer to a call.
 func (m *member) heed(reply []any, operations []operation) {
 	now := time.Now()
-	m.age, m.aged = at[int64](reply, 1), now
+	m.age = at[int64](reply, 1)
 	m.longest = max(m.lease, milliseconds(reply, 2))
 	results := at[[]any](reply, 3)
 	for i, o := range operations {
@@ -538,7 +492,7 @@ func (m *member) heed(reply []any, operations []operation) {
 			p.leaving, p.unknown = false, false
 		case "keep":
 			p.news = false
-			if at[int64](results, i) == 1 {
+			if answer != nil {
 				p.hold.Kept()
 			}
 		case "enter":
@@ -557,12 +511,10 @@ func (m *member) heed(reply []any, operations []operation) {
 			m.watch(at[[]any](answer, 0), now)
 			asked := at[[]any](answer, 1)
 			for i := range asked {
-				m.wanted(at[string](asked, i))
+				m.hint(m.channel, "0 "+at[string](asked, i)) // the hint may have been lost
 			}
 		}
-	}
-	for _, o := range operations {
-		m.tidy(o.place)
+		m.tidy(p)
 	}
 }
 
@@ -575,7 +527,7 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 	ago := milliseconds(answer, 3)
 	switch at[string](answer, 0) {
 	case "own":
-		p.owned, p.token, p.state, p.keep = true, at[int64](answer, 1), state, remember
+		p.owned, p.token, p.state, p.keep = true, at[int64](answer, 1), state, time.Hour.Milliseconds()
 		if p.offered == p.token {
 			ago = max(ago, now.Sub(p.heard)) // the last owner gave the host back before the offer came
 		}
@@ -585,8 +537,8 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 			m.consider(p)
 		}
 	case "closed":
-		m.opens = now.Add(milliseconds(answer, 1) + time.Millisecond)
-		p.hold.Wait(m.opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
+		opens := now.Add(milliseconds(answer, 1) + time.Millisecond)
+		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
 		p.holder = fmt.Sprint("member ", at[int64](answer, 1))
 		p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", p.holder))
@@ -661,8 +613,8 @@ func (m *member) end() bool {
 	if len(m.inbox) > 0 {
 		return false
 	}
-	m.running, m.left = false, left
 	close(m.done)
+	m.done, m.left = nil, left
 	return true
 }
 

@@ -133,7 +133,7 @@ func (m *memory) call(args []any) ([]any, error) {
 			}
 		case "keep":
 			if s.note(r, token, state, keep) {
-				result = int64(1)
+				result = []any{me}
 			}
 		case "enter":
 			switch {
@@ -217,14 +217,14 @@ func (r *memoryHost) forget(id int64) {
 	r.waits = slices.DeleteFunc(r.waits, func(w int64) bool { return w == id })
 }
 
-func (s *memoryCall) offer(host string, r *memoryHost, after int64) {
+func (s *memoryCall) offer(host string, r *memoryHost) {
 	sum := sha1.Sum([]byte(host))
 	m := int64(binary.BigEndian.Uint32(sum[:])%65520 + 1)
 	r.offer = 0
 	least := int64(65522)
 	r.waits = slices.DeleteFunc(r.waits, func(id int64) bool { _, ok := s.sessions[id]; return !ok })
 	for _, id := range r.waits {
-		if way := ((id-after)*m%65521 + 65521) % 65521; way < least && s.live(id) {
+		if way := ((id-s.me)*m%65521 + 65521) % 65521; way < least && s.live(id) {
 			r.offer, least = id, way
 		}
 	}
@@ -262,7 +262,7 @@ func (s *memoryCall) own(host string, r *memoryHost, clean bool) []any {
 func (s *memoryCall) free(host string, r *memoryHost) {
 	r.owner = 0
 	r.forget(s.me)
-	s.offer(host, r, s.me)
+	s.offer(host, r)
 	if r.keep == 0 && len(r.waits) == 0 && s.age >= s.opens {
 		delete(s.hosts, host)
 	}

@@ -58,12 +58,10 @@ func (s *server) listen(ctx context.Context, channel string, hear func(string)) 
 	defer sub.Close()
 	defer context.AfterFunc(ctx, func() { sub.Close() })()
 	for {
-		message, err := sub.Receive(ctx)
+		message, err := sub.ReceiveMessage(ctx)
 		if err != nil {
 			return
 		}
-		if m, ok := message.(*redis.Message); ok {
-			hear(m.Payload)
-		}
+		hear(message.Payload)
 	}
 }

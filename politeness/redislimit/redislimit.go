@@ -54,11 +54,10 @@ type Fleet struct {
 	hung  atomic.Int32              // calls that the client has not returned from
 	wake  chan struct{}             // holds one value if the inbox is not empty
 
-	mu      sync.Mutex // held for moments; taken after the Limiter's lock, never before it
-	inbox   []func()   // what the goroutine has to do next
-	running bool
-	done    chan struct{} // closed when the goroutine has ended
-	left    bool          // Redis has confirmed the end of the last session
+	mu    sync.Mutex    // held for moments; taken after the Limiter's lock, never before it
+	inbox []func()      // what the goroutine has to do next
+	done  chan struct{} // closed when the goroutine has ended; nil: it does not run
+	left  bool          // Redis has confirmed the end of the last session
 
 	member member // used by the goroutine only
 }
@@ -127,9 +126,8 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.put(func() { f.member.look(h) })
-	if !f.running {
-		f.running, f.left = true, false
-		f.done = make(chan struct{})
+	if f.done == nil {
+		f.done, f.left = make(chan struct{}), false
 		go f.member.run()
 	}
 }
@@ -174,9 +172,9 @@ func (f *Fleet) Trusted() bool {
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	f.put(f.member.close)
-	running, done := f.running, f.done
+	done := f.done
 	f.mu.Unlock()
-	if !running {
+	if done == nil {
 		return nil
 	}
 	select {

@@ -168,8 +168,8 @@ func TestBadWeatherIsLoggedOnce(t *testing.T) {
 		<-ended
 		time.Sleep(10 * time.Second)
 		f.mu.Lock()
-		if f.running || len(link.memory.sessions) > 0 {
-			t.Errorf("it goes on: %v, %v", f.running, link.memory.sessions)
+		if f.done != nil || len(link.memory.sessions) > 0 {
+			t.Errorf("it goes on: %v, %v", f.done != nil, link.memory.sessions)
 		}
 		f.mu.Unlock()
 		for _, what := range []string{"does not answer", "has ended", "answers again", "lost what the fleet knew"} {
@@ -203,7 +203,7 @@ func TestNothingRunsWithoutRequests(t *testing.T) {
 		time.Sleep(time.Minute)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.running {
+		if f.done != nil {
 			t.Error("something goes on")
 		}
 		if s := l.Stats(); s.Owned != 0 || s.Unowned != 0 {
