@@ -295,7 +295,7 @@ func TestBudget_Fleet(t *testing.T) {
 		if over || kept == nil || keep < time.Hour {
 			t.Fatalf("%v, %v, %t", kept, keep, over)
 		}
-		h.Kept()
+		h.Own(kept, 0, true)
 		f.started(0)
 		f.done()
 		for range 3 {
@@ -329,8 +329,8 @@ func TestBudget_Fleet(t *testing.T) {
 							owned = true
 							h.Own(tt.state, 0, true)
 						}
-						if _, _, over := h.Give(false); !over {
-							h.Kept()
+						if state, _, over := h.Give(false); !over {
+							h.Own(state, 0, true)
 						}
 					}
 				}
@@ -352,16 +352,15 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
 		h.Own(nil, 0, true)
-		give(t, h, false, false)
+		yesterday := give(t, h, false, false)
 		time.Sleep(2 * time.Second)
 		h.Own(nil, 0, true) // the Limiter looks again, and claims for today
 		synctest.Wait()
-		h.Kept()
+		h.Own(yesterday, 0, true)
 		if starts, _ := f.seen(); len(starts) != 0 {
 			t.Errorf("started at %v, before the fleet knew", starts)
 		}
-		give(t, h, false, false)
-		h.Kept()
+		h.Own(give(t, h, false, false), 0, true)
 		if starts, _ := f.seen(); len(starts) != 1 {
 			t.Errorf("started at %v", starts)
 		}

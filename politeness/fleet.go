@@ -52,8 +52,6 @@ type Hold struct {
 	until  time.Duration // while asked for: the earliest time at which it can be had
 	why    error         // while asked for: why it is not owned yet
 	kept   learnt        // what the fleet knows of what the host has taught
-	spent  purse         // what the fleet was last told is taken of the Budget
-	day    int64         // the day of spent
 	timer  *time.Timer   // for the next call of Look
 }
 
@@ -72,8 +70,8 @@ func (p *Hold) Host() string { return p.host.key }
 // is false, the time of the last request to the host is unknown, but it is at
 // least ago in the past.
 //
-// For a Hold that is owned already, Own only makes the waiting requests look
-// again.
+// For a Hold that is owned already, state is what Give returned last, if the
+// Fleet has stored that, else nil. Own makes the waiting requests look again.
 func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -93,6 +91,8 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 		}
 		l.drawJitter(h)
 		l.retime(h, now)
+	} else if a, v := l.accountOf(h.key), decode(state); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
+		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
 	}
 	h.pokeHeads()
 	l.mu.Unlock()
@@ -144,7 +144,7 @@ func (p *Hold) Lose() {
 //
 // If ok is true, state is for the next owner, and is worth nothing after keep.
 // If ok is false and state is not nil, the Fleet stores state for the next
-// owner in case this member dies, and then calls Kept.
+// owner in case this member dies, and then calls Own with it.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -191,11 +191,9 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 		// else holds up does not keep the host from others.
 		head := cmp.Or(h.queue.first, h.robots.first)
 		return max(p.since+turn, later(l.due(h, head), linger)) - now
-	}
-	if p.others && p.served {
+	case p.others && p.served:
 		return p.idle + linger - now
-	}
-	if p.others {
+	case p.others:
 		return max(p.idle+linger, min(p.hope, p.since+turn)) - now
 	}
 	if rest := l.due(h, anyone) - now; hope > 0 || rest > 0 && rest <= maxRest {
@@ -385,6 +383,9 @@ func (v legacy) span(i int) time.Duration {
 	return time.Duration(min(v[i], int64(forever/time.Microsecond/2))) * time.Microsecond
 }
 
+// taken returns what is taken of the Budget.
+func (v legacy) taken() purse { return purse{v[requestsTaken], v[bytesTaken]} }
+
 // micros returns d in whole microseconds; 0 if d is negative.
 func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) }
 
@@ -418,7 +419,6 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 		if rest { // the rest of the claim is left to others
 			taken = a.used()
 		}
-		h.hold.spent, h.hold.day = taken, a.day
 		if taken != (purse{}) {
 			v[budgetDay], v[requestsTaken], v[bytesTaken] = max(a.day, 0), max(taken.requests, 0), max(taken.bytes, 0)
 			keep = max(keep, a.untilEnd())
@@ -455,7 +455,7 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 		h.learnt.incident = max(h.learnt.incident, now-ago-v.span(sinceIncident))
 	}
 	p.kept = h.lesson()
-	l.inheritBudget(h, v[budgetDay], purse{v[requestsTaken], v[bytesTaken]})
+	l.inheritBudget(h, v[budgetDay], v.taken())
 }
 
 // unownedUntil returns the earliest time at which h can be had from its owner;
@@ -465,21 +465,6 @@ func (h *host) unownedUntil() time.Duration {
 		return never
 	}
 	return h.hold.until
-}
-
-// Kept tells the Hold that the Fleet has stored the state that Give returned
-// last.
-func (p *Hold) Kept() {
-	l := p.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p.host.hold != p || !p.owned {
-		return
-	}
-	if a := l.accountOf(p.host.key); a != nil && a.day == p.day && a.taken.plus(a.claim) == p.spent {
-		a.taken, a.left, a.claim = p.spent, a.left.plus(a.claim), purse{}
-	}
-	p.host.pokeHeads()
 }
 
 // inheritBudget takes over what other members have taken from h's Budget on a

@@ -193,8 +193,7 @@ end
 
 -- Ends a session if the given call was its last.
 function operations.finish(id, last)
-  local v = redis.call('HGET', fleet, 's' .. id)
-  if v and string.match(v, '^%d+') == last then
+  if string.match(redis.call('HGET', fleet, 's' .. id) or '', '^%d+') == last then
     redis.call('HDEL', fleet, 's' .. id)
     redis.call('DEL', prefix .. 'asked' .. id)
   end

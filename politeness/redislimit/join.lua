@@ -13,15 +13,13 @@ local fleet, hosts = KEYS[1], KEYS[2]
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local epoch, was, lease = unpack(redis.call('HMGET', fleet, 'epoch', 'run', 'lease'))
 if not epoch or was ~= run or redis.call('HGET', hosts, '') ~= epoch then
-  epoch, lease = ARGV[2], ARGV[4]
+  epoch, lease = ARGV[2], 0
   redis.call('DEL', fleet, hosts)
-  redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'lease', lease, 'age', 0, 'opens', 2000, 'old', 0)
+  redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'age', 0, 'opens', 2000, 'old', 0)
   redis.call('HSET', hosts, '', epoch)
 end
-if tonumber(ARGV[4]) > tonumber(lease) then
-  lease = ARGV[4]
-  redis.call('HSET', fleet, 'lease', lease)
-end
+lease = math.max(lease, ARGV[4])
+redis.call('HSET', fleet, 'lease', lease)
 if ARGV[3] ~= '' and ARGV[3] ~= epoch then
   redis.call('HSET', fleet, 'opens', lease + 1000, 'old', 1)
 end

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -179,19 +178,14 @@ func (m *member) look(h *politeness.Hold) {
 	switch _, _, over := h.Give(false); {
 	case over:
 	case m.closed:
-		deny(h, errClosed)
+		h.Wait(time.Now().Add(far), nil, 0, errClosed)
 	case p.hold != nil:
-		deny(h, errShared)
+		h.Wait(time.Now().Add(far), nil, 0, errShared)
 	default:
 		m.places[p.host], m.todo[p] = p, true
 		p.hold, p.holder, p.offered = h, "", 0
 		m.away(p)
 	}
-}
-
-// deny tells a Hold that this Fleet gets no host for it.
-func deny(h *politeness.Hold, why error) {
-	h.Wait(time.Now().Add(far), nil, 0, why)
 }
 
 // consider asks p's Hold whether it ends now. If not, and it is not the owner,
@@ -404,43 +398,33 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		age = m.age + since.Milliseconds()
 	}
 	args = []any{m.prefix, m.epoch, m.id, m.number, age}
-	add := func(name string, p *place) {
-		args = append(args, name, p.host, p.token, p.state, p.keep)
-		operations = append(operations, operation{name, p})
+	say := func(name string, p *place, due bool) {
+		if due {
+			args = append(args, name, p.host, p.token, p.state, p.keep)
+			operations = append(operations, operation{name, p})
+		}
 	}
 	for _, session := range m.dead {
-		add("finish", session)
+		say("finish", session, true)
 	}
 	m.dead = nil
 	for p := range m.todo {
 		if len(operations) >= maxOps {
 			break
 		}
-		if p.leaving && !p.enter && m.suspect {
+		known := !p.enter // if not, all else has to wait for the answer
+		if known && p.leaving && m.suspect {
 			continue
 		}
 		delete(m.todo, p)
-		if p.enter {
-			add("enter", p)
-			continue
-		}
-		if p.leaving {
-			add("give", p)
-		}
-		if p.drop { // after the give, which says when the next request may start
-			add("drop", p)
-		}
-		if p.owned && p.news {
-			add("keep", p)
-		}
-		if p.hold != nil && !p.owned {
-			add("want", p)
-		}
+		say("enter", p, p.enter)
+		say("give", p, known && p.leaving)
+		say("drop", p, known && p.drop) // after the give, which says when the next request may start
+		say("keep", p, known && p.owned && p.news)
+		say("want", p, known && p.hold != nil && !p.owned)
 		m.tidy(p)
 	}
-	if due {
-		add("beat", new(place))
-	}
+	say("beat", new(place), due)
 	return args, operations
 }
 
@@ -493,7 +477,7 @@ func (m *member) heed(reply []any, operations []operation) {
 		case "keep":
 			p.news = false
 			if answer != nil {
-				p.hold.Kept()
+				p.hold.Own(p.state, 0, true)
 			}
 		case "enter":
 			p.enter = false
@@ -549,8 +533,8 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 // cannot trust them any more. Only time in contact with Redis counts.
 func (m *member) watch(pairs []any, now time.Time) {
 	sessions := make(map[int64]watched, len(pairs)/2)
-	for pair := range slices.Chunk(pairs, 2) {
-		id, w := at[int64](pair, 0), watched{number: at[int64](pair, 1), at: now}
+	for i := 0; i < len(pairs); i += 2 {
+		id, w := at[int64](pairs, i), watched{number: at[int64](pairs, i+1), at: now}
 		if was := m.sessions[id]; was.number == w.number && !was.at.IsZero() {
 			w.silent = was.silent + min(now.Sub(was.at), contact)
 		}
@@ -578,7 +562,7 @@ func (m *member) close() {
 		case p.owned: // the Hold did not end; the host is free when the session ends
 			m.lose(p)
 		case p.hold != nil:
-			deny(p.hold, errClosed)
+			p.hold.Wait(time.Now().Add(far), nil, 0, errClosed)
 			p.hold, p.drop = nil, true
 		}
 		m.todo[p] = true

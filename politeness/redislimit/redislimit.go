@@ -195,23 +195,20 @@ func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32,
 	if f.hung.Load() >= 16 {
 		return nil, 0, errHung
 	}
-	count := new(sendings)
-	type answer struct {
-		reply []any
-		err   error
-	}
-	came := make(chan answer, 1)
+	var answer []any // written before came is
+	count, came := new(sendings), make(chan error, 1)
 	f.hung.Add(1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
 		defer cancel()
-		reply, err := f.engine.run(ctx, script, count, args)
+		var err error
+		answer, err = f.engine.run(ctx, script, count, args)
 		f.hung.Add(-1)
-		came <- answer{reply, err}
+		came <- err
 	}()
 	select {
-	case a := <-came:
-		return a.reply, count.n.Load(), a.err
+	case err := <-came:
+		return answer, count.n.Load(), err
 	case <-time.After(f.timeout):
 		return nil, count.n.Load(), errSlow
 	}
