@@ -17,9 +17,9 @@ import (
 // host back from the Hold, with what was learnt about it, and gives both to
 // another Limiter.
 type Fleet interface {
-	// Look tells the Fleet that h is new, or that h.Give may return something
-	// else now. It is called with the Limiter's lock held, so it must return at
-	// once and must not call h.
+	// Look tells the Fleet that h is new, that h.Give may return something else
+	// now, or that the time has come that h.Wait was told. It is called with
+	// the Limiter's lock held, so it must return at once and must not call h.
 	Look(h *Hold)
 
 	// Trusted reports whether all hosts owned through this Fleet certainly
@@ -92,6 +92,7 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 		l.drawJitter(h)
 		l.retime(h, now)
 	} else if a, v := l.accountOf(h.key), decode(state); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
+		// The claim is stored, so it may be used.
 		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
 	}
 	h.pokeHeads()
@@ -121,6 +122,7 @@ func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error)
 	l.inherit(p, state, ago, now)
 	l.retime(h, now)
 	h.pokeHeads()
+	l.settle(h) // retime may have refused all
 }
 
 // Lose tells the Hold that another Limiter may own the host by now.

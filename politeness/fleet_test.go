@@ -401,6 +401,27 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
+// The Fleet is told when the time has come at which the host may be had.
+func TestFleet_LooksAgainInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{})
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Wait(time.Now().Add(3*time.Second), nil, 0, errors.New("not yet"))
+		time.Sleep(2999 * time.Millisecond)
+		if n := len(f.fleet.looks()); n != 0 {
+			t.Errorf("%d looks too early", n)
+		}
+		time.Sleep(2 * time.Millisecond)
+		if f.fleet.one(t) != h {
+			t.Error("another Hold")
+		}
+		h.Own(nil, 0, true)
+		f.started(3001 * time.Millisecond)
+		f.done()
+	})
+}
+
 // A request that is refused at once is expected to come again. So the Limiter
 // asks the Fleet for the host, and keeps the host for a while.
 func TestFleet_MaxWaitBelowZero(t *testing.T) {

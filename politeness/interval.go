@@ -208,6 +208,7 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 		switch {
 		case l.refuses(h, this, est, ahead, now):
 			l.dequeue(this)
+			h.sentAway(est, now)
 			this.state, this.until = refused, est
 			this.poke()
 		case ahead == 0 || this.trace != nil && this.until != est:

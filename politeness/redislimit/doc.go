@@ -69,7 +69,6 @@
 //	~{Namespace}* &{Namespace}*
 //
 // and in a cluster also +cluster|slots +cluster|shards +command +readonly.
-// Without the channels the fleet works, but hosts change hands a second late.
 //
 // # What can still go wrong
 //

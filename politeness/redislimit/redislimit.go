@@ -132,7 +132,7 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	}
 }
 
-// put lets the goroutine do something, once it runs.
+// put lets the goroutine do something, once it runs. f.mu must be held.
 func (f *Fleet) put(do func()) {
 	f.inbox = append(f.inbox, do)
 	select {

@@ -114,6 +114,23 @@ func TestWeather_CloseWithoutRedis(t *testing.T) {
 	}
 }
 
+// A Limiter whose Fleet is closed keeps no claim to a host that it was refused.
+func TestWeather_ClosedKeepsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := (&crew{T: t}).member(&politeness.Limiter{})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ask(t, time.Second, ok200); !errors.Is(err, errClosed) {
+			t.Errorf("%v, want errClosed", err)
+		}
+		time.Sleep(time.Minute)
+		if stats := s.limiter.Stats(); stats.Unowned != 0 {
+			t.Errorf("%+v", stats)
+		}
+	})
+}
+
 // A host that is given to a member that has just died goes to another that
 // waits, without the rest of a dead owner's.
 func TestWeather_GivenToTheDead(t *testing.T) {
