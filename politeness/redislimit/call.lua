@@ -184,7 +184,7 @@ function operations.drop(host)
   if r and r[OWNER] == me then
     -- The member does not know that it owns the host. But it may have owned the
     -- host in the previous epoch, and have asked it since it entered it here.
-    r[CLEAN] = 0
+    r[KEEP], r[CLEAN] = math.max(r[KEEP], hour), 0
   end
   if r then
     leave(host, r)

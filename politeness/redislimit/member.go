@@ -312,7 +312,6 @@ func (m *member) succeed(sent time.Time) {
 		}
 	}
 	m.answered, m.failing, m.failures, m.told, m.lapsed, m.suspect = now, nil, 0, false, false, false
-	m.retry = time.Time{}
 	if m.deaf && now.Sub(m.listened) >= beat/2 {
 		m.listen(now)
 	}

@@ -146,7 +146,7 @@ func (m *memory) call(args []any) ([]any, error) {
 			switch {
 			case r == nil:
 			case r.owner == me:
-				r.clean = false
+				r.keep, r.clean = max(r.keep, 3600000), false
 				s.free(host, r)
 			case r.owner == 0 && r.offer == me:
 				s.free(host, r)
