@@ -103,9 +103,9 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 }
 
 // Wait tells the Hold why the host is not owned yet. Until is the earliest time
-// at which this Limiter can own the host; the zero time if nobody knows. At that
-// time, the Limiter calls Look. State, if not nil, is what the host's owner has
-// told about the host. The state is at least ago old.
+// at which this Limiter can own the host; the zero time if nobody knows. When
+// that time has come, the Limiter calls Look. State, if not nil, is what the
+// host's owner has told about the host. The state is at least ago old.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
