@@ -221,7 +221,6 @@ func crawlAll(c *colly.Collector, sites []*site) {
 	c.Wait()
 }
 
-// findings is what the servers' log says about a crawl.
 type findings struct {
 	requests int // requests for pages
 	refused  int // requests for pages that robots.txt or nofollow forbids

@@ -67,7 +67,7 @@ func (m *member) onResponse(r *colly.Response) {
 	if m.c.CacheDir != "" {
 		m.restoreCached(r.Request)
 	}
-	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced it by a copy
+	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx by a copy
 	page := m.Directives(r)
 	if page.NoIndex() {
 		m.count.noIndex.Add(1)

@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// chains stores the URLs through which redirected pages came, beside the pages
-// in colly's cache directories. There is one file for each such page, with one
-// URL in each line.
+// chains stores the redirect targets of the pages in colly's cache directories.
+// Each page that came by redirects has a file beside it, with one URL in each
+// line.
 type chains struct {
 	mu   sync.Mutex
 	dirs []string

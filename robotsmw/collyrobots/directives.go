@@ -92,7 +92,6 @@ func isEncoded(page *colly.Response) bool {
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
-// field returns the first value of a page's header field, or "".
 func field(page *colly.Response, name string) string {
 	if page.Headers == nil {
 		return ""

@@ -2,7 +2,6 @@ package collyrobots
 
 import "reflect"
 
-// Marks returns how many pages have a mark.
 func Marks(x *Extension) int64 { return x.marks.size.Load() }
 
 // Known returns the error that Attach would return for a colly with these

@@ -39,9 +39,9 @@ type hub struct {
 
 	mu      sync.Mutex
 	client  *http.Client  // the hub's own, which colly uses
-	users   *http.Client  // the client that it was copied from
+	users   *http.Client  // the user's client, of which client is a copy
 	was     http.Client   // what users contained when sync last looked
-	timeout time.Duration // of an attempt
+	timeout time.Duration // how long an attempt may take
 	refused error         // why the transport that was set last cannot be used; nil: it can
 	warned  bool
 
@@ -165,7 +165,6 @@ func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.A
 	return own, nil
 }
 
-// dials reports whether a transport has a dial function of its own.
 func dials(t *http.Transport) bool {
 	//lint:ignore SA1019 a transport that still uses these has to be noticed
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil

@@ -53,7 +53,6 @@ func reach(c *colly.Collector) (backend, error) {
 	return b, nil
 }
 
-// headerCallbacks returns how many OnRequestHeaders handlers a collector has.
 func headerCallbacks(c *colly.Collector) int {
 	return len(*(*[]colly.RequestCallback)(unsafe.Add(unsafe.Pointer(c), inside.headerCallbacks)))
 }
@@ -74,7 +73,6 @@ type keeper interface {
 	pass(g *gate, domain string, rules []*colly.LimitRule) bool
 }
 
-// openGate puts a gate with the keeper k into b.
 func openGate(b backend, k keeper) {
 	g := &gate{keeper: k, rules: b.rules, own: new(colly.LimitRule)}
 	g.glob().Set(reflect.ValueOf(g))
@@ -83,7 +81,6 @@ func openGate(b backend, k keeper) {
 	*b.rules = append([]*colly.LimitRule{g.own}, *b.rules...)
 }
 
-// keeperOf returns the keeper of b's gate, or nil if b has none.
 func keeperOf(b backend) keeper {
 	b.lock.RLock()
 	defer b.lock.RUnlock()

@@ -14,7 +14,7 @@ import (
 
 // limits are the LimitRules of a backend, which the extension obeys in place of
 // colly. In colly, a request has its rule's slot while it waits for its host's
-// pace. So eight slots would soon be full of requests for one host. Here a
+// pace. So a few slots would soon be full of requests for one host. Here a
 // request gets the slot when it may be sent. The slot is free again when the
 // body has been read and the rule's delay is over.
 type limits struct {

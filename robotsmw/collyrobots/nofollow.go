@@ -28,13 +28,13 @@ type mark struct {
 	method, url string
 	depth       int // before noFollow moved the page to MaxDepth
 	noFollow    atomic.Bool
-	rel         atomic.Pointer[map[string]bool] // under ObeyRelNoFollow, URLs to which all links have rel=nofollow
+	rel         atomic.Pointer[map[string]bool] // with ObeyRelNoFollow: URLs to which all links have rel=nofollow
 	tries       atomic.Int32                    // how many times the page was answered 429 or 503
 }
 
 func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
 
-// marks finds the mark of a page by its Ctx. The mark is dropped together with
+// marks finds a page's mark by the page's Ctx. The mark is dropped together with
 // the Ctx: when neither the page nor any request made from it is left.
 type marks struct {
 	byCtx sync.Map // weak.Pointer[colly.Context] → *mark

@@ -22,8 +22,8 @@ type unread struct {
 	shared bool // requests to different hosts may wait for each other
 
 	mu    sync.Mutex
-	first *heldBody    // a list by heldBody.prev and next
-	n     atomic.Int32 // its length
+	first *heldBody    // the first in a list that prev and next link
+	n     atomic.Int32 // the length of the list
 }
 
 // maxAhead is how many bytes of a body are read ahead at most. It is more than
