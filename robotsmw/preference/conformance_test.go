@@ -104,8 +104,6 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 	}
 }
 
-// signalled returns the last value that Content-Signal gives for a name, in
-// lower case.
 func signalled(in Input, name string) (value string) {
 	in.eachSignal(func(text, _ string, _ int, _ string) {
 		for n, v := range signals(text) {

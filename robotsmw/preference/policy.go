@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// policyTokens returns what robots.txt says for the policy tokens of a use.
 func (in Input) policyTokens(use Use) (all []Statement) {
 	if in.Robots == nil {
 		return nil
