@@ -20,7 +20,7 @@ const (
 //	scope  = a name that is not a directive; only in a header
 type reader struct {
 	Directives
-	text   string // the text being read
+	text   string
 	source Source
 	line   int
 	scope  string // the name that holds here, as written; "" for everybody
@@ -235,7 +235,6 @@ func (r *reader) keep(rule Rule) {
 	r.rules = append(r.rules, rule)
 }
 
-// everybody reports whether a scope is for all robots.
 func everybody(name string) bool {
 	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
 }
@@ -260,7 +259,6 @@ func product(name string) string {
 	return trim(name)
 }
 
-// trim returns s without the white space around it.
 func trim(s string) string {
 	for s != "" && isSpace(s[0]) {
 		s = s[1:]

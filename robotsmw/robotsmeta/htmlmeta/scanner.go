@@ -27,8 +27,8 @@ type Scanner struct {
 
 	// The search for tags that may speak to robots.
 	looked  int // buf[:looked] was searched
-	suspect int // the last such tag begins before this place
-	keep    int // all such tags end at this place or before
+	suspect int // the last tag that may speak to robots begins before this place
+	keep    int // all tags that may speak to robots end at this place or before
 	again   int // how long buf must be before the next search
 
 	// The work caused by calls of Directives and HeadDone between pieces.

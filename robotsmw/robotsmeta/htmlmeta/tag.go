@@ -93,8 +93,6 @@ func (t *tagReader) cut() (key, value []byte, state tagState) {
 	return nil, nil, tagCut
 }
 
-// skipSpace returns the first place at or after from at which b has no white
-// space. If there is none, it returns len(b).
 func skipSpace(b []byte, from int) int {
 	for from < len(b) && isSpace(b[from]) {
 		from++
