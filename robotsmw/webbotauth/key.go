@@ -82,7 +82,6 @@ var (
 	errMismatch   = errors.New("its public part is not that of its private part")
 )
 
-// parseKey parses a private key: PKCS#8 in PEM, or a JWK.
 func parseKey(data []byte) (ed25519.PrivateKey, error) {
 	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '{' {
 		return parseJWK(data)

@@ -62,7 +62,6 @@ func path(req *http.Request) string {
 	return target
 }
 
-// method returns the component @method of a request.
 func method(req *http.Request) string {
 	if req.Method == "" {
 		return http.MethodGet

@@ -167,7 +167,6 @@ func (r *reader) fail() string {
 	return ""
 }
 
-// space takes optional white space.
 func (r *reader) space() { r.s = strings.TrimLeft(r.s, " \t") }
 
 func (r *reader) skip(c byte) bool {
