@@ -34,8 +34,8 @@ type mark struct {
 
 func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
 
-// marks finds a page's mark by the page's Ctx. The mark is dropped together with
-// the Ctx: when neither the page nor any request made from it is left.
+// marks finds a page's mark by the page's Ctx. The mark is dropped together
+// with the Ctx: when neither the page nor any request made from it is left.
 type marks struct {
 	byCtx sync.Map // weak.Pointer[colly.Context] → *mark
 	size  atomic.Int64
