@@ -19,7 +19,7 @@ func ExampleOf() {
 	// 202, sg-captcha: challenge
 }
 
-// Some walls answer 200 and leave no sign in the header. Their page has one.
+// Some walls answer 200 without a sign in the header. Only the page has a sign.
 func ExampleOfPage() {
 	resp := &http.Response{StatusCode: 200}
 	page := []byte(`<!doctype html><script id="anubis_challenge" type="application/json">{}</script>`)
@@ -29,7 +29,7 @@ func ExampleOfPage() {
 	// Anubis challenge false true
 }
 
-// A refusal can name its price, and where its terms are.
+// A refusal can name a price and the address of its terms.
 func ExampleRefusal_price() {
 	resp := &http.Response{StatusCode: 402, Header: http.Header{
 		"Crawler-Price": {"USD 0.01"},

@@ -34,11 +34,11 @@ func (k Kind) String() string {
 	return "none"
 }
 
-// MarshalText returns what String returns.
+// MarshalText returns the text that String returns.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText sets k from what MarshalText returned. So a program can read
-// the refusals in a log.
+// UnmarshalText reads a text that MarshalText returned, such as the kind of a
+// refusal in a log. An unknown text is an error.
 func (k *Kind) UnmarshalText(text []byte) error {
 	for known := range kindNames {
 		if string(text) == Kind(known).String() {

@@ -8,13 +8,13 @@ import (
 // A mark is a text that the pages of a wall contain.
 type mark struct {
 	text string
-	rare int // the index in text of the byte that is rarest in pages
+	rare int // the index in text of the byte that is rarest in HTML
 }
 
 // common lists the bytes that are most frequent in HTML, most frequent first.
 const common = ` etaoinsr</>"=ldhcumpg-.fybvw:kA0123456789;,_#CSx`
 
-// marks returns the marks of the texts.
+// marks returns a mark for each text.
 func marks(texts ...string) (all []mark) {
 	for _, text := range texts {
 		m := mark{text: text}
@@ -34,8 +34,8 @@ func marks(texts ...string) (all []mark) {
 }
 
 // isIn reports whether text contains the mark. It searches for the mark's
-// rarest byte. If the mark begins with a byte as common as "<", that is some
-// ten times as fast as bytes.Contains.
+// rarest byte first. For a mark that begins with "<", this is about ten times
+// as fast as bytes.Contains, because "<" is common in HTML.
 func (m mark) isIn(text []byte) bool {
 	for at := m.rare; at < len(text); at++ {
 		next := bytes.IndexByte(text[at:], m.text[m.rare])

@@ -28,36 +28,39 @@ import (
 	"strings"
 )
 
-// Window is how many bytes of a page [OfPage] looks at: 16 KiB.
+// Window is the number of bytes of a page that [OfPage] looks at: 16 KiB.
 const Window = 16 << 10
 
 // A Refusal describes an answer that refuses the page.
 type Refusal struct {
-	// By names who refuses, such as "Cloudflare". For Legal it is the target of
-	// a Link field with rel="blocked-by". It is empty if the answer does not
-	// say.
+	// By names the service that refuses, such as "Cloudflare". For Legal, By is
+	// the target of a Link field with rel="blocked-by". By is empty if the
+	// answer does not name the service.
 	By string `json:"by,omitempty"`
 
-	// Kind is the kind of the refusal. The zero value is no refusal.
+	// Kind is the kind of the refusal. The zero value means no refusal.
 	Kind Kind `json:"kind"`
 
-	// Sure reports whether the sign is certain: a status or header field that
-	// is documented, or that many sites have shown. Signs that ordinary answers
-	// may have too, such as some cookies and all marks in a page, are not Sure.
+	// Sure reports whether the sign is certain. A certain sign is a status or a
+	// header field that is documented, or that many sites have shown. Some
+	// cookies and all marks in a page are not certain signs, because ordinary
+	// answers may have them too.
 	Sure bool `json:"sure"`
 
-	// Evidence is what was found, for a log: the status, and the header field
-	// or the mark. It is printable ASCII of at most 300 bytes.
+	// Evidence says what was found: the status, and the header field or the
+	// mark. It is a text for a log: printable ASCII of at most 300 bytes.
 	Evidence string `json:"evidence,omitempty"`
 
-	// Price and Currency are what a Payment asks for, such as "0.01" and "USD",
-	// from the header field crawler-price. They are empty without that field.
+	// Price and Currency say what a Payment costs, such as "0.01" and "USD".
+	// They come from the header field crawler-price. They are empty if that
+	// field is missing or malformed.
 	Price    string `json:"price,omitempty"`
 	Currency string `json:"currency,omitempty"`
 
 	// License is the address of the terms of a Payment or License: the target
-	// of a Link field with rel="license" (RSL 1.0). It is as written, but cut
-	// to 300 bytes of printable ASCII. It is empty if there is none.
+	// of a Link field with rel="license" (RSL 1.0). It is not resolved against
+	// the URL, and is cut to 300 bytes of printable ASCII. It is empty if the
+	// answer has no such link.
 	License string `json:"license,omitempty"`
 }
 
@@ -90,8 +93,8 @@ func Of(resp *http.Response) (Refusal, bool) {
 	return s.refusal(resp, value), true
 }
 
-// findHeader returns the first sign that resp shows, or nil. value is that of
-// the sign's field, if it has one.
+// findHeader returns the first sign in the status and header of resp, or nil.
+// value is the value of the header field that is the sign, if a field is.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
 	of := signsOf(resp.StatusCode)
 	if len(resp.Header) == 0 {
@@ -101,7 +104,7 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 		f := &of.fields[i]
 		values := resp.Header[f.name]
 		if len(values) == 0 {
-			continue // nearly always
+			continue // most answers do not have this field
 		}
 		for _, s := range f.signs {
 			for _, v := range values {
@@ -118,10 +121,10 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 // walls in begin, the decoded beginning of the body. OfPage reads at most
 // [Window] bytes of begin. A refusal found by a mark is not Sure.
 //
-// A mark counts only in a body that begins as the wall's page does, mostly as
-// HTML. So a robots.txt that names a wall's paths is not taken for the wall's
-// page. Some marks count only in a short page. Its length is that of begin, or
-// resp.ContentLength if that is greater.
+// A mark counts only in a body that begins like the wall's page, which is HTML
+// in most cases. So a robots.txt that names a wall's paths is not taken for the
+// wall's page. Some marks count only in a short page. The length of a page is
+// len(begin) or resp.ContentLength, whichever is greater.
 func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 	if r, ok := Of(resp); ok || resp == nil {
 		return r, ok
@@ -184,13 +187,13 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	return r
 }
 
-// is reports whether a field with this value makes the sign. White space around
-// the value does not count.
+// is reports whether a header field with this value matches f. White space
+// around the value does not count.
 func (f *field) is(value string) bool {
 	if f.how == present {
 		return true
 	}
-	// This is quick for most cookies: their first letter already differs.
+	// A quick check: the first letter of most cookies already differs.
 	if value == "" || isVisible(value[0]) && value[0]|' ' != f.value[0]|' ' {
 		return false
 	}
@@ -230,8 +233,8 @@ func (s *pageSign) evidence(status int) string {
 	return printable(strconv.Itoa(status) + ", the page has " + strings.Join(what, " and "))
 }
 
-// price reads a currency and an amount, as in "USD 0.01". For any other form it
-// returns two empty texts.
+// price reads a currency and an amount, as in "USD 0.01". It returns two empty
+// strings if value has any other form.
 func price(value string) (currency, amount string) {
 	currency, amount, ok := strings.Cut(strings.TrimSpace(value), " ")
 	amount = strings.TrimSpace(amount)

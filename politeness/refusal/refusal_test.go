@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// answer returns a response with the header lines, each "Name: value".
+// answer returns a response. Each header line has the form "Name: value".
 func answer(status int, header ...string) *http.Response {
 	h := make(http.Header)
 	for _, line := range header {
@@ -158,7 +158,7 @@ func TestOfPage(t *testing.T) {
 	}
 }
 
-// These pages and answers look like refusals, but are none.
+// These answers look like refusals, but are not.
 func TestLookAlikes(t *testing.T) {
 	long := "<html><body>" + strings.Repeat("<p>words</p>", 400) + "</body></html>"
 	tests := []struct {
@@ -196,7 +196,6 @@ func TestLookAlikes(t *testing.T) {
 		{"a robots.txt that names walls", answer(200), "User-agent: *\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\n"},
 		{"a JSON answer about x402", answer(200), `{"x402Version":1}`},
 		{"a page behind DataDome, with its cookie", answer(200, "set-cookie: datadome=x; Path=/"), "<html>hello</html>"},
-		// The site asks for a signature, which is no sign of a wall.
 		{"forbidden by the site, which asks for a signature", answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`), "<html><h1>Forbidden</h1></html>"},
 		{"a page of a server that likes signatures", answer(200, `accept-signature: sig1=("@authority")`), "<html>hello</html>"},
 		{"a price that the origin has got wrong", answer(502, "crawler-error: InvalidContentPrice"), ""},
@@ -366,8 +365,8 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// findHeaderSlowly is findHeader without its index: it tries all signs in
-// order.
+// findHeaderSlowly finds the same sign as findHeader, but without an index: it
+// tries all signs in order.
 func findHeaderSlowly(resp *http.Response) *headerSign {
 	for i := range headerSigns {
 		s := &headerSigns[i]

@@ -2,11 +2,11 @@ package refusal
 
 import "encoding/binary"
 
-// A sieve tells quickly that a text contains none of its marks, which is true
-// of nearly every text. It looks at eight bytes of the text and goes on to the
-// next look, one stride further. That costs a fraction of a search for every
-// mark. It misses no mark, because each is at least seven bytes longer than the
-// stride, so at least one look falls wholly into it.
+// A sieve finds out quickly whether a text may contain one of its marks. Nearly
+// all texts contain none. The sieve looks at eight bytes of the text at a time,
+// at places that are one stride apart. Each mark is at least seven bytes longer
+// than the stride. So at least one look lies wholly inside each mark in the
+// text, and the sieve misses no mark.
 type sieve struct {
 	stride int
 	at     slots
@@ -19,7 +19,8 @@ type slots [1 << slotBits]uint8
 
 const slotBits = 14
 
-// A place is a position in a mark, and the eight bytes of the mark from there.
+// A place is an index in a mark, with the eight bytes of the mark that begin
+// there.
 type place struct {
 	eight uint64
 	mark  string
@@ -53,7 +54,6 @@ func newSieve(stride int, marks []string) *sieve {
 	return s
 }
 
-// eight returns the first eight bytes of b as a number.
 func eight(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 // hash returns the hash of the first eight bytes of b.
@@ -84,7 +84,7 @@ func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	for i := range s.places[slot] {
 		p := &s.places[slot][i]
 		if eight(text[at:]) != p.eight {
-			continue // nearly always: only the hashes are equal, not the bytes
+			continue // only the hashes are equal, not the bytes
 		}
 		if begin := at - p.at; begin >= 0 && len(text)-begin >= len(p.mark) && string(text[begin:begin+len(p.mark)]) == p.mark {
 			return true
@@ -93,9 +93,9 @@ func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	return false
 }
 
-// skipShort goes through text from i on, eight looks at a time, a short stride
-// apart. It returns the index at which it stops: one of the next four looks may
-// find a mark, or the rest of text is too short for eight looks.
+// skipShort goes through text from index i on. Its looks are a short stride
+// apart. It stops if one of the next four looks may find a mark, or if the rest
+// of text is too short for eight looks. It returns the index where it stops.
 func (t *slots) skipShort(text []byte, i int) int {
 	const looks = 7*shortStride + 8
 	for ; i+looks <= len(text); i += 8 * shortStride {
@@ -125,8 +125,8 @@ func (t *slots) skipLong(text []byte, i int) int {
 	return i
 }
 
-// four looks at four places of w, a stride apart. It returns 0 if none of them
-// can belong to a mark.
+// four looks at four places in w that are a stride apart. It returns 0 if none
+// of these places can be in a mark.
 func (t *slots) four(w []byte, stride int) uint8 {
 	return t[hash(w)] | t[hash(w[stride:])] | t[hash(w[2*stride:])] | t[hash(w[3*stride:])]
 }

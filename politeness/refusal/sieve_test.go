@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// findPageSlowly is findPage as it would be without a sieve: it searches for
-// every mark of every sign.
+// findPageSlowly returns the same as findPage, but uses no sieve: it searches
+// for every mark of every sign.
 func findPageSlowly(status int, begin []byte, length int64) *pageSign {
 	text := bytes.TrimLeft(begin[:min(len(begin), Window)], "\ufeff \t\r\n\f\v")
 	for _, s := range signsOf(status).pages {
@@ -55,8 +55,8 @@ func TestSieve_MissesNoMark(t *testing.T) {
 	}
 }
 
-// The signs that count with any status are as table.go says. For a status that
-// no page sign names, there are only such signs.
+// The signs that count with any status have the form that table.go demands. A
+// status that no page sign names has only such signs.
 func TestSieve_HasAllThatCountsWithAnyStatus(t *testing.T) {
 	for i := range pageSigns {
 		s := &pageSigns[i]
@@ -90,7 +90,7 @@ func FuzzFindPage(f *testing.F) {
 	f.Add(200, uint8(4), uint16(3), uint16(1500), int64(0), []byte(`<meta http-equiv="refresh" content="0;/x">`))
 	f.Add(403, uint8(9), uint16(3), uint16(90), int64(20_000), []byte(`<div id="x">`))
 	f.Fuzz(func(t *testing.T, status int, mark uint8, at, after uint16, length int64, filler []byte) {
-		// page is the filler over and over, with two marks in it.
+		// page consists of repeated filler, with two marks in it.
 		var page []byte
 		if len(filler) > 0 {
 			page = bytes.Repeat(filler, (int(at%Window)+int(after%Window))/len(filler)+1)

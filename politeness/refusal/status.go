@@ -8,9 +8,9 @@ import "slices"
 type statusSigns struct {
 	status int
 	fields []fieldSigns
-	alone  *headerSign // the status itself is this sign, if no field shows one; nil: it is none
+	alone  *headerSign // the sign if no field shows one; nil if the status alone is no sign
 	pages  []*pageSign
-	sieved bool // all of pages are signs that count with any status
+	sieved bool // every sign in pages counts with any status
 }
 
 // fieldSigns are successive signs of one header field. The field is looked up
@@ -42,15 +42,15 @@ var byStatus = func() []statusSigns {
 	return all
 }()
 
-// shortMarks has a mark of each sign that counts with any status. longMarks has
-// only the marks of those signs that a page longer than shortPage may show.
+// shortMarks has one mark of each sign that counts with any status. longMarks
+// leaves out the signs that count only in a page of at most shortPage bytes.
 var (
 	shortMarks = newSieve(shortStride, sievedMarks(0))
 	longMarks  = newSieve(longStride, sievedMarks(shortPage))
 )
 
 // sievedMarks returns the longest mark of each sign that counts with any status
-// and has an atMost above more.
+// and in a page of more than that many bytes.
 func sievedMarks(more int) (all []string) {
 	for _, s := range pageSigns {
 		if len(s.statuses) > 0 || s.atMost <= more {

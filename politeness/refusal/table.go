@@ -23,8 +23,8 @@ type how uint8
 
 const (
 	present how = iota // the field has any value
-	equal              // the whole value, in any case of letters
-	begins             // the value's beginning, in any case of letters
+	equal              // the field has this value, in any letter case
+	begins             // the field's value begins with this one, in any letter case
 )
 
 // A pageSign is a sign of a refusal at the beginning of a body. It counts only
@@ -33,9 +33,9 @@ type pageSign struct {
 	by       string
 	kind     Kind
 	statuses []int
-	begins   string // what the body begins with, after any white space
-	marks    []mark // the body contains all of them
-	atMost   int    // the most bytes that the body may have; 0: any number
+	begins   string // the body begins with this text, after any white space
+	marks    []mark // the body contains all of these marks
+	atMost   int    // the greatest length of the body in bytes; 0 means any length
 	source   string
 }
 
@@ -59,7 +59,7 @@ var headerSigns = [...]headerSign{
 		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
 	{"DataDome", Block, true, []int{301, 302, 401, 403}, field{"X-Dd-B", equal, "2"},
 		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
-	// Good pages have this field too, so it is a sign only with these statuses.
+	// Good pages have X-Datadome too, so it is a sign only with these statuses.
 	{"DataDome", Challenge, true, []int{401, 403}, field{"X-Datadome", equal, "protected"},
 		"docs.datadome.co, Protection API"},
 	{"DataDome", Challenge, true, []int{401, 403}, field{"Server", equal, "DataDome"},
@@ -88,8 +88,8 @@ var headerSigns = [...]headerSign{
 	// cookie another name.
 	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", begins, "techaro.lol-anubis-cookie-verification="},
 		"TecharoHQ/anubis, lib/anubis.go"},
-	// A 403 of the site itself also has this cookie if DataDome protects the
-	// site.
+	// If DataDome protects a site, the site's own 403 also has this cookie. So
+	// the sign is not sure.
 	{"DataDome", Challenge, false, []int{401, 403}, field{"Set-Cookie", begins, "datadome="},
 		"docs.datadome.co, Protection API"},
 	{"Fastly", Challenge, false, []int{200, 401, 403, 406, 503}, field{"Set-Cookie", begins, "_fs_ch_st_"},
@@ -117,12 +117,13 @@ const (
 // Imperva's _Incapsula_Resource. Such a script is a sign only with the status
 // of a refusal, or in a page too short for other content.
 //
-// The marks of signs that count with any status are in the sieves. Such a sign
-// begins with "<", has an atMost of at most longPage, and has a mark of at
-// least 21 bytes, or of at least 39 if atMost is above shortPage.
+// A sign that counts with any status has its longest mark in a sieve. So that
+// mark has at least 21 bytes, or at least 39 if atMost is above shortPage. The
+// sign begins with "<", and its atMost is above 0 and at most longPage.
 //
-// By the templates of Anubis, its pages have 4 to 5 KiB, and more only if the
-// site adds to them. Every page with its script also has the script's type.
+// The templates of Anubis make pages of 4 to 5 KiB. A page is longer only if
+// the site adds to it. Every page with the script of Anubis also has the
+// script's type.
 var pageSigns = [...]pageSign{
 	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), shortPage,
 		"TecharoHQ/anubis, web/index.templ"},
