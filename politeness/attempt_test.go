@@ -277,9 +277,9 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 	}
 }
 
-// Many attempts end at once, each in a random way: at their timeout, because
-// the caller leaves, with the body's end, or because Base fails or panics. No
-// slot is lost, and no request hangs.
+// Many attempts end in random ways: by timeout or cancellation, at the end of
+// the body, or by an error or panic of Base. No slot is lost, and no request
+// hangs.
 func TestAttemptsEndAtOnce(t *testing.T) {
 	for _, timeout := range []time.Duration{1, 300 * time.Microsecond, 2 * time.Millisecond, time.Hour} {
 		tr := &Transport{AttemptTimeout: timeout, Limiter: &Limiter{Delay: -1, Concurrency: 1000},

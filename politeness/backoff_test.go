@@ -150,9 +150,8 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A 503 costs one more interval, which may be a Crawl-delay. If the 503 came
-// after the end of its interval, the additional interval begins when the 503
-// comes.
+// A 503 costs one more interval, which may be a Crawl-delay. If the 503 takes
+// longer than an interval, the additional interval begins when the 503 comes.
 func TestOneIntervalMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

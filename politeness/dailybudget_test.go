@@ -170,7 +170,7 @@ func TestBudget_Dir(t *testing.T) {
 		b := politeness.Budget{Requests: 320, Bytes: 64_000, Dir: filepath.Join(t.TempDir(), "budget")}
 		var limiters []*politeness.Limiter
 		n := 0
-		for range 20 { // each stops before its block of 10 requests is used up
+		for range 20 { // each Limiter stops before its block of 10 requests is used up
 			l := &politeness.Limiter{Delay: -1, Budget: b}
 			limiters = append(limiters, l)
 			for range 7 {
@@ -182,7 +182,7 @@ func TestBudget_Dir(t *testing.T) {
 				n++
 			}
 		}
-		for _, l := range limiters[:10] { // half of them go on
+		for _, l := range limiters[:10] { // half of the Limiters go on
 			n += crawlUntilSpent(t, l, politeness.Outcome{Status: 200, Bytes: 150})
 		}
 		n += crawlUntilSpent(t, &politeness.Limiter{Delay: -1, Budget: b}, ok)
@@ -278,8 +278,8 @@ func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 
 // In a fleet, the count of a host's Budget moves with the host to its next
 // owner. The fleet stores each claim before requests use it. The next owner
-// also gets what the first has reserved and not used, unless that state was
-// lost.
+// also gets what the first owner has reserved and not used, unless the fleet
+// has lost it.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
@@ -380,7 +380,6 @@ func TestBudget_ThatMakesNoSense(t *testing.T) {
 	}
 }
 
-// A negative number in a Budget means no limit.
 func TestBudget_None(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{Delay: -1, Budget: politeness.Budget{Requests: -1, Bytes: -1}}

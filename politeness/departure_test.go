@@ -127,7 +127,7 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server, want 4", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // not delay: a busy machine may hold up the first of two requests on its way
+		if gap < delay/2 { // a busy machine may shorten a gap by holding up the earlier request
 			t.Errorf("the server saw requests %v apart, want %v", gaps, delay)
 		}
 	}
@@ -202,8 +202,8 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// A request whose lease ends before it is sent no longer holds up others. When
-// it reaches the host after all, the interval counts from then.
+// If the lease of a request ends before the request is sent, it no longer holds
+// up others. If it reaches the host later, the interval counts from then.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 	for _, others := range []bool{true, false} { // others wait when the late request arrives; if not, its host is forgotten
 		synctest.Test(t, func(t *testing.T) {

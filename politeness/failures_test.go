@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// In each test of this file, something goes wrong between a crawler and a host.
-// It must not harm the crawl.
+// In each test of this file, something goes wrong between a crawler and a host,
+// and must not harm the crawl.
 
 func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 
@@ -25,7 +25,7 @@ func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		least  time.Duration // from the refusals to the next start
+		least  time.Duration // from the refusals to the next start, at least
 		most   time.Duration
 	}{
 		{"with Retry-After", retryIn("120"), 120 * time.Second, 120 * time.Second},
@@ -108,10 +108,10 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 			{429, 16 * time.Second, 17600 * time.Millisecond},
 			{429, 32 * time.Second, 35200 * time.Millisecond},
 			{429, 60 * time.Second, 60 * time.Second},
-			{200, 0, 0}, // level 3
-			{404, 0, 0}, // level 2
+			{200, 0, 0}, // the level falls to 3
+			{404, 0, 0}, // the level falls to 2
 			{500, 0, 0}, // a 500 changes nothing
-			{200, 0, 0}, // level 1
+			{200, 0, 0}, // the level falls to 1
 			{429, 16 * time.Second, 17600 * time.Millisecond},
 		}
 		for i, s := range steps {
@@ -137,7 +137,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 	const date = "Sat, 21 Nov 2026 12:00:00 GMT"
 	tests := []struct {
 		name, value, date string
-		want              time.Duration // no usable Retry-After
+		want              time.Duration // 0: no usable Retry-After
 	}{
 		{"seconds", "120", "", 2 * time.Minute},
 		{"seconds in blanks and quotes", ` "30" `, "", 30 * time.Second},
@@ -263,9 +263,9 @@ func TestFailureCancelledWaiterLeavesNoHole(t *testing.T) {
 				mu.Unlock()
 				g.Done(Outcome{})
 			})
-			synctest.Wait() // so that they queue in this order
+			synctest.Wait() // so that the requests queue in this order
 		}
-		for _, i := range []int{1, 3, 4, 8, 9} { // the first that waits, some in the middle, the last
+		for _, i := range []int{1, 3, 4, 8, 9} { // the first waiting request, two in the middle, the last two
 			cancels[i]()
 		}
 		wg.Wait()
@@ -277,8 +277,6 @@ func TestFailureCancelledWaiterLeavesNoHole(t *testing.T) {
 	})
 }
 
-// If a request's context is cancelled with a cause, the error wraps both the
-// cause and context.Canceled.
 func TestFailureCancelledWithACause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -498,7 +496,6 @@ func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	})
 }
 
-// Next forgets no host to make room for the host that it is asked about.
 func TestFailureNextForgetsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1}

@@ -181,8 +181,8 @@ func TestFleet_UncleanHostRests(t *testing.T) {
 	})
 }
 
-// A new owner waits for the part of the interval that the last owner has left,
-// to the microsecond.
+// A new owner waits until the last owner's interval is over, to the
+// microsecond.
 func TestFleet_StateIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newFleetTest(t, &politeness.Limiter{})
@@ -260,9 +260,9 @@ func TestFleet_Turn(t *testing.T) {
 		f.started(0)
 		time.Sleep(900 * time.Millisecond)
 		f.done()
-		time.Sleep(800 * time.Millisecond) // 1.7 s: the third is in flight
+		time.Sleep(800 * time.Millisecond) // after 1.7 s, the third request is in flight
 		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
-		time.Sleep(time.Second) // its turn is over, so no fourth starts
+		time.Sleep(time.Second) // the owner's turn is over, so no fourth request starts
 		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
 		for _, h := range f.fleet.looks() {
 			give(t, h, true, false)
@@ -339,8 +339,9 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 	})
 }
 
-// No request starts while the Fleet is not trusted. Then the Limiter goes on if
-// it still owns the host. If it has lost the host, it asks for the host again.
+// No request starts while the Fleet is not trusted. When the Fleet is trusted
+// again, the Limiter goes on. If it has lost the host, it asks for the host
+// again.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -454,8 +455,8 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	})
 }
 
-// If no request needs the host any more, the Hold ends although the host was
-// never owned.
+// If all requests that need a host are cancelled, the Hold ends before the host
+// is owned.
 func TestFleet_CancelledAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})

@@ -32,7 +32,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		{"256.1"},
 		{"1.2.3.4.test"},
 		{"[fe80::1%eth0]", "[FE80:0::1%eth0]"},
-		{"[fe80::1%ETH0]"}, // the zone names another link
+		{"[fe80::1%ETH0]"}, // ETH0 is another link than eth0
 		{"[fe80::1]"},
 		{"bücher.test", "BÜCHER.test", "xn--bcher-kva.test", "XN--Bcher-KVA.test", "bu\u0308cher.test"},
 		{"foo_bar.test"},
@@ -67,7 +67,6 @@ func TestOneHostHasOnePace(t *testing.T) {
 	}
 }
 
-// Spelling a host in another way does not get around its delay.
 func TestSpellingsOfAHostWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: time.Second}
@@ -85,7 +84,6 @@ func TestSpellingsOfAHostWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A host that is longer than a DNS name can be is refused at once.
 func TestHostLongerThanAnyName(t *testing.T) {
 	var letters strings.Builder // 20,000 different letters: IDNA takes half a minute for them, in net/http too
 	for i := range 40_000 {
@@ -125,7 +123,7 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		if sent != 0 || closed != 1 {
 			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
 		}
-		if took > time.Second { // usually microseconds, but the machine may be busy
+		if took > time.Second { // it usually takes microseconds, but the machine may be busy
 			t.Errorf("%s: refused after %v", name, took)
 		}
 	}

@@ -54,7 +54,6 @@ func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 	}
 }
 
-// An Observer gets the context of the request, with its values.
 func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
@@ -103,7 +102,6 @@ func TestGrantsAreSmall(t *testing.T) {
 	}
 }
 
-// A Limiter with an Observer allocates no more than one without.
 func TestObserversAllocateNothing(t *testing.T) {
 	u := mustURL(t, "http://example.com/")
 	allocs := func(o *Observer) float64 {

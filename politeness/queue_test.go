@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// To estimate when one more request could start is quick, even if many requests
-// wait.
+// It is quick to estimate when one more request could start, even if many
+// requests wait.
 func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	asking := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}
@@ -49,7 +49,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// To join a long queue is quick, even if each request is told another
+// It is quick to join a long queue, even if each request is told another
 // Crawl-delay than the one before.
 func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	joining := func(waiters int) time.Duration {

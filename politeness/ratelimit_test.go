@@ -437,7 +437,6 @@ func TestQuotaIsAReason(t *testing.T) {
 	})
 }
 
-// Looking for quota fields and reading them allocates nothing.
 func TestQuotas_Allocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

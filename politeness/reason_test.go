@@ -21,7 +21,7 @@ func TestReasonOfAWait(t *testing.T) {
 	tests := []struct {
 		want    Reason
 		limiter *Limiter
-		before  func(t *testing.T, l *Limiter) // what happens before the request
+		before  func(t *testing.T, l *Limiter)
 		ctx     func(ctx context.Context) context.Context
 	}{
 		{want: "delay", limiter: &Limiter{}, before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(done) }},

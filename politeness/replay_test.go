@@ -52,7 +52,6 @@ func (s *rudeServer) serve(conn net.Conn) {
 	}
 }
 
-// gaps returns the times between the requests that the server saw.
 func (s *rudeServer) gaps() (gaps []time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +137,7 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server: none was sent again", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may delay a request; net/http alone takes less than 1 ms
+		if gap < delay/2 { // a busy machine may shorten a gap; net/http alone leaves less than 1 ms
 			t.Errorf("the server saw requests %v apart, want %v: %v", gap, delay, gaps)
 		}
 	}
@@ -153,7 +152,7 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 		return base
 	}
 	t.Run("TLS", func(t *testing.T) {
-		srv := httptest.NewUnstartedServer(nil) // for its certificate
+		srv := httptest.NewUnstartedServer(nil) // used only for its certificate
 		srv.EnableHTTP2 = true
 		srv.StartTLS()
 		base := srv.Client().Transport.(*http.Transport).Clone()
@@ -263,7 +262,7 @@ func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Tr
 		t.Errorf("%d requests on %d connections, want 5 on 1", len(seen), len(conns))
 	}
 	for i := 1; i < len(seen); i++ {
-		if gap := seen[i].Sub(seen[i-1]); gap < delay/2 { // a busy machine may delay a request
+		if gap := seen[i].Sub(seen[i-1]); gap < delay/2 { // a busy machine may shorten a gap
 			t.Errorf("the server saw requests %v apart, want %v", gap, delay)
 		}
 	}
@@ -448,7 +447,7 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	}
 }
 
-// A server that never answers gets only so many requests as maxReplays allows.
+// A server that never answers gets at most maxReplays+1 requests.
 func TestReplayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

@@ -746,8 +746,8 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// A request waits for its machine, and a pause of its host makes it too late.
-// It is then refused and leaves both queues.
+// If a request waits for its machine, and a pause of its host makes the request
+// too late, the Limiter refuses the request and removes it from both queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }

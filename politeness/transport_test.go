@@ -236,14 +236,14 @@ type idleCloser struct {
 
 func (c *idleCloser) CloseIdleConnections() { c.closed = true }
 
-// The slot is freed once, whatever ends the body.
+// The slot is freed exactly once, whatever ends the body.
 func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
 	broken := errors.New("connection reset")
 	tests := []struct {
 		name string
 		body io.Reader
 		end  func(t *testing.T, body io.ReadCloser, cancel func())
-		held time.Duration // for how long the slot is held after end was called
+		held time.Duration // how long the slot is held after end was called
 	}{
 		{"read to EOF", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { io.Copy(io.Discard, b) }, 0},
 		{"closed unread", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { b.Close() }, 0},
@@ -314,7 +314,7 @@ func TestAttemptTimeout(t *testing.T) {
 		tr := &Transport{Base: slow, AttemptTimeout: 5 * time.Second, Limiter: &Limiter{Delay: time.Minute}}
 		get(t, tr, "http://example.com/").Body.Close()
 		zero := time.Now()
-		resp := get(t, tr, "http://example.com/") // waits for 56 s and is answered after 4 s more
+		resp := get(t, tr, "http://example.com/") // waits for 56 s, and gets its answer 4 s later
 		if waited := time.Since(zero); waited != time.Minute {
 			t.Errorf("the second answered after %v", waited)
 		}
@@ -581,8 +581,8 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 				tr.RoundTrip(req)
 			})
 			wg.Wait()
-			// The first request is sent at 8 s, so the second may start at 18
-			// s. The second also dials for 8 s.
+			// The first request is sent at 8 s. The second may start 10 s
+			// later, and also dials for 8 s.
 			if fmt.Sprint(sent) != "[8s 26s]" {
 				t.Errorf("sent at %v", sent)
 			}
