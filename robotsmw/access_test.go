@@ -26,7 +26,7 @@ import (
 // else.
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// verdict is what an answer to robots.txt means for the rest of the origin.
+// verdict says what an answer to robots.txt means for the origin's other URLs.
 type verdict string
 
 const (
@@ -158,8 +158,8 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf returns the verdict that follows from two decisions: about a URL
-// that someRules forbid, and about one that they allow.
+// verdictOf returns the verdict that two decisions show. private is about a URL
+// that someRules forbid, public about a URL that they allow.
 func verdictOf(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:
@@ -174,8 +174,7 @@ func verdictOf(private, public Decision) verdict {
 	return verdict(fmt.Sprintf("private allowed %v, public %v", private.Allowed, public.Allowed))
 }
 
-// onlyRobots lets h answer for robots.txt, and panics if anything else is asked
-// for.
+// onlyRobots serves robots.txt with h, and panics on any other request.
 func onlyRobots(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" || r.Method != http.MethodGet {
@@ -226,8 +225,8 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Five redirects are followed, also to other authorities. The rules that are
-// found hold for the first authority (RFC 9309 §2.3.1.2).
+// A fetch follows up to five redirects, also to other authorities. The file
+// found there holds for the first authority (RFC 9309 §2.3.1.2).
 func TestRedirects(t *testing.T) {
 	chain := func(n int) *robotstest.Internet {
 		var web robotstest.Internet
@@ -249,9 +248,9 @@ func TestRedirects(t *testing.T) {
 				if private.RobotsURL != "http://h0.example/robots.txt" {
 					t.Errorf("rules are said to be of %s, want the first authority", private.RobotsURL)
 				}
-				// By now every host on the way has been asked for its own
-				// robots.txt. The verdict for a host depends on how many hops
-				// lead from it to the file.
+				// Each of these hosts was asked for its own robots.txt on the
+				// way. Its verdict depends on the number of hops from it to the
+				// file.
 				for i := range min(n, 6) {
 					host := fmt.Sprintf("h%d.example", i)
 					private, public := decide(t, c, "http://"+host+"/private/"), decide(t, c, "http://"+host+"/")
@@ -398,8 +397,8 @@ func mustURLs(t testing.TB, raw []string) []*url.URL {
 	return us
 }
 
-// Only the first 500 KiB of a robots.txt count (RFC 9309 §2.5). Only one byte
-// more is read. A rule that is cut there is no rule.
+// Only the first 500 KiB of a robots.txt count (RFC 9309 §2.5), and only one
+// byte more is read. A rule that the limit cuts is ignored.
 func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := "Disallow: /" + strings.Repeat("x", 89) + "\n"
@@ -450,8 +449,8 @@ func TestFTP(t *testing.T) {
 	}
 }
 
-// An origin is a scheme, a host and a port. No origin obeys the file of
-// another.
+// The rules of one origin do not hold for another: an origin is a scheme, a
+// host and a port.
 func TestOriginsAreIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

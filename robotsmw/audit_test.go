@@ -15,9 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// auditedSite is a kind of origin of the audited crawl: how its robots.txt is
-// answered, and what that allows. allowed is written by hand and parses no
-// robots.txt.
+// auditedSite is a kind of origin: the answer to its robots.txt, and what that
+// answer allows. allowed is written by hand, without a parser.
 type auditedSite struct {
 	kind    string
 	robots  http.Handler
@@ -42,7 +41,6 @@ Allow: /private/but-open
 Disallow: /*?print=1$
 `
 
-// auditedSites returns kinds of origin that are met on the web.
 func auditedSites(web *robotstest.Internet) []auditedSite {
 	good := robots(auditRules)
 	web.Handle("rules.example", good)
@@ -74,10 +72,9 @@ func redirectRobots(to string, h http.Handler) http.Handler {
 	return mux
 }
 
-// TestCrawlAuditedFromTheServersSide crawls 300 origins of all these kinds, and
-// then looks at the requests that the servers got. They must have got each
-// allowed request, no disallowed one, and requests for robots.txt no more often
-// than needed.
+// TestCrawlAuditedFromTheServersSide crawls 300 origins of the kinds above. The
+// servers must get every allowed request, no disallowed request, and no
+// needless request for robots.txt.
 func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -101,7 +98,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 			if host == "rules.example" {
 				continue
 			}
-			for range 3 { // three workers compete for the same work
+			for range 3 { // three workers request the same pages
 				wg.Go(func() {
 					for _, path := range paths {
 						method := http.MethodGet
@@ -127,7 +124,6 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 		}
 		wg.Wait()
 
-		// These are the requests that the servers got.
 		asked := make(map[string]bool)
 		robotsTxt := make(map[string]int)
 		for _, r := range web.Log() {
@@ -178,8 +174,8 @@ func allowedThere(site auditedSite, path string) bool {
 	return site.allowed(path)
 }
 
-// auditedPages serves an origin: its robots.txt, pages, and redirects to pages
-// that may be disallowed, there and at next.
+// auditedPages serves an origin: its robots.txt, its pages, and redirects to a
+// private page of this origin and of the origin next.
 func auditedPages(robots http.Handler, next string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robots)

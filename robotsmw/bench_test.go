@@ -133,7 +133,7 @@ func TestAllocationBudgets(t *testing.T) {
 }
 
 // BenchmarkMillionOrigins fills a cache with b.N origins, and reports how many
-// bytes each takes. Their files are drawn from the real ones in the shared
+// bytes each takes. It draws their files from the real robots.txt files of the
 // corpus. Run it with -benchtime=1000000x.
 func BenchmarkMillionOrigins(b *testing.B) {
 	files := corpusFiles(b)
@@ -146,7 +146,7 @@ func BenchmarkMillionOrigins(b *testing.B) {
 	}).Checker()
 	before := heapInUse()
 	n := 0
-	for b.Loop() { // only one fetch at a time uses rnd
+	for b.Loop() { // fetches run one after another, so rnd needs no lock
 		if _, err := c.Check(b.Context(), &url.URL{Scheme: "https", Host: fmt.Sprintf("host-%d.example", n), Path: "/"}); err != nil {
 			b.Fatal(err)
 		}
@@ -165,8 +165,8 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// corpusFiles returns the real robots.txt files of the corpus in the directory
-// that COURTESY_SHARED names.
+// corpusFiles reads real robots.txt files from the corpus in the directory that
+// the environment variable COURTESY_SHARED names.
 func corpusFiles(tb testing.TB) [][]byte {
 	tb.Helper()
 	shared := os.Getenv("COURTESY_SHARED")
@@ -174,7 +174,7 @@ func corpusFiles(tb testing.TB) [][]byte {
 		tb.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not at hand")
 	}
 	if !filepath.IsAbs(shared) {
-		shared = filepath.Join("..", shared) // the path is relative to the module's root
+		shared = filepath.Join("..", shared) // a relative path starts at the module's root
 	}
 	f, err := os.Open(filepath.Join(shared, "corpus", "corpus.tar.gz"))
 	if err != nil {

@@ -64,9 +64,9 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	})
 }
 
-// An unreachable origin keeps its place until its next try is due. If such
-// origins have all places, a new origin is refused until the first of them is
-// due.
+// An unreachable origin keeps its place in memory until its next try. If
+// unreachable origins hold all places, a new origin is refused until the first
+// next try.
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

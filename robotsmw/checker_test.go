@@ -9,8 +9,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Even under DryRun, the error of Sitemaps does not say that anything is
-// allowed.
+// The error of Sitemaps never says "allowed", not even under DryRun.
 func TestSitemapsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -20,11 +20,8 @@ import (
 )
 
 // The tests in this file check the contract of http.RoundTripper. Most use real
-// sockets and a client that has everything: robots.txt, a pace and page
-// directives.
+// sockets and a client with rules, a pace and page directives.
 
-// newLoopbackClient returns a client that has everything, for a server on
-// loopback.
 func newLoopbackClient(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
 	base := server.Client().Transport.(*http.Transport).Clone()

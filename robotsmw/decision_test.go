@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A decision says why it was made: text is what people read, and json is for
-// programs. Inside synctest the clock begins at midnight UTC on 1 January 2000.
+// A decision says why it was made: text is for people, json is for programs. A
+// synctest clock starts at midnight UTC on 1 January 2000.
 func TestDecisionSaysWhy(t *testing.T) {
 	const a = "http://a.example/robots.txt"
 	for _, tt := range []struct {
@@ -133,7 +133,7 @@ func TestStaleDecisionSaysSo(t *testing.T) {
 	})
 }
 
-// For every reason of the parser, a Decision has a Reason.
+// Every robotstxt.Reason has a Reason of this package.
 func TestEveryReasonOfTheParser(t *testing.T) {
 	unknown := robotstxt.Reason(255).String()
 	for r := robotstxt.Reason(0); r.String() != unknown; r++ {
@@ -157,9 +157,9 @@ func TestReasonText(t *testing.T) {
 	}
 }
 
-// With Options.KeepFiles, a decision has all lines of the robots.txt, whether
-// that was fetched, came from the Store or is an override. Without KeepFiles,
-// it has none.
+// With Options.KeepFiles, a decision has all lines of the robots.txt: of a
+// fetched file, of a stored file and of an override. Without KeepFiles, a
+// decision has no lines.
 func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -206,7 +206,7 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 	})
 }
 
-// The hash of a large file is that of its first 500 KiB and one byte more.
+// The hash of a large file covers its first 500 KiB and one byte more.
 func TestHashOfALargeFile(t *testing.T) {
 	var web robotstest.Internet
 	text := "User-agent: *\nDisallow: /a\n" + strings.Repeat("# filler\n", 70_000)
@@ -218,7 +218,7 @@ func TestHashOfALargeFile(t *testing.T) {
 	}
 }
 
-// A URL or a rule of 400 KB does not make the sentence long.
+// A URL or a rule of 400 KB does not make the error message long.
 func TestDecisionInASentenceIsShort(t *testing.T) {
 	long := "/" + strings.Repeat("x", 400_000)
 	var web robotstest.Internet
@@ -234,7 +234,7 @@ func TestDecisionInASentenceIsShort(t *testing.T) {
 	}
 }
 
-// String has no control characters, even if the rule has some.
+// Decision.String returns no control characters, even if the rule has some.
 func TestControlCharactersInString(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: *\nDisallow: /\x1b[2J\x07\n"))
@@ -248,8 +248,8 @@ func TestControlCharactersInString(t *testing.T) {
 	}
 }
 
-// A hostile robots.txt can make the JSON of a decision neither very long nor
-// unprintable.
+// The JSON of a decision stays short and printable, even if the robots.txt is
+// hostile.
 func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 	var web robotstest.Internet
 	long := strings.Repeat("\u00e9", 20_000)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// For each block, rows has four marks: for the address before the block, for
-// its first, for its last, and for the address after it. "+" means public, "-"
-// refused, and "." that there is no such address.
+// Each row has four marks: for the address before the block, its first address,
+// its last, and the address after it. "+" means public, "-" refused, and "." no
+// such address.
 func TestPublicOnly_EachBlock(t *testing.T) {
 	rows := map[string]string{
 		"0.0.0.0/8": ".--+", "0.0.0.0/32": ".---",
@@ -22,17 +22,17 @@ func TestPublicOnly_EachBlock(t *testing.T) {
 		"0.0.0.0/0": ".--.", "224.0.0.0/4": "+---", "240.0.0.0/4": "---.", "255.255.255.255/32": "---.",
 
 		"::/128": ".---", "::1/128": "----", "::/0": ".--.",
-		"::ffff:0.0.0.0/96": "----", // its first and last lead to 0.0.0.0 and 255.255.255.255
-		"64:ff9b::/96":      "----", // its first and last lead to the same two addresses
+		"::ffff:0.0.0.0/96": "----", // the first and last address lead to 0.0.0.0 and 255.255.255.255
+		"64:ff9b::/96":      "----", // the first and last address lead to 0.0.0.0 and 255.255.255.255
 		"64:ff9b:1::/48":    "----", "100::/64": "----", "100:0:0:1::/64": "----",
 		"2000::/3":      "-++-",
-		"2001::/23":     "+--+", // its first is a Teredo address whose server is 0.0.0.0
-		"2001::/32":     "+---", // the server of its first and the client of its last are 0.0.0.0
+		"2001::/23":     "+--+", // the first address is Teredo with the server 0.0.0.0
+		"2001::/32":     "+---", // first address: Teredo server 0.0.0.0; last address: Teredo client 0.0.0.0
 		"2001:1::1/128": "-+++", "2001:1::2/128": "++++", "2001:1::3/128": "+++-",
 		"2001:2::/48": "----", "2001:3::/32": "-++-", "2001:4:112::/48": "-++-",
 		"2001:10::/28": "---+", "2001:20::/28": "-+++", "2001:30::/28": "+++-",
 		"2001:db8::/32": "+--+", "2620:4f:8000::/48": "++++", "3fff::/20": "+--+",
-		"2002::/16": "+--+", // its first and last lead to 0.0.0.0 and 255.255.255.255
+		"2002::/16": "+--+", // the first and last address lead to 0.0.0.0 and 255.255.255.255
 		"5f00::/16": "----", "fc00::/7": "----", "fe80::/10": "----", "fec0::/10": "----", "ff00::/8": "---.",
 	}
 	for _, b := range specialBlocks {
@@ -72,12 +72,11 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// An IPv6 address that leads to an IPv4 address is as public as the IPv4
-// address.
+// PublicOnly refuses an IPv6 address that leads to a refused IPv4 address.
 func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 	tests := []struct {
 		name, addr string
-		says       string // "": it is public
+		says       string // "": the address is public
 	}{
 		{"any IPv4 address", "8.8.8.8", ""},
 		{"any IPv6 address", "2606:4700:4700::1111", ""},
@@ -116,8 +115,7 @@ func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 	if err := PublicOnly(netip.Addr{}); err == nil {
 		t.Error("no address at all is public")
 	}
-	// A function of DialControl judges the addresses of connections in the same
-	// way.
+	// DialControl applies PublicOnly to the address of a connection.
 	control := DialControl(PublicOnly)
 	for address, public := range map[string]bool{
 		"8.8.8.8:443": true, "[64:ff9b::808:808]:443": true, "[::ffff:8.8.8.8]:80": true,

@@ -26,8 +26,8 @@ func web() *robotstest.Internet {
 	return &web
 }
 
-// The client obeys robots.txt. For a URL that may not be fetched, it returns a
-// DisallowedError.
+// The client obeys robots.txt. It returns a DisallowedError for a URL that it
+// may not fetch.
 func ExampleNewClient() {
 	client, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
@@ -53,7 +53,7 @@ func ExampleNewClient() {
 	// Disallow: /cart, line 2 of https://shop.example/robots.txt
 }
 
-// A request is refused for one of two reasons: the rules forbid the URL, or
+// A DisallowedError has one of two reasons: the rules forbid the URL, or
 // robots.txt is unreachable.
 func ExampleDisallowedError() {
 	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
@@ -74,11 +74,11 @@ func ExampleDisallowedError() {
 	// https://down.example/ may be asked for later
 }
 
-// The Transport is outermost. Below it is what the crawler already has, such as
-// retries. The politeness.Transport is innermost.
+// The robotsmw.Transport is outermost. The crawler's own layers, such as
+// retries, come below it. The politeness.Transport is innermost.
 func ExampleNewTransport() {
 	paced := &politeness.Transport{Base: web(), Limiter: &politeness.Limiter{}}
-	retrying := retries{paced} // the crawler's own cache, retries, …
+	retrying := retries{paced} // the crawler's own cache and retries
 	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: retrying})
 	if err != nil {
 		log.Fatal(err)
@@ -91,7 +91,7 @@ func ExampleNewTransport() {
 
 type retries struct{ http.RoundTripper }
 
-// A crawler that fetches pages with a browser asks the Checker first, and then
+// A crawler that opens pages in a browser first asks the Checker, and then
 // waits for the Crawl-delay.
 func ExampleNewChecker() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: web()})
@@ -127,8 +127,8 @@ func ExampleChecker_Check() {
 	// disallowed: https://shop.example/cart?add=1 (rule "Disallow: /cart", line 2 of https://shop.example/robots.txt)
 }
 
-// CheckAll decides about many URLs. It fetches each origin's robots.txt once,
-// and those of different origins at the same time.
+// CheckAll decides about many URLs. It fetches each origin's robots.txt once.
+// Fetches for different origins run at the same time.
 func ExampleChecker_CheckAll() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
@@ -165,8 +165,8 @@ func ExampleChecker_Sitemaps() {
 	// Output: [https://shop.example/map.xml]
 }
 
-// As JSON, a decision is one line of a log. The hash proves which robots.txt
-// was obeyed.
+// A decision as JSON fits on one line of a log. Its hash proves which
+// robots.txt the crawler obeyed.
 func ExampleDecision_MarshalJSON() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
@@ -185,9 +185,9 @@ func ExampleDecision_MarshalJSON() {
 	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
 }
 
-// These options are for trying a crawler out. Override allows everything on one
-// site, and DryRun only reports what other sites disallow. For a wrong option,
-// the error says what to write.
+// Two of these options help to try a crawler out. Override allows everything on
+// one site. DryRun reports disallowed URLs and blocks nothing. The error for a
+// wrong option says what to write.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
@@ -205,8 +205,8 @@ func ExampleOptions() {
 	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
 
-// Join makes one Observer of two: that of a metrics library and your own. Each
-// sets the functions that it needs.
+// Join makes one Observer of two: the Observer of a metrics library and your
+// own. An Observer sets only the functions that it needs.
 func ExampleObserver() {
 	var refused int
 	metrics := &robotsmw.Observer{
@@ -241,8 +241,8 @@ func ExampleObserver() {
 	// 2 URLs may not be fetched
 }
 
-// The Limiter's Observer gets the context of each request. DecisionOf finds in
-// it the decision that allowed the request.
+// The Limiter's Observer gets the context of each request. DecisionOf takes
+// from this context the decision that allowed the request.
 func ExampleDecisionOf() {
 	opts := robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// With KeepFiles, a decision has the whole robots.txt. So a crawler can read
+// With KeepFiles, a decision has the whole robots.txt. A crawler can then read
 // lines that are not rules, without a second fetch.
 func ExampleDecision_File() {
 	var web robotstest.Internet

@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// slowly returns a handler that waits for d and then answers as h does.
+// slowly returns a handler that waits for d before h answers.
 func slowly(d time.Duration, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(d)
@@ -132,8 +132,8 @@ func TestPanicInBaseDoesNotWedgeTheOrigin(t *testing.T) {
 	})
 }
 
-// A panic in Base counts as a failed fetch, also for the observers and for the
-// stored copy.
+// A panic in Base counts as a failed fetch. The observers are told of it, and a
+// good copy in the Store is obeyed.
 func TestPanicInBaseIsAFailedFetch(t *testing.T) {
 	for name, base := range map[string]roundTripperFunc{
 		"RoundTrip": func(r *http.Request) (*http.Response, error) { panic("boom") },
@@ -193,8 +193,8 @@ func TestTarpitIsGivenUpInBoundedTime(t *testing.T) {
 	})
 }
 
-// If Forget comes during a fetch, those who wait get their answer, and nothing
-// is kept.
+// If Forget is called during a fetch, the waiting checks get their answer, and
+// the fetched file is not kept.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -222,7 +222,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// Check with a context that has ended fetches nothing.
+// Check fetches nothing if its context has ended.
 func TestEndedContextStartsNoFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

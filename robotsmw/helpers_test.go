@@ -23,7 +23,7 @@ const testAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 const shutRules = "User-agent: *\nDisallow: /\n"
 
-// newTestTransport returns a Transport over web that logs nothing.
+// newTestTransport returns a Transport that sends through web and logs nothing.
 func newTestTransport(t testing.TB, web http.RoundTripper, edit ...func(*Options)) *Transport {
 	t.Helper()
 	opts := Options{UserAgent: testAgent, Base: web, Logger: slog.New(slog.DiscardHandler)}
@@ -37,7 +37,6 @@ func newTestTransport(t testing.TB, web http.RoundTripper, edit ...func(*Options
 	return tr
 }
 
-// decide calls Check, and fails the test if there is an error.
 func decide(t testing.TB, c *Checker, rawURL string) Decision {
 	t.Helper()
 	d, err := c.Check(t.Context(), mustURL(t, rawURL))
@@ -56,8 +55,8 @@ func mustURL(t testing.TB, s string) *url.URL {
 	return u
 }
 
-// robotsFetches counts the requests for a robots.txt, at one host, or at all
-// hosts if host is "".
+// robotsFetches counts the requests for robots.txt at host, or at all hosts if
+// host is "".
 func robotsFetches(web *robotstest.Internet, host string) int {
 	n := 0
 	for _, r := range web.Log() {
@@ -69,7 +68,7 @@ func robotsFetches(web *robotstest.Internet, host string) int {
 	return n
 }
 
-// A switchable answers with a handler that a test can exchange.
+// A switchable is a handler that a test can replace.
 type switchable struct {
 	mu sync.Mutex
 	h  http.Handler
@@ -88,8 +87,8 @@ func (s *switchable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// robots serves a robots.txt with header lines ("Name: value"), and an empty
-// page everywhere else.
+// robots serves text as robots.txt, with headers of the form "Name: value". All
+// other paths are empty pages.
 func robots(text string, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" {
@@ -103,7 +102,7 @@ func robots(text string, headers ...string) http.Handler {
 	})
 }
 
-// status answers with a status and header lines ("Name: value").
+// status answers with code and with headers of the form "Name: value".
 func status(code int, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, h := range headers {
@@ -114,7 +113,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// An events keeps the events that its observer gets.
+// events records what its observer is told.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision
@@ -154,7 +153,7 @@ func (e *events) storeFailed(_ context.Context, op string, err error) {
 	e.failures = append(e.failures, op+": "+err.Error())
 }
 
-// answerOf returns a response to r, for transports without a server.
+// answerOf makes a response to r without a server.
 func answerOf(r *http.Request, code int, body string, headers ...string) *http.Response {
 	h := http.Header{}
 	for _, line := range headers {
@@ -167,7 +166,7 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// stored returns the stored form of a record whose robots.txt is body.
+// stored returns rec as a Store keeps it, with body as its robots.txt.
 func stored(origin, body string, rec record.Record) []byte {
 	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
 	return record.Encode(origin, &rec, []byte(body))

@@ -20,11 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// huge returns a text of 9 MiB that differs for each i. net/http accepts a
+// huge returns a 9 MiB text that is different for each i. net/http accepts a
 // header of up to 10 MiB.
 func huge(i int) string { return strings.Repeat("x", 9<<20) + fmt.Sprint(i) }
 
-// hugeAnswers are answers and errors with a huge text that is of no use.
+// hugeAnswers are answers and errors that contain a huge useless text.
 var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error){
 	"a status line": func(r *http.Request, i int) (*http.Response, error) {
 		var web robotstest.Internet
@@ -49,7 +49,7 @@ var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error
 	},
 	"a redirect to a host that rests": func(r *http.Request, i int) (*http.Response, error) {
 		if r.URL.Host == "resting.example" {
-			<-r.Context().Done() // this is when RobotsTimeout is over
+			<-r.Context().Done() // RobotsTimeout ends this wait
 			return nil, r.Context().Err()
 		}
 		return answerOf(r, 302, "", "Location: http://resting.example/robots.txt", "X-Filler: "+huge(i)), nil
@@ -74,8 +74,7 @@ var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error
 	},
 }
 
-// A huge text in an answer is not kept: neither in memory, nor in a Store, nor
-// in an error.
+// A huge text in an answer is not kept in memory, in a Store or in an error.
 func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	for name, answer := range hugeAnswers {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +100,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				// The limit is 8 MB for 40 origins.
+				// An origin may take 200 kB.
 				if grown, most := heap()-before, int64(8e6*origins/40); grown > most {
 					t.Errorf("%d origins take %d bytes of memory, want %d at most", origins, grown, most)
 				}
@@ -118,7 +117,6 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// heap returns how many bytes of the heap are in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -127,8 +125,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A redirect to a URL of up to 8 KiB is followed, and Stats counts what is kept
-// of the answer. A redirect to a longer URL leads nowhere.
+// A redirect to a URL of up to 8 KiB is followed. Stats counts this URL and the
+// ETag, which are kept. A redirect to a longer URL leads nowhere.
 func TestLengthOfALocation(t *testing.T) {
 	const most = 8 << 10
 	at := "http://a.example/"
@@ -162,8 +160,8 @@ func TestLengthOfALocation(t *testing.T) {
 	}
 }
 
-// A gzip of empty members takes long to decode, and decodes to nothing. Reading
-// it ends after 4 MiB.
+// A gzip of empty members takes long to decode, and decodes to nothing. The
+// client stops reading it after 4 MiB.
 func TestGzipOfEmptyMembers(t *testing.T) {
 	var member bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&member, gzip.NoCompression)
@@ -188,12 +186,12 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 	}
 }
 
-// Here two hosts of one server have different files with the same ETag. The
-// validators of one host's file must not confirm the file of the other.
+// Two hosts of one server have different files with the same ETag. The client
+// must not send the ETag of one host's file to the other host.
 func TestValidatorsOfAVirtualHost(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		moved string // where the virtual host's robots.txt redirects to at first
+		moved string // the first target of the virtual host's robots.txt, a redirect
 	}{
 		{"redirected to the server's own robots.txt", "http://192.0.2.1/robots.txt"},
 		{"redirected to the server's own robots.txt by name and port", "http://192.0.2.1:80/robots.txt"},

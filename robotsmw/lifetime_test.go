@@ -62,8 +62,8 @@ func TestUnreachableFromTheStart(t *testing.T) {
 					d := decide(t, c, "http://a.example/")
 					want := allow && time.Since(start) >= 30*24*time.Hour+time.Hour
 					if allow && time.Since(start) >= 30*24*time.Hour && !want {
-						// In this hour, Allowed becomes true as soon as a fetch
-						// fails.
+						// In this hour, the next failed fetch makes Allowed
+						// true.
 					} else if d.Allowed != want || d.Reason != Unreachable {
 						t.Fatalf("after %v: %v", time.Since(start), d)
 					}
@@ -118,8 +118,8 @@ func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 	})
 }
 
-// An origin without a robots.txt allows all for the lifetime of that answer,
-// even during an outage. If the outage lasts longer, the origin is unreachable.
+// A 404 allows all for its lifetime, even during an outage. If the outage lasts
+// longer, the origin becomes unreachable.
 func TestUnavailableIsNoCopyThatOutlivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -242,8 +242,8 @@ func withHeader(line string, h http.Handler) http.Handler {
 	})
 }
 
-// After a 304, the file has another lifetime, and the next refresh is due only
-// after four fifths of that.
+// A 304 gives the file a new lifetime. The next refresh comes only after four
+// fifths of the new lifetime.
 func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -294,8 +294,8 @@ func TestRenewalEndsAnOutage(t *testing.T) {
 	})
 }
 
-// A very long ETag is not sent back. If it were, a server might answer 431, and
-// a 4xx means that there is no robots.txt.
+// The client does not send a very long ETag back. A server might answer 431,
+// and a 4xx means that there is no robots.txt.
 func TestHugeETag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

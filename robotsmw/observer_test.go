@@ -135,8 +135,8 @@ func TestObserverPanics(t *testing.T) {
 	})
 }
 
-// The events alone tell what a decision rests on: what was asked for, what was
-// answered, and which file is then in force.
+// The Observer's events tell what a decision rests on: the requests, the
+// answers, and the file that is in force.
 func TestObserversAreToldAWholeFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -219,7 +219,8 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 	})
 }
 
-// A fetch whose callers give up while it waits for its first slot asks nothing.
+// If all callers give up while a fetch waits for its first slot, nothing is
+// asked, and the Observer is told nothing.
 func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -246,8 +247,8 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 	})
 }
 
-// Code below the Transport can get the decision that allowed the request, if
-// Observer.Decided is set.
+// If Observer.Decided is set, code below the Transport can get the decision
+// that allowed the request.
 func TestDecisionOf(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))

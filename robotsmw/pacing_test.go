@@ -98,7 +98,7 @@ func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
 	})
 }
 
-// When a new robots.txt has no Crawl-delay, the old Crawl-delay no longer
+// If a new robots.txt has no Crawl-delay, the old file's Crawl-delay no longer
 // counts.
 func TestCrawlDelayThatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 	})
 }
 
-// If the limiter refuses the wait of a robots.txt fetch, here because of
-// MaxWait, that is no outage.
+// If the Limiter refuses to let a robots.txt fetch wait, here because of
+// MaxWait, the origin does not count as unreachable.
 func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -235,7 +235,7 @@ func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
 }
 
 // If http.Client.Timeout is shorter than the wait, the request fails at once,
-// and not only when that time is over.
+// not after the Timeout.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -276,7 +276,7 @@ func TestAttemptTimeout(t *testing.T) {
 			if err == nil || time.Since(start) != 70*time.Second {
 				t.Errorf("%s: %v after %v, want an error 10 s after a wait of a minute", path, err, time.Since(start))
 			}
-			fetch(t, client, "http://a.example/robots.txt") // so the next one waits a whole minute
+			fetch(t, client, "http://a.example/robots.txt") // so the next request waits a whole minute
 			if errors.Is(err, ErrUnreachable) {
 				t.Errorf("%s: %v", path, err)
 			}
@@ -284,8 +284,8 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
-// The Crawl-delay of robots.txt replaces the one that a caller has set. For a
-// request for robots.txt itself, the caller's remains.
+// The Crawl-delay of robots.txt replaces the caller's. A request for robots.txt
+// itself keeps the caller's Crawl-delay.
 func TestCallersCrawlDelay(t *testing.T) {
 	met := make(map[string]any)
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -300,7 +300,7 @@ func TestCallersCrawlDelay(t *testing.T) {
 		return answerOf(r, http.StatusOK, ""), nil
 	})
 	tr := newTestTransport(t, base)
-	for _, path := range []string{"/", "/robots.txt"} { // the caller also asks for robots.txt itself
+	for _, path := range []string{"/", "/robots.txt"} {
 		req, _ := http.NewRequestWithContext(politeness.WithCrawlDelay(t.Context(), 7*time.Second), http.MethodGet, "http://a.example"+path, nil)
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)

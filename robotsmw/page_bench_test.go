@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// benchPage is a page of about size bytes with a head like real ones: 23 metas
-// (the median of 419 pages), half of them with a name.
+// benchPage returns a page of about size bytes. Its head has 23 metas, the
+// median of 419 real pages. Half of them have a name.
 func benchPage(size int, head string) string {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)
@@ -29,11 +29,12 @@ func benchPage(size int, head string) string {
 
 const robotsMeta = `<meta name="robots" content="noindex, max-snippet:20">`
 
-// BenchmarkLoopback fetches pages from a real server: a hundred through a bare
-// http.Client and a hundred through one with our Transport, in each turn. It
-// reports our throughput as a fraction of the bare client's: the median of the
-// turns and the quartiles. It also reports the median time of a page with the
-// bare client. The cases with "asked" call PageDirectives after each page.
+// BenchmarkLoopback compares two clients of a real server: a bare http.Client,
+// and one with a Transport. In each turn, each client fetches a hundred pages.
+// The benchmark reports the Transport's throughput as a fraction of the bare
+// client's: the median and the quartiles of all turns. It also reports the bare
+// client's median time for a page. The cases named "asked" call PageDirectives
+// after each page.
 func BenchmarkLoopback(b *testing.B) {
 	for _, page := range []struct {
 		name, kind, body string

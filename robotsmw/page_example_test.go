@@ -44,7 +44,7 @@ func ExamplePageDirectives() {
 }
 
 // PageDirectives reports a challenge that comes in place of the page. The
-// crawler does not keep such a page.
+// crawler does not keep such an answer.
 func ExamplePageDirectives_refusal() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// The rows are answers that walls and servers give in place of the page, and
-// answers that look like those but are the page.
+// Some rows are answers of walls and servers in place of the page. The other
+// rows look similar, but are the page.
 func TestRefusalsOfPages(t *testing.T) {
 	const html = "Content-Type: text/html"
 	const noindex = "X-Robots-Tag: noindex"
@@ -26,12 +26,12 @@ func TestRefusalsOfPages(t *testing.T) {
 		headers []string
 		body    string
 		by      string
-		kind    refusal.Kind // 0: it is the page
-		likely  bool         // whether the refusal is a guess, not Sure
-		noIndex bool         // whether the directives have noindex
+		kind    refusal.Kind // 0: no refusal
+		likely  bool         // the refusal is a guess: Sure is false
+		noIndex bool         // the page's directives have noindex
 	}{
-		// These 14 answers have been seen for /robots.txt. Here they are given
-		// for a page.
+		// These 14 answers have been seen for /robots.txt. Here they come for a
+		// page.
 		{name: "Cloudflare's challenge", status: 403, headers: []string{html, "Cf-Mitigated: challenge"}, body: noIndexPage, by: "Cloudflare", kind: refusal.Challenge},
 		{name: "AWS WAF's challenge", status: 202, headers: []string{"X-Amzn-Waf-Action: challenge"}, by: "AWS WAF", kind: refusal.Challenge},
 		{name: "AWS WAF's captcha", status: 405, headers: []string{html, "X-Amzn-Waf-Action: captcha"}, body: noIndexPage, by: "AWS WAF", kind: refusal.Captcha},
@@ -47,7 +47,8 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"}, by: "Vercel", kind: refusal.Challenge},
 		{name: "a part that nobody asked for", status: 206, headers: []string{html}, body: article},
 
-		// These are only guesses by marks, so what the page says still counts.
+		// These refusals are guesses from marks, so the page's directives still
+		// count.
 		{name: "SiteGround's page without its field", status: 202, headers: []string{html}, body: pageOfSiteGround, by: "SiteGround", kind: refusal.Challenge, likely: true},
 		{name: "Cloudflare's block", status: 403, headers: []string{html}, body: `<html><div id="cf-error-details">Sorry, you have been blocked</div></html>`, by: "Cloudflare", kind: refusal.Block, likely: true},
 		{name: "HUMAN's captcha", status: 403, headers: []string{html}, body: `<html><meta name="description" content="px-captcha"></html>`, by: "HUMAN", kind: refusal.Captcha, likely: true},
@@ -57,7 +58,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "Anubis' challenge, packed", status: 200, headers: []string{html, "Content-Encoding: gzip"}, body: gzipped(anubis), by: "Anubis", kind: refusal.Challenge, likely: true, noIndex: true},
 		{name: "a cookie and a mark", status: 200, headers: []string{html, "Set-Cookie: _fs_ch_st_x4=abc"}, body: anubis, by: "Fastly", kind: refusal.Challenge, likely: true, noIndex: true},
 
-		// These look like refusals, but are none.
+		// These answers look like refusals but are not.
 		{name: "a page", status: 200, headers: []string{html}, body: article},
 		{name: "a page that says noindex", status: 200, headers: []string{html}, body: noIndexPage, noIndex: true},
 		{name: "not found", status: 404, headers: []string{html}, body: noIndexPage, noIndex: true},
@@ -117,7 +118,7 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// A mark is found once the caller has read it whole.
+// A mark counts once the caller has read all of it.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]
@@ -137,7 +138,7 @@ func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 
 		resp = getPage(t, client)
 		io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-1))
-		resp.Body.Close() // PageDirectives was not called before this
+		resp.Body.Close() // before the first call of PageDirectives
 		if r := PageDirectives(resp).Refusal; r.By != "Anubis" {
 			t.Errorf("closed early: %+v", r)
 		}
@@ -152,8 +153,8 @@ func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	resp.Body.Close()
 }
 
-// If a response came through no Transport, a refusal is found by its status and
-// header.
+// For a response that came through no Transport, PageDirectives finds a refusal
+// by the status and the header.
 func TestPageDirectives_OfARefusalThatCameThroughNoTransport(t *testing.T) {
 	for name, request := range map[string]*http.Request{"no request": nil, "another's": new(http.Request)} {
 		resp := &http.Response{StatusCode: 403, Request: request, Header: http.Header{"Cf-Mitigated": {"challenge"}, "X-Robots-Tag": {"noindex"}}}
@@ -167,8 +168,7 @@ func TestPageDirectives_OfARefusalThatCameThroughNoTransport(t *testing.T) {
 	}
 }
 
-// The caller gets a wall's answer unchanged. Nothing is asked for a second
-// time.
+// The caller gets a wall's answer unchanged, and the client does not ask again.
 func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, header := range []string{"Cf-Mitigated: challenge", "Crawler-Price: USD 0.01"} {
@@ -191,8 +191,8 @@ func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 	})
 }
 
-// A long page with a wall's script, as pages behind Imperva have it, is no
-// challenge, even if only its beginning is kept. Its noindex counts.
+// A long page with Imperva's script is no challenge, even if only its beginning
+// is examined. Its noindex counts.
 func TestLikelyRefusals_OfLongPages(t *testing.T) {
 	const head = `<html><head><script src="/_Incapsula_Resource?SWJIYLWA=71"></script><meta name="robots" content="noindex"></head>`
 	for how, opts := range map[string]PageOptions{"": {}, "head only": {HeadOnly: true}, "read ahead": {ReadAhead: time.Second}} {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// An observed has all that a client can see of a response.
+// observed has all that a client can see of a response.
 type observed struct {
 	DoErr                   string
 	Status, Proto           string
@@ -71,7 +71,7 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 		}
 		o.Body = o.Body[:min(len(o.Body), max(limit, 0)+1<<20)]
 		if limit >= 0 {
-			o.Body = o.Body[:min(len(o.Body), limit)] // how much one Read returns is up to the network
+			o.Body = o.Body[:min(len(o.Body), limit)] // one Read may return more or fewer bytes each time
 		}
 	}
 	o.TrailerAfter = resp.Trailer.Clone()
@@ -83,7 +83,7 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 	return o
 }
 
-// raw returns a handler that sends these bytes and closes the connection.
+// raw returns a handler that sends answer and closes the connection.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor > 1 { // HTTP/2 has no such faults

@@ -20,8 +20,8 @@ import (
 
 const noIndexPage = `<html><head><meta name="robots" content="noindex"></head><body>hello</body></html>`
 
-// pageWeb returns an internet in which h answers for every path of a.example
-// but /robots.txt, which is missing.
+// pageWeb returns an internet in which h serves a.example, whose /robots.txt
+// answers 404.
 func pageWeb(h http.HandlerFunc) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func encodedPage(t testing.TB, coding, s string) []byte {
 	return b.Bytes()
 }
 
-// reversed decodes the content coding "esrever", which does not exist.
+// reversed decodes "esrever", a made-up content coding.
 func reversed(coding string, r io.Reader) (io.Reader, error) {
 	if coding != "esrever" {
 		return nil, errors.ErrUnsupported
@@ -278,8 +278,8 @@ func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
 	})
 }
 
-// dribble returns a handler that sends page slowly. Each second it sends as
-// many bytes as some says.
+// dribble returns a handler that sends page slowly. The parameter some is the
+// number of bytes each second.
 func dribble(page string, some int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -370,8 +370,8 @@ func TestReadAheadKeepsTheErrorForLater(t *testing.T) {
 	resp.Body.Close()
 }
 
-// When the time of ReadAhead is over, a read may still be waiting. It ends when
-// the caller closes the body.
+// After the time of ReadAhead, a read may still be waiting. The caller's Close
+// ends this read.
 func TestReadAheadLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, r *http.Request) {
@@ -527,8 +527,8 @@ func TestPageAllocations(t *testing.T) {
 	}
 }
 
-// With PageOptions.Off, a caller examines the page and may then change the
-// response. The state stays PageNotExamined, because there was HTML.
+// With PageOptions.Off, an HTML response is PageNotExamined, whatever the
+// caller does to the response.
 func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
@@ -563,9 +563,8 @@ func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	}
 }
 
-// Another goroutine may call PageDirectives, for example one that a
-// RoundTripper around the Transport starts. Meanwhile an http.Client with a
-// Timeout wraps the body.
+// A RoundTripper around the Transport may start a goroutine that calls
+// PageDirectives. Meanwhile an http.Client with a Timeout wraps the body.
 func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {

@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Many servers answer //private/ and /x/%2e%2e/private/ with /private/. So if
-// /private/ is disallowed, the other names are too.
+// Many servers take //private/ and /x/%2e%2e/private/ for /private/. So if
+// robots.txt disallows /private/, it disallows the other two as well.
 func ExampleDecision_resolved() {
 	var web robotstest.Internet
 	web.Handle("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -9,8 +9,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// If servers may take a path for another path, the URL is judged by the other
-// path too.
+// A server may take one path for another. The URL is judged by both.
 func TestAnotherNameForAPath(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(`User-agent: *
@@ -24,7 +23,7 @@ Allow: /private/open/
 	c := newTestTransport(t, &web).Checker()
 	for _, tt := range []struct {
 		path     string // with its query
-		line     int    // 0: allowed
+		line     int    // the line of the rule that disallows the URL; 0: allowed
 		resolved string
 	}{
 		// disallowed as written
@@ -55,7 +54,7 @@ Allow: /private/open/
 		{"/private/a//../../../b", 2, ""},
 		{"/x/y//../../private/a", 2, "/private/a"},
 		{"/y//../private/../private/a", 2, "/private/a"},
-		// allowed by all names
+		// allowed as written and in every other form
 		{"/public//a", 0, ""},
 		{"/public/../a", 0, ""},
 		{"/private/open/./a", 0, ""},
@@ -67,7 +66,7 @@ Allow: /private/open/
 		{"/%2e%2e%2e/private/a", 0, ""},
 		{"/%E3%83%84", 0, ""},
 		{"/", 0, ""},
-		// these have no other name that is disallowed
+		// no other form of these is disallowed
 		{"/x/..%2Fprivate/a", 0, ""},       // RFC 9309 §2.2.2: %2F is no slash
 		{"/x%2F../private/a", 0, ""},       // the segment is x%2F..
 		{"/x/..;/private/a", 0, ""},        // a parameter is a part of the segment
@@ -116,8 +115,8 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	}
 }
 
-// If another name of the path is disallowed, the decision has that name. Its
-// group and its Crawl-delay are the same as for any URL.
+// If another form of the path is disallowed, Decision.Resolved has that form.
+// Group and CrawlDelay are the same as for any URL.
 func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: ExampleBot\nCrawl-delay: 7\nDisallow: /private/\n"))
@@ -154,7 +153,7 @@ func TestOtherNamesAllocateNothing(t *testing.T) {
 }
 
 // FuzzPlainPath compares isPlain with isPlainSlowly, which looks at each byte.
-// It also checks that a plain path is sent as it is, and has no other name.
+// It also checks that a plain path is sent unchanged and has no other form.
 func FuzzPlainPath(f *testing.F) {
 	for _, s := range []string{
 		"", "/", "x", "/a", "/aaaaaaa", "/section-7/public/page_1.html", "/aaaaaa/b/cccccccc", "/aaaaaaa//", "/aaaaaaa/.", "/aaaaa/./b",
@@ -173,7 +172,7 @@ func FuzzPlainPath(f *testing.F) {
 		if sent := (&url.URL{Path: path}).RequestURI(); sent != path {
 			t.Errorf("%q is sent as %q", path, sent)
 		}
-		// All but this path is disallowed, so any other name of it is
+		// These rules allow only this path, so another form of it would be
 		// disallowed.
 		rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /\nAllow: " + path + "$\n")).Rules("ExampleBot")
 		if m, name := rules.MatchResolved(path); !m.Allowed {

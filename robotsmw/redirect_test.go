@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A chain of redirects without an end is given up, and does not fill memory.
-// The origin then counts as one without a robots.txt.
+// The client gives up an endless chain of redirects, and the chain does not
+// fill memory. The origin then counts as unavailable.
 func TestEndlessChainOfOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
@@ -52,8 +52,8 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 	})
 }
 
-// Even if a shared robots.txt is in the last fifth of its lifetime, an origin
-// that redirects there is not asked for its robots.txt at each check.
+// A robots.txt that two origins share is in the last fifth of its lifetime. The
+// origin that redirects to it is not asked again at each check.
 func TestSharedTargetInItsLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -73,8 +73,8 @@ func TestSharedTargetInItsLastFifth(t *testing.T) {
 	})
 }
 
-// Even if a shared robots.txt cannot be refreshed, an origin that redirects
-// there is not asked for its robots.txt at each check.
+// A robots.txt that two origins share cannot be refreshed. The origin that
+// redirects to it is not asked again at each check.
 func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -119,7 +119,8 @@ func TestStaleTargetServesOriginsThatRedirectThere(t *testing.T) {
 	})
 }
 
-// After a redirect with an absolute Location, the Host is that of the Location.
+// After a redirect to an absolute Location, the request has the Location's
+// Host, not the caller's.
 func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.Host == "site.example" {
@@ -136,9 +137,8 @@ func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	}
 }
 
-// Some origins redirect to each other in a circle, and all are checked at once,
-// with and without a Store that locks. All are unavailable, and no check waits
-// for long.
+// Origins that redirect in a circle are unavailable. No check waits long,
+// although all run at once. This holds with and without a Store that locks.
 func TestCircles(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		for _, store := range []Store{nil, &memoryStore{}} {
@@ -191,8 +191,8 @@ func TestCircleThroughTheStoreLock(t *testing.T) {
 	})
 }
 
-// If an origin redirects to a host that rests, the origin is not asked for its
-// robots.txt at each check.
+// If an origin redirects to a host that must not be asked now, the origin is
+// not asked again at each check.
 func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Int64
@@ -214,8 +214,8 @@ func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	})
 }
 
-// If the target of a redirect is unreachable, the next try is when that target
-// may be tried.
+// If the target of a redirect is unreachable, the origin's next try is the
+// target's next try.
 func TestNextTryBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -229,8 +229,8 @@ func TestNextTryBehindARedirect(t *testing.T) {
 	})
 }
 
-// If robots.txt redirects to an origin with an override, the file that is
-// served there counts, and not the override.
+// If robots.txt redirects to an origin with an override, the file that this
+// origin serves counts, not the override.
 func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

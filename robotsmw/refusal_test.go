@@ -19,10 +19,9 @@ const (
 	rulesOnWalls     = someRules + "# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n"
 )
 
-// TestAnswersOfWalls tests answers to robots.txt. If a wall answers in the
-// site's place, nothing is known of the site's rules, so robots.txt is
-// unreachable (RFC 9309 §2.3.1.4). An answer that only looks like that of a
-// wall is the site's own.
+// TestAnswersOfWalls tests answers to robots.txt. If a wall answers, the site's
+// rules are unknown, so robots.txt is unreachable (RFC 9309 §2.3.1.4). If an
+// answer only looks like a wall's, it counts as the site's own.
 func TestAnswersOfWalls(t *testing.T) {
 	html := "Content-Type: text/html; charset=utf-8"
 	for _, tt := range []struct {
@@ -157,7 +156,8 @@ func TestAnswersOfWalls(t *testing.T) {
 	}
 }
 
-// respond answers with a status, header lines and a body.
+// respond answers with code, with headers of the form "Name: value", and with
+// body.
 func respond(code int, body string, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status(code, headers...).ServeHTTP(w, r)
@@ -165,9 +165,8 @@ func respond(code int, body string, headers ...string) http.Handler {
 	})
 }
 
-// While a wall answers in the site's place, the good copy is still obeyed. As
-// with any failure, the time to the next try doubles, but a Retry-After of the
-// wall comes first.
+// While a wall answers, the good copy is still obeyed. The time to the next try
+// doubles as after any failure, unless the wall sends a Retry-After.
 func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -206,7 +205,7 @@ func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	})
 }
 
-// Of the page of a 4xx, only the part that is searched for marks is read, and
+// The client reads the page of a 4xx only as far as it searches for marks, and
 // for five seconds at most. Then the status decides.
 func TestPagesOfErrors(t *testing.T) {
 	for name, tt := range map[string]struct {

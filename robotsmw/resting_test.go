@@ -19,8 +19,8 @@ import (
 
 const day = 24 * time.Hour
 
-// rest tells the Limiter that a page of the host has answered 429, so the host
-// rests for d.
+// rest tells the Limiter that a page answered 429, with d as Retry-After. The
+// host then rests: it is not asked for d.
 func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
@@ -34,9 +34,9 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// goroutinesSince returns how many more goroutines there are than before. It
-// first lets those end that are about to end. In fake time it cannot sleep for
-// that, so it yields the processor, up to 3,000,000 times.
+// goroutinesSince returns how many more goroutines there are than before. First
+// it lets other goroutines end: it yields the processor up to 3,000,000 times.
+// A sleep would move synctest's fake clock.
 func goroutinesSince(before int) int {
 	for range 3_000_000 {
 		if runtime.NumGoroutine() <= before {
@@ -55,8 +55,8 @@ func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision
 	return c.Check(ctx, mustURL(t, rawURL))
 }
 
-// If all callers that wait for the robots.txt of a resting host leave, no
-// goroutine, no place in the queue and no record is left. Nothing is fetched.
+// When all callers that wait for a resting host's robots.txt have left, no
+// goroutine, no place in the queue and no record remains. Nothing is fetched.
 func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	const callers = 20_000
 	oneHost := func(int) string { return "http://a.example/" }
@@ -133,7 +133,7 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() { hurried(t, c, "http://a.example/", time.Second) })
-		wg.Go(func() { // the others leave, and this one stays
+		wg.Go(func() { // this caller stays, and the others leave
 			if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
 				t.Errorf("%v after %v", d, time.Since(start))
 			}
@@ -149,8 +149,8 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	})
 }
 
-// A refresh goes on although no request waits for it. If its host rests for
-// hours, no goroutine waits for that.
+// A refresh goes on although no request waits for it. But no goroutine waits
+// for a host that rests for hours.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// A fetch that has had a slot goes on to its end. So callers get the file in
-// the end, even if their deadlines are too short for both requests of a
+// A fetch that has had a slot goes on to its end. So a later caller gets the
+// file, even if no caller's deadline is long enough for both requests of a
 // redirect.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
@@ -239,7 +239,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 		if n := goroutinesSince(before); n > 0 {
 			t.Errorf("%d goroutines are left", n)
 		}
-		for i := range origins { // none of them is asked again now
+		for i := range origins { // no origin is asked again now
 			hurried(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
 		}
 		if n := len(web.Log()); n != origins {
@@ -252,8 +252,8 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	})
 }
 
-// A good copy past its lifetime still serves while its host rests. The fetch is
-// made when the host may be asked.
+// A good copy past its lifetime still serves while its host rests. The client
+// fetches the new file when the host may be asked.
 func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -350,8 +350,8 @@ func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 	}
 }
 
-// The answer that there is no robots.txt is not a good copy. Once it has
-// expired, requests wait for a new answer, even if the host rests.
+// A 404 is not a good copy. After its lifetime, requests wait for a new answer,
+// even if the host rests.
 func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -372,8 +372,9 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	})
 }
 
-// While a host rests, a good copy serves, also one from the Store or one of
-// another origin, and also if the Limiter refuses the wait.
+// While a host rests, a good copy serves. It may come from the Store, or belong
+// to the origin that a redirect leads to. It also serves if the Limiter refuses
+// the wait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -409,7 +410,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 						t.Errorf("%v", d)
 					}
 				}
-				if took := time.Since(start); took > time.Minute { // the request that is redirected takes its time
+				if took := time.Since(start); took > time.Minute { // the first request of the redirect takes some time
 					t.Errorf("waited %v", took)
 				}
 				time.Sleep(day + time.Minute)
@@ -463,8 +464,8 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	})
 }
 
-// Unreachable hosts of one domain take all 500 places. Other origins still get
-// some of the places. And no host of the domain is asked before its next try.
+// Even if unreachable hosts of one domain take all 500 places, other origins
+// get a place. No host of the domain is asked before its next try.
 func TestHeldOriginsOfOneDomainGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 500
@@ -512,8 +513,8 @@ func TestHeldOriginsOfOneDomainGiveWay(t *testing.T) {
 	})
 }
 
-// Even if a fetch waits for its slot for longer than a lock lasts, a fleet
-// fetches once.
+// A fleet fetches once, even if the fetch waits for its slot for longer than a
+// lock lasts.
 func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

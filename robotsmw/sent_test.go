@@ -97,8 +97,8 @@ func (w *wire) sent() []string {
 	return w.requests[len(w.requests)-1]
 }
 
-// header returns the values of all lines with the field name, which may be in
-// any case.
+// header returns the values of all header lines with this name, in upper or
+// lower case.
 func header(lines []string, name string) (values []string) {
 	for _, l := range lines[1:] {
 		if n, v, _ := strings.Cut(l, ": "); strings.EqualFold(n, name) {
@@ -169,15 +169,15 @@ func TestSpellingsOfAnOriginShareItsRobotsTxt(t *testing.T) {
 	}
 }
 
-// Exactly one User-Agent is sent, in whatever case the names of header lines
-// are written. It is the request's own, or that of the Transport if the request
+// The Transport sends exactly one User-Agent, in whatever case the field's name
+// is written. The value is the request's own, or the Transport's if the request
 // has none.
 func TestOneUserAgentIsSent(t *testing.T) {
 	const foreign, ours = "OtherBot/1.0", "ExampleBot/9"
 	for _, tt := range []struct {
 		name   string
 		header http.Header
-		want   string // "": foreign, which StrictIdentity refuses
+		want   string // "": the foreign one is sent, or refused under StrictIdentity
 	}{
 		{"none", nil, testAgent},
 		{"its own", http.Header{"User-Agent": {ours}}, ours},
@@ -229,8 +229,8 @@ func TestOneUserAgentIsSent(t *testing.T) {
 	}
 }
 
-// A Host line among the header's fields is not sent. net/http ignores such a
-// line only if its name is written "Host".
+// The Transport does not send a Host that is in Request.Header. net/http drops
+// this field only if its name is written "Host".
 func TestOneHostIsSent(t *testing.T) {
 	w, base := newWire(t)
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.test/page", nil)
@@ -294,9 +294,9 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A host that is longer than any name is refused at once, in a URL, in a Host
-// and in a redirect. http.Client would convert the host of a redirect, which
-// takes long.
+// A host that is longer than any DNS name is refused at once, in a URL, in a
+// Host and in a redirect. http.Client would convert the host of a redirect,
+// which takes long.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
 	for i := range 40_000 { // to convert these takes half a minute
@@ -323,7 +323,7 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 		_, errSitemaps := tr.Checker().Sitemaps(t.Context(), u)
 		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
 		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
-		if took := time.Since(start); took > 10*time.Second { // it takes some µs; without the check it would take two minutes
+		if took := time.Since(start); took > 10*time.Second { // a refusal takes some µs; without the check of the length, two minutes
 			t.Errorf("%s: refused after %v", name, took)
 		}
 		for what, err := range map[string]error{"Check": errCheck, "Sitemaps": errSitemaps, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {

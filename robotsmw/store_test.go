@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A memoryStore is a Store and a Locker that a fleet can share. It forgets a
-// value when its ttl is over.
+// A memoryStore is a Store and a Locker that a fleet can share. It forgets each
+// value after the ttl of its Put.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string][]byte
@@ -44,7 +44,7 @@ func (s *memoryStore) Put(_ context.Context, key string, value []byte, ttl time.
 		s.values, s.until = make(map[string][]byte), make(map[string]time.Time)
 	}
 	s.values[key], s.until[key] = bytes.Clone(value), time.Now().Add(ttl)
-	if ttl == 0 { // a value that a test has put here does not expire
+	if ttl == 0 { // values that tests put here have ttl 0, and do not expire
 		delete(s.until, key)
 	}
 	return nil
@@ -79,8 +79,8 @@ func (s *memoryStore) TryLock(_ context.Context, key string, ttl time.Duration) 
 
 func withStore(s Store) func(*Options) { return func(o *Options) { o.Store = s } }
 
-// The next process finds in the Store what was learnt before: a file, that
-// there is none, and that the server is unreachable.
+// A new process finds in the Store what another has learnt: a file, a missing
+// file, or an unreachable server.
 func TestWarmStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -303,8 +303,8 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 	})
 }
 
-// After a restart, the answer that there is no robots.txt is known until it
-// expires. A good copy is known for a month.
+// After a restart, a stored 404 counts until it expires. A good copy counts for
+// a month.
 func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -367,8 +367,8 @@ func TestForgetReachesTheStore(t *testing.T) {
 	})
 }
 
-// A record with an impossible count of failures comes from the Store. The count
-// does not overflow, and the next try is later than now.
+// A stored record has the highest possible count of failures. The count does
+// not overflow, and the next try is later than now.
 func TestStoredCountOverflows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -390,8 +390,8 @@ func TestStoredCountOverflows(t *testing.T) {
 	})
 }
 
-// A member looks into the Store and then takes the lock. A record that another
-// member stores in between is used.
+// A member of a fleet looks into the Store and then takes the lock. It uses a
+// record that another member stores between the two steps.
 func TestStoredJustBeforeTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -461,8 +461,8 @@ func TestWarmStartInTheLastFifth(t *testing.T) {
 	})
 }
 
-// If Forget comes while a fetched file is being stored, the next check fetches
-// the file again.
+// If Forget is called while a fetched file is being stored, the next check
+// fetches the file again.
 func TestForgetWhileKeeping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -480,8 +480,7 @@ func TestForgetWhileKeeping(t *testing.T) {
 	})
 }
 
-// If Forget comes while a fetch is under way, the next check fetches the file
-// again.
+// If Forget is called during a fetch, the next check fetches the file again.
 func TestForgetWhileFetching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -543,8 +542,8 @@ func TestStoreAndIPv6Zone(t *testing.T) {
 	})
 }
 
-// A stored validator that no header can carry is not sent, and the file is
-// fetched.
+// A stored validator that cannot stand in a header is not sent. The file is
+// fetched without it.
 func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
 	srv := newLoopback(t)
 	s := &memoryStore{}

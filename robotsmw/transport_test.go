@@ -64,7 +64,7 @@ func (c *closeCounter) Close() error { c.closed++; return nil }
 func TestEveryRedirectHopIsChecked(t *testing.T) {
 	for _, tt := range []struct {
 		name, start string
-		hops        []string // what is requested besides robots.txt
+		hops        []string // the requests besides those for robots.txt
 	}{
 		{"into a disallowed path, first hop", "http://a.example/1", []string{"http://a.example/1"}},
 		{"into a disallowed path, fifth hop", "http://a.example/5", []string{"http://a.example/5", "http://a.example/4", "http://a.example/3", "http://a.example/2", "http://a.example/1"}},
@@ -102,8 +102,8 @@ func TestEveryRedirectHopIsChecked(t *testing.T) {
 	}
 }
 
-// The query is matched as it is sent: it is not sorted and not decoded, and an
-// empty query keeps its "?". Checks that sort the query miss the first of these
+// The query is matched as it is sent: not sorted, not decoded, and with the "?"
+// of an empty query. A check that sorts the query misses the first of these
 // rules.
 func TestQueryIsMatchedAsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

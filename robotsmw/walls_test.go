@@ -7,8 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// The lookups and the page states are declared twice, here and in an internal
-// package. They are converted by value, so both lists must agree.
+// Lookup and PageState are declared twice, here and in internal packages. The
+// code converts them by value, so both lists must agree.
 func TestListsOnBothSidesOfAWallAgree(t *testing.T) {
 	for inside, outside := range map[load.Lookup]Lookup{
 		load.Hit: LookupHit, load.Stale: LookupStale, load.Miss: LookupMiss, load.Joined: LookupJoined, load.Refused: LookupRefused,

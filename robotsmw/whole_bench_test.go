@@ -14,11 +14,10 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A cannedConn is a connection that answers each request at once: a request for
-// robots.txt with that file, and any other with the same page. It costs next to
-// nothing, so a benchmark measures only the client.
+// A cannedConn answers each request at once, with robots or with page. It costs
+// next to nothing, so a benchmark measures only the client.
 type cannedConn struct {
-	net.Conn     // nil: nothing else is called
+	net.Conn     // nil, because none of its methods is called
 	page, robots []byte
 	answers      chan []byte
 	closed       chan struct{}
@@ -70,9 +69,10 @@ func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 	return t
 }
 
-// wholeRequests returns a bare http.Transport and three transports around
-// others like it, by name, and their names in order. The pace is a nanosecond.
-// So no request waits, but each is watched like any paced request.
+// wholeRequests returns four transports by name, and their names in order. Each
+// has an http.Transport of its own, and all but "bare" add something to it. An
+// interval of a nanosecond makes no request wait, but the pacing does all its
+// work.
 func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
 	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }
 	return []string{"bare", "robots", "paced", "robots+paced"}, map[string]http.RoundTripper{
@@ -120,10 +120,9 @@ func BenchmarkWhole(b *testing.B) {
 	}
 }
 
-// TestAllocationsOfAWholeRequest limits how many allocations robots.txt, the
-// pace and the examination of the page add to those of a bare http.Transport. A
-// paced request's context can end, which the bare request's cannot. Four of the
-// allocations are net/http's own, to watch that context.
+// TestAllocationsOfAWholeRequest limits the allocations that robots.txt, the
+// pace and page directives add to a bare http.Transport. Four allocations of a
+// paced request are net/http's: its context can end, so net/http watches it.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has net/http's pools drop what they hold")
