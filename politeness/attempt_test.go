@@ -75,8 +75,8 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 
 var errFed = errors.New("has enough pages")
 
-// An attempt's context behaves as a context that derives from the caller's,
-// with AttemptTimeout as its deadline.
+// An attempt's context behaves like one that context.WithTimeout makes from the
+// caller's context and AttemptTimeout.
 func TestAttemptIsAContext(t *testing.T) {
 	type key struct{}
 	const timeout = 10 * time.Second
@@ -355,8 +355,8 @@ func attemptAndEnd(ctx context.Context, tr *Transport) {
 	resp.Body.Close()
 }
 
-// cancelling is a body that cancels a context at its end and in Close, as some
-// bodies of net/http do.
+// cancelling is a body that cancels a context when it ends or is closed, as
+// some bodies of net/http do.
 type cancelling struct {
 	io.ReadCloser
 	cancel context.CancelFunc

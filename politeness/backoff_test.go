@@ -17,7 +17,7 @@ func TestWhatRestsAHost(t *testing.T) {
 	const s = time.Second
 	type step struct {
 		answer string        // the status, then header fields
-		least  time.Duration // from this request's start to the next, without the random tenth
+		least  time.Duration // least time to the next start, without the random tenth
 		chance bool          // it may be up to a tenth longer
 	}
 	tests := []struct {

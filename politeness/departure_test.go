@@ -135,7 +135,7 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 
 // A request that never reaches its host holds up the others until its attempt
 // is over. Then it leaves no trace in the Limiter. A request that cannot wait
-// for that time is refused.
+// until then is refused.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -202,8 +202,8 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// If the lease of a request ends before the request is sent, it no longer holds
-// up others. If it reaches the host later, the interval counts from then.
+// A request holds up no others once its lease is over, even if the request was
+// not sent yet. If it reaches the host later, the interval counts from then.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 	for _, others := range []bool{true, false} { // others wait when the late request arrives; if not, its host is forgotten
 		synctest.Test(t, func(t *testing.T) {

@@ -402,7 +402,7 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
-// The Fleet is told when the time has come at which the host may be had.
+// When the time that Wait named has come, the Limiter calls Look again.
 func TestFleet_LooksAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})

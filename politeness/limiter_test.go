@@ -97,8 +97,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// The fetch of robots.txt waits for Delay alone, and the next page waits for
-// Delay after the fetch. No Crawl-delay counts from the fetch.
+// A fetch of robots.txt waits for Delay alone. The next page waits for Delay
+// after the fetch, and for the Crawl-delay after the previous page.
 func TestExemptFetchOfRobotsTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

@@ -21,7 +21,7 @@ import (
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0: never
-	crawl  time.Duration // the Crawl-delay told on arrival; -2: none is told; Exempt: for robots.txt
+	crawl  time.Duration // the Crawl-delay told; -2: nothing is told; Exempt: a fetch of robots.txt
 	work   time.Duration
 	status int
 	after  time.Duration // Retry-After, in whole seconds; 0: none
