@@ -7,7 +7,7 @@ import (
 
 // Adaptive lets a host's response times set its pace. The aim is a delay of
 // Factor times the latest response time. A shorter delay rises to the aim at
-// once. A longer one falls by half of the difference, as in Scrapy's
+// once. A longer delay falls by half of the difference, as in Scrapy's
 // AutoThrottle. Only a 2xx answer lets the delay fall, because many servers
 // answer errors fastest. Heritrix uses a Factor of 5.
 type Adaptive struct {
@@ -45,7 +45,7 @@ func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 }
 
 // adapt sets the adaptive delay of g's host by o's latency, and reports whether
-// the delay rose. Call it only if Adaptive is on.
+// the delay rose. Call adapt only if Adaptive is on.
 func (l *Limiter) adapt(g *Grant, o Outcome) (slower bool) {
 	if o.Latency <= 0 {
 		return false

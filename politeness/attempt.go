@@ -12,36 +12,35 @@ import (
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
-// It is also the context of that request: it derives from the caller's, and
-// ends with the attempt or at its timeout.
+// It is also the context of that request. This context derives from the
+// caller's context. It ends when the attempt is over or its timeout has passed.
 //
-// Package context is not used for this, because each of its contexts with a
-// deadline has a timer of its own, and a crawl makes an attempt for each page.
-// For the same reason everything that an attempt needs is one allocation. The
-// price is that a body that nobody closes stays in memory for as long as its
-// slot is held.
+// A context of package context with a deadline has a timer of its own. That
+// costs too much for each page of a crawl. All parts of an attempt are in one
+// allocation, also to save time. So a body that nobody closes keeps all of it
+// in memory until the slot is freed.
 type attempt struct {
-	context.Context // the caller's
+	context.Context // the caller's context
 	grant           Grant
 	wire            wire        // unset if the attempt is not paced
-	body            body        // the response's
+	body            body        // the response's body
 	left            func() bool // stops watching the caller's context; nil: that context never ends
-	switched        bool        // to another protocol, so AttemptTimeout no longer applies
+	switched        bool        // the server switched protocols, so the body has no timeout
 
 	watch      *watch // nil: no timeout
 	timeout    time.Duration
 	deadline   time.Time
-	prev, next *attempt // guarded by watch.mu; nil: the watch does not hold it
+	prev, next *attempt // guarded by watch.mu; nil: the attempt is not in the watch
 
 	mu     sync.Mutex
 	err    error         // why the context ended; nil: it goes on
-	late   bool          // it ended by the timeout
-	again  bool          // it ended because net/http was about to replay the request
+	late   bool          // the timeout ended the context
+	again  bool          // the context ended because net/http was about to replay
 	done   chan struct{} // nil: Done was not called yet
 	ending *ending       // the functions to call at the end
-	first  struct {      // room for the first function: net/http registers just one
+	first  struct {      // room for the first function; net/http registers only one
 		ending
-		taken bool // the room was used; it is never reused, because stop may be called twice
+		taken bool // first is never used again, because stop may be called twice
 	}
 }
 
@@ -51,8 +50,8 @@ type ending struct {
 	next *ending
 }
 
-// Deadline returns the earlier of two deadlines: the attempt's own and the
-// caller's. Each of them may be missing.
+// Deadline returns the attempt's own deadline or the caller's, whichever is
+// earlier. Each of them may be missing.
 func (a *attempt) Deadline() (time.Time, bool) {
 	d, ok := a.Context.Deadline()
 	if a.watch == nil || ok && d.Before(a.deadline) {
@@ -62,7 +61,7 @@ func (a *attempt) Deadline() (time.Time, bool) {
 }
 
 // Value returns the attempt's trace hooks if the attempt is paced and key is
-// httptrace's. Otherwise it returns the value of the caller's context.
+// clientTraceKey. Otherwise it returns the value in the caller's context.
 func (a *attempt) Value(key any) any {
 	if a.wire.attempt != nil && key == clientTraceKey {
 		return &a.wire.trace
@@ -88,8 +87,9 @@ func (a *attempt) Err() error {
 	return a.err
 }
 
-// AfterFunc calls f when the attempt ends. Package context uses it for contexts
-// that derive from the attempt, instead of a goroutine that waits for Done.
+// AfterFunc calls f when the attempt ends. Package context calls AfterFunc for
+// each context that derives from the attempt. Without it, package context would
+// start a goroutine that waits for Done.
 func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -157,7 +157,7 @@ func (a *attempt) isReplay() bool {
 func (a *attempt) timeOut() {
 	a.cancel(context.DeadlineExceeded, true)
 	if a.left != nil {
-		a.left() // or else a long-lived context of the caller keeps the attempt in memory
+		a.left() // a caller's context that lives on would keep the attempt in memory
 	}
 	a.grant.Done(Outcome{})
 }
@@ -171,8 +171,7 @@ func (a *attempt) leave() {
 	a.grant.Done(Outcome{})
 }
 
-// end ends the attempt, with its outcome: it frees the slot and all that the
-// attempt holds.
+// end ends the attempt with outcome o, and frees the slot.
 func (a *attempt) end(o Outcome) {
 	if a.watch != nil {
 		a.watch.end(a)
@@ -184,8 +183,8 @@ func (a *attempt) end(o Outcome) {
 	a.cancel(context.Canceled, false)
 }
 
-// explain returns an error that names AttemptTimeout if that was the cause of
-// err. Otherwise it returns err.
+// explain returns an error that names AttemptTimeout if the timeout has ended
+// the attempt. Otherwise it returns err.
 func (a *attempt) explain(err error) error {
 	switch {
 	case a.switched || !a.timedOut():
@@ -203,10 +202,10 @@ func (a *attempt) timedOut() bool {
 }
 
 // A watch ends the attempts of a Transport at their timeouts. All attempts have
-// the same timeout, so they end in the order in which they began. One timer,
-// set for the oldest, therefore serves them all. A timer for each would cost
-// more than all other work of a Transport, because setting a new earliest timer
-// wakes a thread.
+// the same timeout, so they time out in the order in which they began. So one
+// timer, set for the oldest attempt, is enough. A timer for each attempt would
+// cost more than all other work of a Transport, because setting a new earliest
+// timer wakes a thread.
 type watch struct {
 	mu    sync.Mutex
 	first *attempt // the oldest; next and prev link the attempts into a ring
@@ -255,7 +254,8 @@ func (w *watch) remove(a *attempt) {
 	a.prev, a.next = nil, nil
 }
 
-// look ends the attempts whose time is over and sets the timer for the next.
+// look ends the attempts whose time is over. Then it sets the timer for the
+// oldest of the others.
 func (w *watch) look() {
 	for _, a := range w.over() {
 		a.timeOut()
@@ -301,9 +301,9 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	return b
 }
 
-// NoRefusal reports whether package refusal was asked about the response's
-// status and header, and found no refusal. A Transport above this one asks it
-// in order not to look a second time.
+// NoRefusal reports whether package refusal has examined the response's status
+// and header and found no refusal. A robotsmw.Transport calls NoRefusal, so
+// that it need not examine them again.
 func (b *body) NoRefusal() bool { return b.clean }
 
 func (b *body) Read(p []byte) (int, error) {

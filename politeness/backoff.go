@@ -33,7 +33,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *
 	if limited && !l.obeysRetryAfter(*o, s) {
 		spent, spread := l.heed(g, *o, l.now())
 		if spent != nil {
-			event = spent // spent is non-nil only if its pause is the longer
+			event = spent // heed returns an event only if its pause ends later
 		}
 		slower = slower || spread
 	}
@@ -43,8 +43,8 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *
 	return event
 }
 
-// signOf returns what an outcome says about the host. clean says whether the
-// status and header were looked at and are no refusal. signOf needs no lock.
+// signOf returns what an outcome says about the host. clean reports whether the
+// status and header were examined and show no refusal. signOf needs no lock.
 func signOf(o *Outcome) (s sign, clean bool) {
 	if o.Status == http.StatusTooManyRequests {
 		return plain, false
@@ -98,7 +98,7 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	case fresh && s == doubtful && k.latest < doubtful:
 		own = l.intervalMore(g, now)
 		k.latest, k.incident = doubtful, now
-	case fresh, s == plain && k.latest == doubtful: // or a 429 confirms a doubtful refusal
+	case fresh, s == plain && k.latest == doubtful: // a 429 confirms a doubtful refusal
 		k.level = max(k.level, k.level+1)
 		own = l.exponential(k.level)
 		k.latest, k.incident = plain, now
@@ -109,9 +109,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	return l.pause(g, o, wait, now)
 }
 
-// pause keeps all requests from g's host until wait is over. The event is nil
-// if that changes nothing, because the host is paused for as long already or
-// wait is 0.
+// pause stops all requests to g's host until wait is over. It returns nil if
+// wait is 0 or the host is already paused for as long.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -133,8 +132,8 @@ func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 }
 
 // heed applies the quotas that a response tells. The event is nil unless they
-// began or prolonged a pause. slower says whether the host has a new interval
-// that makes its quota last.
+// began or prolonged a pause. slower reports whether the host got a new
+// interval that makes its quota last.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
@@ -152,7 +151,7 @@ func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, sl
 	}
 	k, until := h.learn(), later(now, q.until)
 	if k.spreadUntil > now && h.quotaDue() >= min(later(h.last, q.spread), until) {
-		return event, false // an earlier quota still holds and is as strict
+		return event, false // an earlier quota still holds and is at least as strict
 	}
 	k.spread, k.spreadUntil = q.spread, until
 	return event, true

@@ -15,9 +15,9 @@ import (
 
 // books keep the count of a Budget in a directory, in one file for each day.
 // All processes append their claims to that file, one line for each claim: how
-// many requests and bytes, which process, which host. A claim gets no more than
-// the lines before it have left of the Budget. So every process that reads the
-// file knows how much each of them has, and no lock is needed.
+// many requests and bytes, which process, which host. A claim gets at most what
+// the claims before it have left of the Budget. So every process can compute
+// from the file how much each process has got, and no lock is needed.
 type books struct {
 	dir string
 	me  string // how this process signs its lines; guarded by Limiter.mu
@@ -109,8 +109,8 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 }
 
 // tidy removes the files of all days before yesterday; day is today. It keeps
-// yesterday's, because the clock of another process may be behind. If a file
-// cannot be removed, the tidy of the next day tries again.
+// yesterday's file, because the clock of another process may be behind. If a
+// file cannot be removed, the tidy of the next day tries again.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {

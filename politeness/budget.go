@@ -9,7 +9,7 @@ import (
 // A Budget limits what each host is asked for in one UTC day, by the wall
 // clock. When it is spent, further requests to the host are refused at once
 // with a [*DelayError] whose Reason is "budget", until the day is over. A fetch
-// of robots.txt ([Exempt]) counts too, but is never refused for the Budget.
+// of robots.txt ([Exempt]) counts too, but the Budget never refuses it.
 //
 // Processes share a Budget by Dir or by Limiter.Fleet. Each reserves a 32nd of
 // the Budget at a time (at least 1), and uses it up before it reserves again.
@@ -98,10 +98,10 @@ func (l *Limiter) checkBudget() error {
 }
 
 // accountOf returns the present account of a host, or nil. When the day
-// changes, it forgets the accounts of past days. It also forgets those of days
-// after tomorrow, which a wrong clock has left: they would close a host until
-// then. It keeps those of tomorrow, because another process may have a clock
-// that is ahead.
+// changes, it forgets the accounts of past days. It also forgets the accounts
+// of days after tomorrow. Those come from a wrong clock, and would close a host
+// until that day. It keeps the accounts of tomorrow, because the clock of
+// another process may be ahead.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
@@ -122,7 +122,7 @@ func (l *Limiter) openAccount(key string) *account {
 	a := l.accountOf(key)
 	if a == nil {
 		a = &account{day: l.day}
-		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else shares it
+		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else shares the Budget
 			a.taken = purse{l.Budget.Requests, l.Budget.Bytes}
 			a.left = a.taken
 		}
@@ -143,8 +143,8 @@ func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 	return 0, false
 }
 
-// afford reports whether the Budget lets g start. If not, v says that g waits
-// for a reservation, or until when it is refused.
+// afford reports whether the Budget lets g start. If not, v says whether g
+// waits for a reservation or is refused, and for how long.
 func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool) {
 	if !l.Budget.limits() {
 		return look{}, true
@@ -263,8 +263,8 @@ func (l *Limiter) keepBooks() {
 }
 
 // booked applies the entries that were read after the claims of the hosts in
-// keys were written. err is why the write failed, or nil. tell is err if the
-// log does not say so yet.
+// keys were written. err is why the write failed, or nil. tell is the error to
+// log: err, unless the write before this one failed too.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {

@@ -24,7 +24,7 @@ type DelayError struct {
 
 	// Err is nil unless the wait has a cause besides time: another Limiter of
 	// the Fleet owns the host, the fleet cannot be reached, or the Budget
-	// cannot be kept. Until is a guess then.
+	// cannot be kept. If Err is not nil, Until is a guess.
 	Err error
 }
 
@@ -46,7 +46,7 @@ func (e *DelayError) Timeout() bool { return true }
 // Temporary returns true. With this method, DelayError is a net.Error.
 func (e *DelayError) Temporary() bool { return true }
 
-// Is makes errors.Is(err, context.DeadlineExceeded) hold.
+// Is makes errors.Is(err, context.DeadlineExceeded) return true.
 func (e *DelayError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // cancelError says that the context of a request ended while the request

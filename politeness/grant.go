@@ -18,16 +18,16 @@ import (
 type Grant struct {
 	limiter *Limiter
 	key     string
-	url     *url.URL // of the request; nil in all but the first of the chain
+	url     *url.URL // the request's URL; only the first Grant of the chain has it
 	then    *Grant   // the Grant of the next Limiter; nil: none
 
 	// These are set before the Grant is queued, and then constant. The small
-	// fields come last, next to the small ones of the block below. A Grant then
+	// fields stand next to the small fields of the block below, so that a Grant
 	// takes less memory.
 	crawl        time.Duration // the Crawl-delay it was told; 0: none
 	limit        time.Duration // it is too late to start at or after this time
 	trace        *Trace
-	wake         chan struct{} // made when somebody has to be woken
+	wake         chan struct{} // a signal on it wakes the request; nil: not needed yet
 	told, exempt bool          // what the context said about Crawl-delay
 	timed        bool          // MaxWait limits its wait; no context ends at that time
 	ends         bool          // its context may end; if not, it is taken to have no deadline
@@ -42,7 +42,7 @@ type Grant struct {
 	unread     bool // a response with a body has come, and the log has not named it yet
 	host       *host
 	prev, next *Grant
-	number     uint64        // while queued: its number among the queued; then among the started
+	number     uint64        // its number among those that queued; later, that started
 	since      time.Duration // when it queued; once started, when it started
 	until      time.Duration // while queued: the estimated start; then the end of its lease
 	token      *rate.Reservation

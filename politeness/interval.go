@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// later returns t + d, or forever if that overflows: a Crawl-delay may be of
-// any length. If t is never, so is the result.
+// later returns t + d. It returns forever if the sum overflows, because a
+// Crawl-delay may have any length. It returns never if t is never.
 func later(t, d time.Duration) time.Duration {
 	switch {
 	case t == never:
@@ -40,8 +40,8 @@ func (l *Limiter) pace(h *host) time.Duration {
 
 // crawlDelay returns the Crawl-delay in force for g: the one that g was told,
 // or the one that was told last for its host, whichever is longer. So a request
-// that was told none, because it queued before robots.txt was read, keeps the
-// host's. An Exempt request has none.
+// that queued before robots.txt was read also keeps the host's Crawl-delay. For
+// an Exempt request it is 0.
 func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	if g.exempt {
 		return 0
@@ -95,8 +95,8 @@ func (l *Limiter) whyDue(h *host, g *Grant) why {
 	return whyDelay
 }
 
-// slots returns how many requests to h may be in flight. It returns 0 while one
-// is granted and not sent yet, because no other may start then.
+// slots returns how many requests to h may be in flight. It returns 0 while a
+// request is granted but not sent yet, because no other may start then.
 func (l *Limiter) slots(h *host, g *Grant) int32 {
 	if h.leaving > 0 {
 		return 0
@@ -149,8 +149,8 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 
 // estimate returns when g can start if nothing changes. ahead is the number of
 // requests before it, and first is when the first of its queue can start. The
-// true time is no earlier: the estimate leaves out how long the requests ahead
-// take.
+// true time is never earlier, but may be later: the estimate leaves out how
+// long the requests ahead take.
 func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
 	return max(later(first, times(interval, ahead)), l.due(h, g))
@@ -192,9 +192,9 @@ func (l *Limiter) retime(h *host, now time.Duration) {
 }
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
-	// Usually only the first request needs its new estimate. The others are
-	// walked too in the robots queue, if a request heeds its estimate, or if
-	// requests have to be refused for a long Crawl-delay.
+	// Usually only the first request needs a new estimate. The loop visits the
+	// others in three cases: in the robots queue, if a request heeds its
+	// estimate, and if the Crawl-delay is so long that requests are refused.
 	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {

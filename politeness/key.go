@@ -24,7 +24,7 @@ import (
 const (
 	maxName  = 253
 	maxLabel = 63
-	maxHost  = maxName*utf8.UTFMax + 99 // of URL.Host: a name in UTF-8, brackets, a port with zeros
+	maxHost  = maxName*utf8.UTFMax + 99 // URL.Host: name in UTF-8, brackets, port with zeros
 )
 
 var (
@@ -37,9 +37,9 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
 	}
 	if len(u.Host) > maxName && (len(u.Host) > maxHost || isTooLong(u.Hostname())) {
-		// Such a URL is refused before Key is asked: whatever Key says,
-		// net/http would convert the name too, and that takes half a minute for
-		// a very long one.
+		// This URL is refused before Key is called. net/http would convert the
+		// name whatever Key returns, which takes half a minute for a very long
+		// name.
 		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
 	}
 	key, err := l.set.key(ctx, u)
@@ -59,14 +59,14 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // name that IDNA forbids is put in lower case but not converted, because
 // net/http does not convert it either when it dials.
 //
-// An IP address is as [netip.Addr] prints it, without brackets, also if it is
+// An IP address is as [netip.Addr] prints it, without brackets, even if it is
 // written as 127.1 or 0x7f000001. An IPv4-mapped address becomes the IPv4
 // address. A zone remains only with a link-local address, because only there it
 // tells two hosts apart.
 //
-// Scheme and port do not matter, because all of a host's mostly lead to the
-// same machine. Package robotsmw uses this form in origins too, so that rules
-// and pace agree about a host.
+// Scheme and port do not matter, because all ports of a host usually lead to
+// the same machine. Package robotsmw uses this form in origins too, so that
+// rules and pace agree about a host.
 //
 // It is an error if the URL has no host, or if the host is longer than a DNS
 // name can be. As written, it may have 253 characters. In the form that is
@@ -74,7 +74,7 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // checked first, because converting a name takes time quadratic in its length.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
 	if isPlain(u.Host) {
-		return u.Host, nil // nearly always
+		return u.Host, nil // most hosts are plain
 	}
 	if len(u.Host) > maxHost {
 		return "", errHostTooLong
@@ -161,17 +161,17 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= addressMax {
-		c.known = make(map[string]address) // start again, which is simple and rare
+		c.known = make(map[string]address) // forget all: simple, and rarely needed
 	}
 	c.known[host] = a
 	return a.key, nil
 }
 
-// canonicalHost returns the one form of all spellings of a host. Only this
-// function does that: packages that need to know which host a URL names call
-// HostKey. A name with non-ASCII letters is mapped by IDNA, as net/http maps it
-// to dial. If IDNA forbids the name, it is not mapped. An ASCII name is not
-// mapped either, because real hosts contain what IDNA forbids ("foo_bar",
+// canonicalHost returns the one form of all spellings of a host. No other
+// function does this: packages that need to know which host a URL names call
+// HostKey. IDNA maps a name with non-ASCII letters, as net/http does before it
+// dials. If IDNA forbids the name, it is not mapped. An ASCII name is not
+// mapped either, because IDNA forbids some names of real hosts ("foo_bar",
 // "r3---sn-x").
 func canonicalHost(host string) (string, error) {
 	if isPlain(host) {
@@ -180,9 +180,8 @@ func canonicalHost(host string) (string, error) {
 	if isTooLong(host) {
 		return "", errHostTooLong
 	}
-	// One step may expose work for another: an address behind a final dot, or a
-	// name that IDNA forbids with a capital letter and allows with the small
-	// one.
+	// One step may make another necessary. Without its final dot, a host may be
+	// an address. In lower case, a name may be one that IDNA allows.
 	for {
 		next := nextForm(host)
 		if !isName(next) {
@@ -211,8 +210,8 @@ func nextForm(host string) string {
 	return canonicalIPv4(strings.TrimRight(strings.ToLower(host), "."))
 }
 
-// isPlain reports whether a host is surely in its one form already. For some
-// hosts it returns false although they are.
+// isPlain reports whether a host is surely in its one form already. It may also
+// return false for a host in that form.
 func isPlain(host string) bool {
 	if host == "" || len(host) > maxLabel || host[len(host)-1] == '.' {
 		return false
@@ -325,7 +324,7 @@ func isName(host string) bool {
 // checkTarget returns an error if the request's target is in absolute form and
 // names another host than the URL and the Host header do. The request is paced
 // by its URL. But a target in absolute form overrides the Host header (RFC 9112
-// §3.2.2), and a proxy follows it.
+// §3.2.2), and a proxy sends the request to the target's host.
 func checkTarget(req *http.Request) error {
 	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
 		return nil

@@ -55,7 +55,7 @@ type Limiter struct {
 	EndToStart bool
 
 	// Jitter lengthens each interval at random by up to this fraction of it:
-	// with 0.5 by up to half. It never shortens one. 0: no jitter.
+	// with 0.5 by up to half. It never shortens an interval. 0: no jitter.
 	Jitter float64
 
 	// Adaptive derives a delay from the host's own response times. The zero
@@ -121,11 +121,11 @@ type Limiter struct {
 	Budget Budget
 
 	// MaxHosts is how many hosts are remembered. A host is forgotten when new
-	// ones come and its interval and pause are over. One with a Crawl-delay, an
-	// adaptive pace or a history of refusals is forgotten only when its room is
-	// needed. One that has requests, or whose interval or pause goes on, is
-	// never forgotten. If there are only such hosts, a further host is refused
-	// with a [*DelayError] until the first of them is free. With a Budget,
+	// ones come and its interval and pause are over. A host with a Crawl-delay,
+	// an adaptive pace or a history of refusals is forgotten only when its room
+	// is needed. A host with requests, or with an interval or pause that goes
+	// on, is never forgotten. If all hosts are like that, a further host is
+	// refused with a [*DelayError] until one of them is free. With a Budget,
 	// MaxHosts also limits how many hosts are asked in one day, because their
 	// counts are kept all day. 0: 1,000,000. Negative: no limit.
 	MaxHosts int
@@ -161,7 +161,8 @@ type Limiter struct {
 	books    *books              // nil: Budget.Dir is ""
 }
 
-// settings are the fields that have defaults, with these filled in.
+// settings are those fields of a Limiter that have defaults. 0 and negative
+// values are replaced by what they mean.
 type settings struct {
 	delay, maxCrawl, maxRetryAfter time.Duration
 	backOff, maxBackOff, lease     time.Duration
@@ -422,8 +423,8 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	}
 }
 
-// refuse reports a request that will not wait, and returns its DelayError.
-// again is how long until it may come back.
+// refuse reports a request that is refused, and returns its DelayError. again
+// is the time from now until the request may come back.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
 	l.refused(ctx, g, waited, err.Until, why)
@@ -442,12 +443,12 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 }
 
 // Next returns the earliest time at which a request to u's host could start if
-// it were made now. If it could start at once, that is the present. The true
-// time may be later, because Next ignores GlobalRate and assumes that slots
-// will be free in time. A scheduler can sort its hosts by the result. Next
-// takes no slot and does not wait, except for a Key that looks names up, such
-// as [IPKey]. A URL without a usable host, which Acquire would refuse, is due
-// at once.
+// it were made now. If it could start at once, Next returns the present. The
+// true time may be later, because Next ignores GlobalRate and assumes that
+// slots will be free in time. A scheduler can sort its hosts by the result.
+// Next takes no slot and does not wait, except for a Key that looks names up,
+// such as [IPKey]. A URL without a usable host, which Acquire would refuse, is
+// due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
 	if err := l.ask(context.Background(), u, g); err != nil {

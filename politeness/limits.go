@@ -109,8 +109,8 @@ func (r *fieldReader) limit() limit {
 	return item
 }
 
-// parameters takes an Item's parameters (RFC 9651 §4.2.3.2). Of a repeated
-// parameter the last counts.
+// parameters takes an Item's parameters (RFC 9651 §4.2.3.2). If a parameter is
+// repeated, the last one counts.
 func (r *fieldReader) parameters(item *limit) {
 	for !r.bad && r.skip(';') {
 		r.rest = strings.TrimLeft(r.rest, " ")
@@ -241,9 +241,9 @@ func (r *fieldReader) number() (n int64, isInteger bool) {
 	return n, isInteger
 }
 
-// quoted takes a quoted text. That is a String (RFC 9651 §4.2.5), whose escape
-// character is escape, or the part of a Display String after "%", which has
-// none (0).
+// quoted takes a text in quotes: a String (RFC 9651 §4.2.5), or the part of a
+// Display String after "%". escape is the escape character of a String, or 0
+// for a Display String.
 func (r *fieldReader) quoted(escape byte) {
 	if !r.skip('"') {
 		r.bad = true

@@ -188,7 +188,6 @@ func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, w
 	}
 }
 
-// tellAnswer reports a response.
 func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.Duration) {
 	if to := l.Observer; to != nil && to.Answered != nil {
 		e := g.event(at)
@@ -201,7 +200,6 @@ func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.D
 	}
 }
 
-// tellEnd reports a request that is over.
 func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at time.Duration) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)
@@ -216,7 +214,6 @@ func (g *Grant) event(at time.Duration) Event {
 	return Event{Host: g.key, Exempt: g.exempt, Request: g.number, URL: g.url, At: g.limiter.epoch.Add(at)}
 }
 
-// refused reports a request that gets a DelayError.
 func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
 	if o := l.Observer; o != nil && o.Refused != nil {
 		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.exempt})

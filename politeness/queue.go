@@ -78,9 +78,9 @@ func (g *Grant) try() (v look) {
 	return v
 }
 
-// tryThen asks the next Limiter if this one is ready. If it is not, g leaves
-// the queues of the next Limiters, and the estimate includes the wait for these
-// Limiters.
+// tryThen asks the next Limiter, provided that v says that this Limiter is
+// ready. Otherwise g leaves the queues of the Limiters after this one, and
+// v.until includes the wait for these Limiters.
 func (g *Grant) tryThen(v look, now time.Duration) look {
 	if !v.started {
 		g.leaveThen() // g's turn there must not hold up requests to other hosts
@@ -97,7 +97,7 @@ func (g *Grant) tryThen(v look, now time.Duration) look {
 }
 
 // join puts g at the end of its host's queue. in is false if g is in no queue,
-// because it was refused or started at once. It starts at once if nobody is
+// because g was refused or started at once. g starts at once if no request is
 // before it and nothing makes it wait.
 func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
@@ -200,8 +200,8 @@ func (l *Limiter) quit(g *Grant) {
 }
 
 // leave removes g from all queues and returns how long it would have had to
-// wait. If returns is true, a fleet keeps the host for a while, because the
-// request is expected to come again then.
+// wait. If returns is true, the request is expected to come again after that
+// time, so a fleet keeps the host for a while.
 func (g *Grant) leave(returns bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
@@ -296,10 +296,10 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	return other != nil && other.number < g.number && l.due(h, other) <= now
 }
 
-// takeToken reserves g's token of GlobalRate and returns how long until it is
-// valid. Only the first in a queue holds a reservation, and it gives the
-// reservation back if it leaves, because rate.Limiter cannot move reservations
-// up.
+// takeToken reserves g's token of GlobalRate and returns how long until the
+// token is valid. Only the first request in a queue holds a reservation. If it
+// leaves, it gives the reservation back, because rate.Limiter cannot move
+// reservations up.
 func (l *Limiter) takeToken(g *Grant) time.Duration {
 	now := time.Now()
 	if g.token == nil {
@@ -414,9 +414,9 @@ type holdUp struct {
 	since time.Duration
 }
 
-// heldUp returns what g sees if it lacks only a slot. g should look again when
-// the first lease ends, or when the body that it waits for has been unread for
-// long. Everything else wakes g.
+// heldUp returns the look of a g that lacks only a slot. g should look again
+// when the first lease ends, or when the body that g waits for has been unread
+// for unreadAfter. Any other change wakes g.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	h := g.host
 	v := look{wait: forever, until: g.until, why: whySlot}

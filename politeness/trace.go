@@ -52,8 +52,8 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 // skipped.
 type Trace struct {
 	// Queued is called if the request has to wait: until is the earliest time
-	// at which it can start, and why is what it waits for now. It is called
-	// again when one of them changes. Nobody knows when a wait for a "slot" or
+	// at which it can start, and why is what it waits for now. Queued is called
+	// again when until or why changes. Nobody knows when a wait for a "slot" or
 	// the like ends, so until may be a time that has passed.
 	Queued func(until time.Time, why Reason)
 

@@ -20,8 +20,8 @@ import (
 // reads that body for 5 s, the log names the body's URL once.
 //
 // Transport changes neither the request nor the response, except that it wraps
-// the response's Body. It must not be copied, nor its fields be changed, after
-// its first use.
+// the response's Body. After its first use, a Transport must not be copied and
+// its fields must not be changed.
 type Transport struct {
 	// Base makes the requests. nil: http.DefaultTransport. If Base wraps an
 	// http.Transport that sends HTTP/2 without TLS, it must have a method
@@ -73,7 +73,7 @@ func (t *Transport) CloseIdleConnections() {
 // It returns the errors of [Limiter.Acquire] and of Base, and some of its own.
 // A request without a host goes straight to Base. A request whose target
 // (URL.Opaque, in absolute form) names another host than its URL or its Host
-// header is an error, because it would reach that host at the pace of this one.
+// header is an error, because it would reach that host at another host's pace.
 //
 // If the server closes a connection or refuses an HTTP/2 stream without an
 // answer, net/http may send the request again by itself. If the host's requests
@@ -119,8 +119,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, &replayError{req.URL.Host}
 }
 
-// begin starts an attempt whose grant has just been given, and returns the
-// time.
+// begin starts an attempt whose grant has just been given. It returns the time
+// of the start.
 func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 	grant := &a.grant
 	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
@@ -167,7 +167,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		return nil, errors.New("politeness: Base returned neither a response nor an error")
 	}
 	if resp.Request == sent {
-		// The attempt's context ends with the body; the caller's goes on.
+		// The caller's context lives on when the attempt's context ends.
 		resp.Request = req
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
