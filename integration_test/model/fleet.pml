@@ -29,6 +29,9 @@
  *   silence   the host never rests for longer than the faults explain
  *             (-DSILENCE, the assertion in "Clock")
  *
+ * With -DAGAIN, a member may change its mind: it may want the host that it is
+ * giving away, no longer want a host that it has asked for, and want it again.
+ *
  * model_test.go checks all of these. It also checks the mutants: each of them
  * takes one rule away, and then a property must break. A mutant is a -D switch:
  *
@@ -43,14 +46,20 @@
  *     AGE_FROM_SENDING     the age of a joined epoch counts from the sending
  *     START_AFTER_LEASE    an owner starts although its lease has run out
  *     TOKEN_WITHOUT_EPOCH  a give of an earlier epoch counts in this one
- *     LATE_GIVE            a give that comes after a later call is accepted
  *     ENTER_UNSURE         a host is entered although its give may have run
  *     LATE_ENTER           a host is entered that another has owned since then
  *     FORGET_START         a member that loses the host forgets its last start
+ *   safety, with AGAIN
+ *     LATE_CALL            a call that comes after a later one runs
+ *     NO_REST_AFTER_DROP   the next owner of a host that was dropped does not
+ *                          wait an interval
  *   liveness
  *     FORGETFUL            only the first answer says what a session owns
  *     FIRST_IN_LIST        a give goes to the first waiter, not to the next one
  *     ANY_WAITER           a give may go to a waiter not seen for a long time
+ *   liveness, with AGAIN
+ *     FORGET_GIVE          a member that wants the host again, and then no
+ *                          longer, forgets a give that is not confirmed
  *   silence
  *     GIVE_WITHOUT_ACCEPT  a give makes the waiter the owner, dead or alive
  *
@@ -66,8 +75,8 @@
  *
  * To see how a mutant fails:
  *
- *   spin -a -DLATE_GIVE fleet.pml && gcc -O2 -DSAFETY -o pan pan.c
- *   ./pan -m600 && spin -t -T -DLATE_GIVE fleet.pml
+ *   spin -a -DAGAIN -DLATE_CALL fleet.pml && gcc -O2 -DSAFETY -o pan pan.c
+ *   ./pan -m600 && spin -t -T -DAGAIN -DLATE_CALL fleet.pml
  */
 
 /*
@@ -89,6 +98,9 @@
 #endif
 #ifndef Faults
 #define Faults 1 /* with LIVE: members killed, stopped; calls, answers lost */
+#endif
+#ifndef Minds
+#define Minds 1 /* with LIVE and AGAIN: how often a member stops wanting */
 #endif
 
 #ifdef LIVE
@@ -133,11 +145,17 @@ typedef Member {
 	byte watched;  /* the owner's session, while its counter stands still */
 	byte patience; /* how long until that session is dead */
 	bit closed
+#ifdef AGAIN
+	;
+	bit content;   /* it does not want the host */
+	bit cancel     /* the engine has to be told that it does not */
+#endif
 #ifdef LIVE
 	;
 	bit beaten;    /* it has sent its beat in this tick */
 	bit others;    /* it has heard that others wait */
 	bit started;   /* it has made a request since it got the host */
+	bit known;     /* the engine may know that it wants the host */
 	bit stopped, killed
 #endif
 };
@@ -148,9 +166,11 @@ typedef Call {
 	mtype kind;
 	byte epoch, session, token;
 	byte age;     /* of the epoch, as the caller knows it */
-	byte rest;    /* Give, Leave: the rest that is still due */
+	byte rest;    /* Give, Leave, give: the rest that is still due */
 	byte watched; /* Bury: the session that is dead */
 	byte trust;   /* how long to trust a success, from the sending on */
+	bit give;     /* Beat: an earlier Give is not confirmed */
+	bit cancel;   /* Beat: the host is no longer wanted */
 	bit want;     /* Beat: the host is wanted */
 	bit enter;    /* Beat: the caller enters the host into the new epoch */
 	bit knew;     /* Join: the caller knew an earlier epoch */
@@ -172,6 +192,9 @@ byte caller = N;         /* who waits for reply; N: nobody (any more) */
 /* An observer of the host sees these. */
 byte sinceStart = Interval;
 byte losses, faults;
+#if defined(LIVE) && defined(AGAIN)
+byte minds; /* how often a member has stopped wanting the host */
+#endif
 #ifdef LIVE
 byte last = N; /* who made the last start */
 #endif
@@ -199,6 +222,13 @@ byte silence, limit = Usual;
 byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 
 #define my member[me]
+#ifdef AGAIN
+#define wants(m) (member[m].place != Owned && !member[m].content)
+#define content(m) member[m].content
+#else
+#define wants(m) (member[m].place == Nothing)
+#define content(m) false
+#endif
 #define valid(m) (member[m].place == Owned && member[m].trust > 0)
 #ifdef LIVE
 #define some(p, v) (p(0, v) || p(1, v) || p(2, v))
@@ -233,8 +263,8 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 #else
 #define wrongEpoch(c) (c.epoch != epoch)
 #endif
-#ifdef LATE_GIVE
-#define tooLate(c) (c.stale && c.kind != Give)
+#ifdef LATE_CALL
+#define tooLate(c) false
 #else
 #define tooLate(c) c.stale
 #endif
@@ -247,6 +277,11 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 #define restAfterDead 0
 #else
 #define restAfterDead Interval
+#endif
+#ifdef NO_REST_AFTER_DROP
+#define restAfterDrop rest
+#else
+#define restAfterDrop Interval
 #endif
 #ifdef NO_REST_AFTER_EPOCH
 #define restAfterEpoch 0
@@ -298,7 +333,8 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 
 inline clearCall(c) {
 	c.kind = 0; c.epoch = 0; c.session = 0; c.token = 0; c.age = 0; c.rest = 0;
-	c.watched = 0; c.trust = 0; c.want = 0; c.enter = 0; c.knew = 0;
+	c.watched = 0; c.trust = 0; c.give = 0; c.cancel = 0; c.want = 0; c.enter = 0;
+	c.knew = 0;
 	c.stale = 0; c.blind = 0
 }
 
@@ -382,6 +418,32 @@ inline offer() {
 }
 #endif
 
+/* Session s no longer owns the host. */
+inline freed() {
+	owner = 0; token = 0;
+#ifdef LIVE
+	offer()
+#endif
+}
+
+/*
+ * Session s no longer wants the host. If it owns the host, its member does not
+ * know that. But its member may have made a request: as the owner in the
+ * previous epoch, after it had entered the host into this one.
+ */
+inline dropped() {
+#ifdef LIVE
+	waiting[s] = 0;
+	if
+	:: owner == s || offered == s && owner == 0 ->
+		offered = 0; rest = (owner == s -> restAfterDrop : rest); freed()
+	:: else
+	fi
+#else
+	if :: owner == s -> rest = restAfterDrop; freed() :: else fi
+#endif
+}
+
 #define refused(c) (!alive[c.session] || tooLate(c))
 
 /*
@@ -422,6 +484,13 @@ inline script(c, a) {
 		fi;
 		was = owner;
 		if
+		:: (c.kind == Give || c.kind == Leave || c.give) &&
+		   owner == s && c.token == token ->
+			rest = c.rest; freed()
+		:: else
+		fi;
+		if :: c.cancel -> dropped() :: else fi;
+		if
 		:: c.kind == Beat && c.enter && mayEnter -> becomes(0)
 		:: c.kind == Beat && c.want && owner != s ->
 			if
@@ -436,12 +505,6 @@ inline script(c, a) {
 				waiting[s] = 1
 #endif
 			fi
-		:: (c.kind == Give || c.kind == Leave) &&
-		   owner == s && c.token == token ->
-			owner = 0; token = 0; rest = c.rest;
-#ifdef LIVE
-			offer()
-#endif
 		:: c.kind == Bury && stoodStill(c) -> alive[c.watched] = 0
 		:: else
 		fi;
@@ -450,7 +513,7 @@ inline script(c, a) {
 #ifdef FORGETFUL
 		:: owner == s && (was != s || c.token == token) ->
 #else
-		:: owner == s ->
+		:: owner == s && (c.want || c.enter || c.token == token) ->
 #endif
 			a.token = token; a.rest = rest
 		:: owner != s && owner != 0 && alive[owner] && c.kind == Beat ->
@@ -501,6 +564,10 @@ inline unwatch() { my.watched = 0; my.patience = 0 }
 
 /* Member me receives answer a to its call c. */
 inline receive(c, a) {
+#ifdef AGAIN
+	/* The engine knows nothing of a session that has ended. */
+	if :: a.says != Yes || c.cancel -> my.cancel = 0 :: else fi;
+#endif
 	if
 	:: my.closed
 	:: !my.closed && a.says == OtherEpoch ->
@@ -531,7 +598,6 @@ inline receive(c, a) {
 		my.beaten = 0
 #endif
 	:: !my.closed && a.says == Yes && c.kind != Join && a.token != 0 ->
-		/* A give that has this answer was refused. */
 		my.place = Owned; my.token = a.token;
 		if :: my.rest < a.rest -> my.rest = a.rest :: else fi;
 #ifdef TRUST_FROM_ANSWER
@@ -577,8 +643,9 @@ inline send() {
 	caller = me; printf("%d sends %e\n", me, now.kind);
 	air.kind = now.kind; air.epoch = now.epoch; air.session = now.session;
 	air.token = now.token; air.age = now.age; air.rest = now.rest;
-	air.watched = now.watched; air.trust = now.trust; air.want = now.want;
-	air.enter = now.enter; air.knew = now.knew;
+	air.watched = now.watched; air.trust = now.trust; air.give = now.give;
+	air.cancel = now.cancel; air.want = now.want; air.enter = now.enter;
+	air.knew = now.knew;
 	clearCall(now)
 }
 
@@ -603,6 +670,27 @@ inline send() {
 	member[m].place == Owned)
 #endif
 #define idle (caller != me && running(me))
+
+#ifdef AGAIN
+/* Only member 0 changes its mind, because that gives fewer states. */
+#ifdef LIVE
+#define mayTire(m) (m == 0 && wants(m) && minds < Minds)
+#else
+#define mayTire(m) (m == 0 && wants(m))
+#endif
+
+/* Member me no longer wants the host. */
+inline tire(tell) {
+	printf("%d no longer wants the host\n", me);
+	my.content = 1; my.cancel = my.cancel || tell;
+#ifdef LIVE
+	my.known = 0; minds++;
+#endif
+#ifdef FORGET_GIVE
+	if :: my.place == Leaving -> drop() :: else fi
+#endif
+}
+#endif
 
 proctype Crawler(byte me) {
 	do
@@ -632,6 +720,18 @@ proctype Crawler(byte me) {
 #endif
 		}
 
+#ifdef AGAIN
+	/*
+	 * Change its mind. If the engine may know that the host was wanted, it has
+	 * to be told. Otherwise it may be told, but need not (with LIVE).
+	 */
+	:: d_step { idle && mayTire(me) && my.session != 0 -> tire(1) }
+#ifdef LIVE
+	:: d_step { idle && mayTire(me) && !my.known -> tire(0) }
+#endif
+	:: d_step { idle && my.content -> my.content = 0 }
+#endif
+
 	/* Make a call. */
 	:: atomic {
 		if
@@ -649,8 +749,16 @@ proctype Crawler(byte me) {
 			fi;
 			say(Beat);
 			now.enter = (my.place == Owned && my.token == 0);
-			now.want = (my.place == Nothing);
+			now.give = (my.place == Leaving);
+			now.rest = (now.give -> my.rest : 0);
+			now.want = wants(me);
 			now.trust = Lease;
+#ifdef AGAIN
+			now.cancel = my.cancel;
+#ifdef LIVE
+			my.known = now.want;
+#endif
+#endif
 #ifdef LIVE
 			my.beaten = 1
 #endif
@@ -659,7 +767,7 @@ proctype Crawler(byte me) {
 			say(Give); now.rest = my.rest
 		:: idle && mayBury(me) ->
 			say(Bury); now.watched = my.watched; unwatch()
-#ifndef LIVE
+#if !defined(LIVE) && !defined(AGAIN) /* AGAIN has enough states without it */
 		:: idle && my.session != 0 ->
 			say(Leave); now.rest = my.rest;
 			my.closed = 1; my.rest = 0; my.age = 0; drop(); unwatch()
@@ -754,6 +862,6 @@ active proctype Clock() {
 }
 
 #if defined(LIVE) && !defined(SILENCE)
-#define has(m) (last == m || off(m) || member[m].stopped)
+#define has(m) (last == m || off(m) || member[m].stopped || content(m))
 ltl served { []<>has(0) && []<>has(1) && []<>has(2) }
 #endif

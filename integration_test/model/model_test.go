@@ -33,6 +33,11 @@ var (
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// silence allows the same faults as served.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
+	// safetyAgain is like safety, with a member that changes its mind about the
+	// host, also while it gives the host away. servedAgain is like served, and
+	// a member stops wanting the host once.
+	safetyAgain = property{spin: "-DAGAIN", gcc: "-DSAFETY"}
+	servedAgain = property{spin: "-DLIVE -DLosses=0 -DAGAIN", gcc: "-DNFAIR=3", pan: "-a -f"}
 )
 
 type property struct{ spin, gcc, pan string }
@@ -48,6 +53,8 @@ func TestFleet(t *testing.T) {
 		{"served", served},
 		{"served after a loss", servedAfterLoss},
 		{"silence", silence},
+		{"safety, a changed mind", safetyAgain},
+		{"served, a changed mind", servedAgain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -76,13 +83,15 @@ func TestFleetMutants(t *testing.T) {
 		{"AGE_FROM_SENDING", safety},
 		{"START_AFTER_LEASE", safety},
 		{"TOKEN_WITHOUT_EPOCH", safety},
-		{"LATE_GIVE", safety},
 		{"ENTER_UNSURE", safety},
 		{"LATE_ENTER", safety},
 		{"FORGET_START", safety},
+		{"LATE_CALL", safetyAgain},
+		{"NO_REST_AFTER_DROP", safetyAgain},
 		{"FORGETFUL", served},
 		{"FIRST_IN_LIST", served},
 		{"ANY_WAITER", served},
+		{"FORGET_GIVE", servedAgain},
 		{"GIVE_WITHOUT_ACCEPT", silence},
 		{"ALL_CUT_OFF", safety}, // no rule of the protocol could prevent this
 	} {
