@@ -16,9 +16,9 @@ import (
 // caller's context. It ends when the attempt is over or its timeout has passed.
 //
 // A context of package context with a deadline has a timer of its own. That
-// costs too much for each page of a crawl. All parts of an attempt are in one
-// allocation, also to save time. So a body that nobody closes keeps all of it
-// in memory until the slot is freed.
+// costs too much for each page of a crawl. To save time, all parts of an
+// attempt are in one allocation. So if nobody closes the body, the whole
+// attempt stays in memory until its slot is freed.
 type attempt struct {
 	context.Context // the caller's context
 	grant           Grant
@@ -33,7 +33,7 @@ type attempt struct {
 	prev, next *attempt // guarded by watch.mu; nil: the attempt is not in the watch
 
 	mu     sync.Mutex
-	err    error         // why the context ended; nil: it goes on
+	err    error         // why the context ended; nil: the context has not ended
 	late   bool          // the timeout ended the context
 	again  bool          // the context ended because net/http was about to replay
 	done   chan struct{} // nil: Done was not called yet
@@ -232,7 +232,7 @@ func (w *watch) begin(a *attempt) (now time.Time) {
 	return now
 }
 
-// end removes an attempt if the watch still holds it.
+// end removes an attempt if it is still in the watch.
 func (w *watch) end(a *attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

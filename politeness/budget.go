@@ -38,8 +38,8 @@ type Budget struct {
 type account struct {
 	day   int64         // since 1970
 	taken purse         // reserved so far by all who share the Budget
-	left  purse         // our part of taken that is not used yet; negative if we used more
-	claim purse         // our reservation under way; zero: none
+	left  purse         // this process's unused part of taken; negative if it used more
+	claim purse         // what this process is reserving now; zero: nothing
 	err   error         // why the last reservation failed
 	retry time.Duration // after err: when to try again
 }
@@ -51,8 +51,8 @@ func (b Budget) lacks(left purse) bool {
 	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
 }
 
-// isSpent reports whether no requests or no bytes are left for us: we have used
-// up our part, and the whole Budget is reserved.
+// isSpent reports whether no requests or no bytes are left for this process: it
+// has used up its part, and the whole Budget is reserved.
 func (b Budget) isSpent(a *account) bool {
 	return b.Requests > 0 && a.left.requests <= 0 && a.taken.requests >= b.Requests ||
 		b.Bytes > 0 && a.left.bytes <= 0 && a.taken.bytes >= b.Bytes
@@ -78,7 +78,8 @@ func (b Budget) grant(taken, claim purse) purse {
 // untilEnd returns how long the account's day still lasts.
 func (a *account) untilEnd() time.Duration { return time.Until(time.Unix((a.day+1)*86400, 0)) }
 
-// used returns what all who share the Budget have used, as far as we know.
+// used returns what all processes that share the Budget have used, as far as
+// this one knows.
 func (a *account) used() purse {
 	return a.taken.plus(purse{-a.left.requests, -a.left.bytes})
 }
@@ -105,7 +106,7 @@ func (l *Limiter) checkBudget() error {
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
-			l.books.me = rand.Text() // so that our earlier claims of today count as used
+			l.books.me = rand.Text() // so the earlier claims of this process count as used
 		}
 		l.day = today
 		for key, a := range l.accounts {
@@ -171,7 +172,6 @@ func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool)
 	return v, false
 }
 
-// affords reports whether afford lets g start.
 func (l *Limiter) affords(g *Grant, h *host, now time.Duration) bool {
 	if !l.Budget.limits() {
 		return true

@@ -278,8 +278,8 @@ func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 
 // In a fleet, the count of a host's Budget moves with the host to its next
 // owner. The fleet stores each claim before requests use it. The next owner
-// also gets what the first owner has reserved and not used, unless the fleet
-// has lost it.
+// also gets the unused rest of the first owner's last claim, unless the last
+// state of the host is lost.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}

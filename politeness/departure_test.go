@@ -203,9 +203,10 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 }
 
 // A request holds up no others once its lease is over, even if the request was
-// not sent yet. If it reaches the host later, the interval counts from then.
+// not sent yet. The interval counts from the time at which the request reaches
+// the host.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
-	for _, others := range []bool{true, false} { // others wait when the late request arrives; if not, its host is forgotten
+	for _, others := range []bool{true, false} { // true: others wait; false: the host is forgotten
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			var seen []time.Duration

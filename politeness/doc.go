@@ -14,8 +14,8 @@
 // # When a request may start
 //
 // Each host has a queue, first come first served. Only the first request in the
-// queue has a start time. So whatever is learnt about the host moves all
-// requests that wait: none starts too early after a 429, and a request that
+// queue has a start time. So what the Limiter learns about the host applies to
+// all requests that wait: none starts too early after a 429, and a request that
 // gives up leaves no gap. The first request may start when
 //
 //   - the interval since the latest start is over. The interval is the greatest
@@ -32,13 +32,13 @@
 // The interval counts from the start of the previous request or, with
 // EndToStart, from its end. For the Transport, a request starts when its header
 // is sent. If the host has an interval, no other request to it starts before
-// that, whatever Concurrency says. So a slow dial does not bring two requests
-// together. http.Transport reports by httptrace when the header is sent. If
-// Base does not report that, a request starts when it is granted.
+// the header is sent, whatever Concurrency says. So a slow dial does not bring
+// two requests together. http.Transport reports by httptrace when the header is
+// sent. If Base does not report that, a request starts when it is granted.
 //
 // # Hosts
 //
-// All spellings of a host are one host, whatever the port. Such spellings are
+// All spellings of a host are one host, whatever the port. Spellings differ in
 // upper case, a final dot, letters that IDNA maps to the same name, an IPv6
 // address in full, and an IPv4 address in an IPv6 one. [HostKey] has the
 // precise rules. A host that is too long for a DNS name is an error at once. A

@@ -9,11 +9,11 @@ import (
 // A DelayError says that a request may not start yet and cannot wait: its wait
 // would outlast the context's deadline or MaxWait, the host's Crawl-delay is
 // longer than MaxCrawlDelay, the host's Budget is spent or cannot be kept, or
-// MaxHosts leaves no room for the host. The error comes as soon as that is
-// known, and nothing was consumed. So the caller can ask other hosts first and
-// come back at Until.
+// MaxHosts leaves no room for the host. The error comes as soon as the Limiter
+// knows that, and nothing was consumed. So the caller can ask other hosts first
+// and come back at Until.
 //
-// Through an http.Client it arrives inside a *url.Error; find it with errors.As
+// An http.Client wraps the DelayError in a *url.Error. Find it with errors.As
 // or errors.AsType.
 type DelayError struct {
 	Host  string    // the key of the host, as Limiter.Key names it

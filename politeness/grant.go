@@ -144,10 +144,10 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	return clean
 }
 
-// leaves notes that the request sets out now. A busy scheduler, a dial and a
+// leaves notes that the request is on its way. A busy scheduler, a dial and a
 // handshake may lie between the grant and the moment at which the request
 // reaches the host. Nobody can tell how long these take. So no other request
-// starts until this one is sent: otherwise two requests could reach the host at
+// starts until this one is sent. Otherwise two requests could reach the host at
 // one moment, however far apart they were granted.
 func (g *Grant) leaves() { g.moves(true) }
 
@@ -189,7 +189,8 @@ func (g *Grant) setLeaving(leaving bool) {
 	g.leaving = leaving
 }
 
-// paces reports whether an interval follows g, as far as is known now.
+// paces reports whether, as far as is known now, the next request has to keep
+// an interval after g.
 func (l *Limiter) paces(h *host, g *Grant) bool {
 	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive.Factor > 0 || h.learnt != nil && h.learnt.spread > 0
 }
@@ -263,9 +264,9 @@ func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == flying {
 		l.land(g)
-		// With EndToStart, the interval counts from now. An interval that is
-		// new since the start counts from now too, because nobody noted the
-		// time of sending.
+		// With EndToStart, the interval counts from now. So does an interval
+		// that was not known at the start, because nobody noted when the
+		// request was sent.
 		if l.EndToStart || !g.paced && l.paces(h, g) {
 			now := l.now()
 			h.stamp(now, g.exempt)

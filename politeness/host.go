@@ -12,7 +12,7 @@ type host struct {
 	key     string
 	last    time.Duration // the latest start (or end, with EndToStart)
 	counted time.Duration // the latest start that counts for Crawl-delay
-	learnt  *learnt       // nil: nothing
+	learnt  *learnt       // nil: nothing was learnt
 	queue   grantRing     // requests that wait and are not Exempt, oldest first
 	robots  grantRing     // Exempt requests that wait, oldest first
 	flight  grantRing     // requests that hold a slot, oldest first
@@ -25,7 +25,7 @@ type host struct {
 	leaving    int32   // requests in flight that are granted and not sent yet
 	exempt     int32   // requests that wait in robots
 	heeding    int32   // requests in queue for which Grant.heeds is true
-	gone       bool    // forgotten
+	gone       bool    // the Limiter has forgotten this host
 	hold       *Hold   // in a fleet: the claim to the host, asked for or owned; nil: none
 }
 
@@ -223,8 +223,8 @@ func (r *hostRing) remove(h *host) {
 }
 
 // restHeap holds idle hosts that still have to wait. The host that is due first
-// is on top. A host gets there when the Limiter looks for hosts to forget and
-// cannot forget this one yet.
+// is on top. The Limiter moves a host to the restHeap if it wants to forget the
+// host and cannot do so yet.
 type restHeap struct{ items restItems }
 
 type restItem struct {

@@ -87,8 +87,8 @@ func HostKey(_ context.Context, u *url.URL) (string, error) {
 }
 
 // DomainKey returns the host's registrable domain: example.co.uk for
-// www.example.co.uk. It follows publicsuffix.org. A host without one, such as
-// an IP address, is returned as HostKey returns it.
+// www.example.co.uk. It follows publicsuffix.org. For a host without a
+// registrable domain, such as an IP address, it returns what HostKey returns.
 func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 	host, err := HostKey(ctx, u)
 	if err != nil {
@@ -225,10 +225,10 @@ func isPlain(host string) bool {
 }
 
 // endsInNumber reports whether a host may be an IPv4 address: its last label
-// begins with a digit, and its last byte is not above 'f'. That is true of all
-// IPv4 addresses in lower case.
+// begins with a digit, and its last byte is not above 'f'. All IPv4 addresses
+// in lower case are like that.
 func endsInNumber(host string) bool {
-	if host == "" || host[len(host)-1] > 'f' { // as .com and .org do
+	if host == "" || host[len(host)-1] > 'f' { // most names, such as those in .com and .org
 		return false
 	}
 	last := host[strings.LastIndexByte(host, '.')+1:]

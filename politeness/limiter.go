@@ -153,7 +153,7 @@ type Limiter struct {
 	backed  map[*host]struct{} // hosts in a pause, or in one lately
 	queued  uint64             // requests that have queued
 	starts  uint64             // requests that have started
-	reaped  time.Duration      // when all hosts were last searched for expired leases
+	reaped  time.Duration      // when expired leases of all hosts were last looked for
 	stats   Stats
 
 	accounts map[string]*account // Budget accounts by host

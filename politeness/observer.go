@@ -11,13 +11,14 @@ import (
 // An Observer is told what happens to requests and hosts, for metrics and logs.
 // Each function is optional. A nil one costs nothing.
 //
-// Many goroutines call the functions at once, with no lock held: those that
-// make requests, and in a fleet those of the Fleet. The functions must return
-// quickly. A panic in one reaches the caller of the Limiter, Transport or Hold.
+// Many goroutines call the functions at once, with no lock held: the goroutines
+// that make requests and, in a fleet, the goroutines of the Fleet. The
+// functions must return quickly. A panic in a function reaches the caller of
+// the Limiter, Transport or Hold.
 //
-// The context is the request's, and may have ended. Answered, Ended and
+// The context is the request's context, and may have ended. Answered, Ended and
 // BackedOff may get a background context instead: [Grant.Done] has no context,
-// and only a [Transport] knows the request's.
+// and only a [Transport] knows the request's context.
 type Observer struct {
 	// Granted is called when a request may start, at the time At. Wait is how
 	// long it waited. Delay and CrawlDelay are the intervals that the host's

@@ -327,7 +327,7 @@ func (l *Limiter) comeAgain(g *Grant, now time.Duration) time.Duration {
 // poke wakes g to look again.
 func (g *Grant) poke() {
 	if g.wake == nil {
-		return // it is looking just now, or never had to wait
+		return // g is in try now, or never had to wait
 	}
 	select {
 	case g.wake <- struct{}{}:

@@ -62,8 +62,9 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 	return q
 }
 
-// ageOf returns the age of a response that comes from a cache. What it tells of
-// a quota was true that long ago. The age is 0 without a usable Age field.
+// ageOf returns the age of a response that comes from a cache. The response
+// says how its quota was that long ago. Without a usable Age field, the age is
+// 0.
 func ageOf(h http.Header) time.Duration {
 	if lines := h["Age"]; len(lines) > 0 {
 		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
@@ -159,7 +160,7 @@ func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration)
 		case item.left < 0 || item.resets < 0 && (!ok || policy.window < 0):
 			continue
 		case ok && !policy.requests && item.left > 0:
-			continue // the quota counts something else than requests, and is not spent
+			continue // the quota does not count requests, and some of it is left
 		case item.resets < 0:
 			read.addAged(item.left-others, seconds(policy.window), age, most)
 		default:

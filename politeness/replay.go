@@ -27,7 +27,7 @@ type wire struct {
 	trace   httptrace.ClientTrace
 
 	mu      sync.Mutex
-	address string // of the connection that was asked for last
+	address string // the address of the connection that was asked for last
 	wrote   bool   // headers were written to that address, and no answer came
 }
 

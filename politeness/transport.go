@@ -24,9 +24,9 @@ import (
 // its fields must not be changed.
 type Transport struct {
 	// Base makes the requests. nil: http.DefaultTransport. If Base wraps an
-	// http.Transport that sends HTTP/2 without TLS, it must have a method
-	// Unwrap() http.RoundTripper that returns it. Otherwise requests that
-	// net/http sends again there may fail.
+	// http.Transport that sends HTTP/2 without TLS, Base must have a method
+	// Unwrap() http.RoundTripper that returns the http.Transport. Otherwise a
+	// request that net/http sends again may fail.
 	Base http.RoundTripper
 
 	// Limiter sets the pace. nil: a zero Limiter that belongs to this

@@ -42,9 +42,9 @@ type Refusal struct {
 	Kind Kind `json:"kind"`
 
 	// Sure reports whether the sign is certain. A certain sign is a status or a
-	// header field that is documented, or that many sites have shown. Some
-	// cookies and all marks in a page are not certain signs, because ordinary
-	// answers may have them too.
+	// header field that is documented, or that many sites have shown. Other
+	// signs, such as some cookies and all marks in a page, are not certain,
+	// because ordinary answers may have them too.
 	Sure bool `json:"sure"`
 
 	// Evidence says what was found: the status, and the header field or the
@@ -94,7 +94,8 @@ func Of(resp *http.Response) (Refusal, bool) {
 }
 
 // findHeader returns the first sign in the status and header of resp, or nil.
-// value is the value of the header field that is the sign, if a field is.
+// value is the value of the sign's header field. It is empty if the status
+// alone is the sign.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
 	of := signsOf(resp.StatusCode)
 	if len(resp.Header) == 0 {

@@ -2,7 +2,7 @@ package refusal
 
 import "encoding/binary"
 
-// A sieve finds out quickly whether a text may contain one of its marks. Nearly
+// A sieve finds out quickly whether a text contains one of its marks. Nearly
 // all texts contain none. The sieve looks at eight bytes of the text at a time,
 // at places that are one stride apart. Each mark is at least seven bytes longer
 // than the stride. So at least one look lies wholly inside each mark in the

@@ -50,7 +50,7 @@ var (
 )
 
 // sievedMarks returns the longest mark of each sign that counts with any status
-// and in a page of more than that many bytes.
+// and has an atMost greater than the argument more.
 func sievedMarks(more int) (all []string) {
 	for _, s := range pageSigns {
 		if len(s.statuses) > 0 || s.atMost <= more {
