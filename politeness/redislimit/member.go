@@ -382,7 +382,8 @@ func refusal(err error) error {
 	return nil
 }
 
-// An operation is one part of a call: what to do with the host of a place.
+// An operation is one part of a call: what to do with the host of a place. To
+// end a session, the place names the session, as in member.dead.
 type operation struct {
 	name  string
 	place *place
@@ -397,8 +398,8 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		age = m.age + since.Milliseconds()
 	}
 	args = []any{m.prefix, m.epoch, m.id, m.number, age}
-	say := func(name string, p *place, due bool) {
-		if due {
+	say := func(name string, p *place, when bool) {
+		if when {
 			args = append(args, name, p.host, p.token, p.state, p.keep)
 			operations = append(operations, operation{name, p})
 		}
