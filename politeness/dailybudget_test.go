@@ -352,7 +352,11 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
 		h.Own(nil, 0, true)
+		synctest.Wait()
 		yesterday := give(t, h, false, false)
+		if len(yesterday) == 0 {
+			t.Fatal("there is no claim")
+		}
 		time.Sleep(2 * time.Second)
 		h.Own(nil, 0, true) // the Limiter looks again, and claims for today
 		synctest.Wait()

@@ -402,6 +402,21 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
+// The fleet remembers for an hour what a host has taught.
+func TestFleet_RemembersForAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{})
+		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
+		h := f.fleet.one(t)
+		h.Own(nil, 0, true)
+		f.done()
+		time.Sleep(10 * time.Second)
+		if state, keep, over := h.Give(false); !over || len(state) == 0 || keep != time.Hour {
+			t.Errorf("%v for %v, %t", state, keep, over)
+		}
+	})
+}
+
 // When the time that Wait named has come, the Limiter calls Look again.
 func TestFleet_LooksAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

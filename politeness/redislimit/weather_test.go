@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -112,6 +113,31 @@ func TestWeather_CloseWithoutRedis(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A new fleet gives all hosts away as soon as it is old enough, however many are
+// waited for.
+func TestWeather_ManyHostsOfANewFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := (&crew{T: t}).member(&politeness.Limiter{})
+		defer s.Close()
+		const hosts = 3 * maxAsks
+		began := time.Now()
+		var wg sync.WaitGroup
+		for i := range hosts {
+			wg.Go(func() {
+				g, err := s.limiter.Acquire(t.Context(), &url.URL{Host: fmt.Sprintf("h%d.example", i)})
+				if err != nil {
+					t.Error(err)
+				}
+				g.Done(ok200)
+			})
+		}
+		wg.Wait()
+		if took := time.Since(began); took < 2*time.Second || took > 2100*time.Millisecond {
+			t.Errorf("%d hosts were had after %v, want 2 s", hosts, took)
+		}
+	})
 }
 
 // A Limiter whose Fleet is closed keeps no claim to a host that it was refused.
