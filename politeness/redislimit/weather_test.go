@@ -401,6 +401,48 @@ func TestWeather_LostGive(t *testing.T) {
 	}
 }
 
+// forgetful loses all state just before the first call that gives a host away.
+type forgetful struct {
+	*link
+	forgot bool
+}
+
+func (l *forgetful) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
+	if !l.forgot && slices.Contains(args, any("give")) {
+		l.forgot = true
+		l.memory.flush()
+	}
+	return l.link.run(ctx, script, sent, args)
+}
+
+// A host is given away just as Redis forgets all. Its owner enters the host into
+// the new epoch and gives it away there, so that it does not rest.
+func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 6 * time.Second
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{Delay: delay}), c.member(&politeness.Limiter{Delay: delay})
+		defer a.Close()
+		defer b.Close()
+		a.Fleet.engine = &forgetful{link: a.link}
+		keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that a's session goes on
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keep.Done(ok200)
+		if _, err := a.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := b.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if gap := time.Since(began); gap < delay || gap > delay+2*time.Second {
+			t.Errorf("the next owner started %v after the last", gap)
+		}
+	})
+}
+
 // muffled runs the first call that enters hosts into a new epoch, and loses its
 // answer. It loses all later calls, until it is mended.
 type muffled struct {
