@@ -115,8 +115,8 @@ func TestWeather_CloseWithoutRedis(t *testing.T) {
 	}
 }
 
-// A new fleet gives all hosts away as soon as it is old enough, however many are
-// waited for.
+// A new fleet gives all hosts away as soon as it is old enough, however many
+// its members wait for.
 func TestWeather_ManyHostsOfANewFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := (&crew{T: t}).member(&politeness.Limiter{})
@@ -415,8 +415,8 @@ func (l *forgetful) run(ctx context.Context, script *redis.Script, sent *sending
 	return l.link.run(ctx, script, sent, args)
 }
 
-// A host is given away just as Redis forgets all. Its owner enters the host into
-// the new epoch and gives it away there, so that it does not rest.
+// A host is given away just as Redis forgets all. Its owner enters the host
+// into the new epoch and gives it away there, so that it does not rest.
 func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 6 * time.Second
