@@ -158,7 +158,7 @@ func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, sl
 }
 
 // obeysRetryAfter reports whether o has a Retry-After that pauses the host. s
-// is o's sign.
+// is the sign of o.
 func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
 	if s < doubtful && o.Status/100 != 3 {
 		return false

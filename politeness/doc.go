@@ -76,7 +76,7 @@
 //	}}
 //
 // A crawler with a queue for each host should not wait at all. [Limiter.Next]
-// tells it when a host is due, so it can ask first the host that is due first.
+// tells it when a host is due. So it can always ask the host that is due first.
 // The example of Next shows such a crawler.
 //
 // # Replays
@@ -153,8 +153,8 @@
 // "X-RateLimit-Remaining: 0, 1500" with "X-RateLimit-Reset: 1, 1419704" tells
 // two quotas, each with its time. An X-RateLimit-Reset below 1,000,000,000 is a
 // number of seconds from now. A larger number is a time since 1970, in seconds
-// or milliseconds. The field may also be a date. Times are by the server's own
-// clock, which the Date field tells.
+// or milliseconds. The field may also be a date. A time is compared with the
+// server's own clock, which the Date field tells.
 //
 // # Budgets
 //
@@ -174,13 +174,13 @@
 //
 // Ten processes that keep this pace, each for itself, ask a host ten times as
 // often. Limiters with a [Limiter.Fleet] hand each host to one of them at a
-// time, and that one paces the host as if it were alone. Package redislimit
+// time, and this Limiter paces the host as if it were alone. Package redislimit
 // makes Fleets in Redis or Valkey.
 //
 // # What it costs
 //
 // Acquire and Done take about 300 ns and one allocation. A host costs under 200
-// bytes. It is forgotten some time after its pace has been kept, unless the
+// bytes. It is forgotten some time after its interval is over, unless the
 // Limiter has learnt something about it. A Limiter has no ticker and no
 // goroutine of its own, except while it writes to Budget.Dir. A request that
 // waits sleeps in its own call, and an idle Limiter does nothing.

@@ -247,7 +247,7 @@ func ExampleLimiter_bounds() {
 		MaxWait:           10 * time.Second, // a worker can ask other hosts instead
 		MaxCrawlDelay:     20 * time.Second,
 		ClampCrawlDelay:   true,        // this disobeys the host, so the cut is logged
-		Lease:             time.Minute, // a Grant without Done holds its slot for no longer
+		Lease:             time.Minute, // frees the slot of a Grant without Done
 	}
 	fmt.Println(limiter.Validate())
 	// Output: <nil>

@@ -80,7 +80,7 @@ type Outcome struct {
 // may call it. Only the first call counts. Done of a nil Grant does nothing.
 func (g *Grant) Done(o Outcome) { g.done(context.Background(), o) }
 
-// done is Done for a caller that knows the request's context.
+// done is like Done. It passes the request's context to the Observer.
 func (g *Grant) done(ctx context.Context, o Outcome) {
 	if g == nil || g.limiter == nil {
 		return

@@ -149,7 +149,7 @@ type Limiter struct {
 	mu      sync.Mutex // held for moments, never during a wait
 	hosts   map[string]*host
 	idle    hostRing           // hosts that no request needs, least recently used first
-	resting restHeap           // idle hosts that were found to have a wait ahead
+	resting restHeap           // idle hosts that still have to wait, see restHeap
 	backed  map[*host]struct{} // hosts in a pause, or in one lately
 	queued  uint64             // requests that have queued
 	starts  uint64             // requests that have started

@@ -35,11 +35,11 @@ type Transport struct {
 
 	// AttemptTimeout limits each request, from the end of its wait to the end
 	// of its body. http.Client.Timeout cannot do that, because it includes the
-	// wait: if it is short, requests to a busy host fail with a DelayError. 0:
-	// 30 s. Negative: none, and the slot is freed after Limiter.Lease at the
-	// latest. After a switch to another protocol (101), the connection may stay
-	// open for longer, but its slot is freed after this time. A switch that the
-	// request did not ask for with Upgrade is an error.
+	// wait: with a short Timeout, requests to a busy host fail with a
+	// DelayError. 0: 30 s. Negative: none, and the slot is freed after
+	// Limiter.Lease at the latest. After a switch to another protocol (101),
+	// the connection may stay open for longer, but its slot is freed after this
+	// time. A switch that the request did not ask for with Upgrade is an error.
 	AttemptTimeout time.Duration
 
 	own     Limiter
