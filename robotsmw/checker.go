@@ -20,11 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Checker decides, for any URL, whether the crawler may fetch it. It loads
-// the robots.txt of the URL's origin when it is first needed, keeps it for up
-// to 24 hours (RFC 9309 §2.4), and matches the URL with its rules. A Transport
-// has a Checker and obeys it. A crawler that plans ahead may ask the Checker
-// too. All methods are safe for concurrent use. Make a Checker with NewChecker.
+// A Checker decides whether the crawler may fetch a URL. It loads an origin's
+// robots.txt when the file is first needed, keeps the file for up to 24 hours
+// (RFC 9309 §2.4), and matches URLs with its rules. A Transport has a Checker
+// and obeys it. A crawler that plans ahead may ask the Checker too. All methods
+// are safe for concurrent use. Make a Checker with NewChecker.
 type Checker struct {
 	cfg    *config
 	loader *load.Loader
@@ -83,8 +83,8 @@ func newChecker(cfg *config) *Checker {
 func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
 // Check decides whether u may be fetched, by any method. If the robots.txt of
-// u's origin must be fetched first, Check fetches it, or waits for the fetch
-// that is under way, until ctx ends.
+// u's origin must be fetched first, Check fetches the file or joins a fetch
+// that is under way. It waits no longer than until ctx ends.
 //
 // If robots.txt is unreachable, Check returns a Decision that says so, and no
 // error. There is an error only in these cases:
@@ -103,9 +103,9 @@ func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	return d, err
 }
 
-// check is like Check, for a request with a Host of its own. It fills d, which
-// must be zero, and leaves it zero if there is an error. It does not return the
-// Decision, because that is large and would be copied at each return.
+// check is like Check, for a request whose Host is host. It fills d, which must
+// be zero, and leaves d zero if there is an error. It does not return the
+// Decision, because a Decision is large and would be copied at each return.
 func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decision) error {
 	var buf [128]byte
 	name, err := appendOrigin(buf[:0], u, host)
@@ -115,8 +115,8 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	return c.checkAt(ctx, name, u, d)
 }
 
-// appendOrigin appends the origin whose robots.txt decides about a request, and
-// checks the request's target. It appends nothing if robots.txt does not apply.
+// appendOrigin appends to buf the origin of a request, and checks the request's
+// target. It appends nothing if robots.txt does not apply to the scheme.
 func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	if u == nil {
 		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
@@ -133,7 +133,7 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return name, nil
 }
 
-// checkAt is like check, for a URL of the named origin.
+// checkAt is like check, but gets the name of u's origin.
 func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
 	if err := c.decide(ctx, name, u, d); err != nil {
 		return err
@@ -165,8 +165,7 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 	return nil
 }
 
-// judge fills d, which must be zero, with the decision about a URL that follows
-// from a record.
+// judge fills d, which must be zero, with what rec decides about u.
 func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
 	d.URL, d.RobotsURL, d.Status, d.doc, d.Time = u, rec.URL, int(rec.Status), rec.Doc, now
 	d.Fetched, d.Expires = rec.Fetched, rec.Expires
@@ -178,7 +177,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	case record.Good, record.Override:
 		var buf [128]byte
 		target, plain := target(buf[:0], u)
-		var m robotstxt.Match // m keeps no part of target
+		var m robotstxt.Match // m shares no memory with target
 		if plain {
 			m = rec.Doc.Rules.Match(target)
 		} else {
@@ -202,10 +201,10 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	}
 }
 
-// target returns what rules are matched with: path and query as they are sent,
-// never decoded and never reordered. The result may share memory with buf, to
-// save an allocation for a query. So it is valid until buf is used again. If
-// plain is true, the path has no other name.
+// target returns what rules are matched with: the path and the query as they
+// are sent, not decoded and not reordered. The result may share memory with
+// buf, which saves an allocation, and is valid until buf is used again. If
+// plain is true, the path has no other form.
 func target(buf []byte, u *url.URL) (target string, plain bool) {
 	path := u.Path
 	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {
@@ -226,7 +225,7 @@ func target(buf []byte, u *url.URL) (target string, plain bool) {
 func (c *Checker) observeFetch(f load.Fetch) {
 	e := fetchOf(f)
 	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
-		// A panic of this function must not count as a failed fetch.
+		// A panic in Observer.Fetched must not count as a failed fetch.
 		func() {
 			defer c.recoverFrom("Observer.Fetched")
 			o.Fetched(context.Background(), e)
@@ -266,9 +265,9 @@ type Checked struct {
 	Err      error
 }
 
-// parallelOrigins is how many origins CheckAll asks at the same time. Most of
-// them are different servers. So this number limits our sockets, not the load
-// on a server.
+// parallelOrigins is how many origins CheckAll asks at the same time. It limits
+// the sockets of this process, not the load on a server, because most origins
+// are different servers.
 const parallelOrigins = 64
 
 // CheckAll calls Check for many URLs. It fetches the robots.txt files of up to
@@ -301,10 +300,10 @@ func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 }
 
 // Sitemaps returns the sitemaps that the robots.txt of u's origin names, as
-// written and in order. It loads the file if need be. The errors are those of
-// Check, and two more: one if robots.txt does not apply to u's scheme, and a
-// *DisallowedError (ErrUnreachable) if robots.txt cannot be fetched and there
-// is no good copy.
+// written and in order. It loads the file if necessary. Besides the errors of
+// Check, Sitemaps returns an error if robots.txt does not apply to u's scheme.
+// It returns a *DisallowedError (ErrUnreachable) if robots.txt cannot be
+// fetched and there is no good copy.
 func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	root, err := rootOf(u)
 	if err != nil {

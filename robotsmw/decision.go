@@ -16,9 +16,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Decision says whether a URL may be fetched, and what the answer is based
-// on. Its String is a sentence for people. Its JSON names the robots.txt in
-// force by its hash, so a log of decisions proves what was obeyed, and when.
+// A Decision says whether a URL may be fetched, and why. String returns a
+// sentence for people. The JSON has the hash of the robots.txt in force, so a
+// log of decisions proves which file was obeyed, and when.
 type Decision struct {
 	URL     *url.URL // the URL asked about: the caller's own, not a copy
 	Allowed bool
@@ -31,30 +31,32 @@ type Decision struct {
 	Rule string         // the rule's pattern as written
 	Line int            // the rule's line in robots.txt, counted from 1
 
-	// Resolved is the path and query that the rule disallows, if it is another
-	// name of the URL's own path: "/private/" for "/x/%2e%2e/private/" or
+	// Resolved is the form of path and query that the rule disallows, if that
+	// is not the form as written: "/private/" for "/x/%2e%2e/private/" or
 	// "//private/". It has no dot segments and no empty segments. "": the URL
 	// was decided as it is written.
 	Resolved string
 
-	// Group has the user-agent lines of the group in force, if the file has a
-	// group for us. The slice is shared: do not change it.
+	// Group has the user-agent lines of the group that the decision follows, if
+	// the file has a group for this crawler. The slice is shared: do not change
+	// it.
 	Group []robotstxt.UserAgent
 
 	// CrawlDelay is the group's Crawl-delay; 0: there is none.
 	CrawlDelay time.Duration
 
 	// RobotsURL is the URL of the origin's robots.txt. It is "" if robots.txt
-	// does not apply, is overridden, or is itself the URL.
+	// does not apply to the URL, if the origin has an override, or if the URL
+	// is robots.txt itself.
 	RobotsURL string
-	Status    int       // the response to robots.txt that the decision rests on; 0: none
+	Status    int       // status of the response to robots.txt that the decision rests on; 0: none
 	Fetched   time.Time // when that response came or was last confirmed; zero: never
 	Expires   time.Time // when the lifetime of that response ends; NextTry if Reason is Unreachable
 	Stale     bool      // whether that lifetime is over, and robots.txt cannot be fetched now
 
-	// While robots.txt cannot be fetched: the last error, since when fetches
-	// have failed, and when the next fetch may be tried. Zero otherwise. Cause
-	// is printable and at most 300 bytes long.
+	// These are set only while robots.txt cannot be fetched. Cause is the last
+	// error, printable and at most 300 bytes long. FailedSince is when fetches
+	// began to fail. NextTry is when the next fetch may be tried.
 	Cause       string
 	FailedSince time.Time
 	NextTry     time.Time
@@ -70,9 +72,9 @@ type Reason uint8
 const (
 	NotApplicable Reason = iota // the scheme is not http, https or ftp: allowed
 	ByRule                      // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
-	NoMatch                     // no rule of our group matches: allowed
-	EmptyGroup                  // our group has no rules: allowed
-	NoGroup                     // no group names us, and there is no group for "*": allowed (RFC 9309 §2.2.1)
+	NoMatch                     // no rule of the crawler's group matches: allowed
+	EmptyGroup                  // the crawler's group has no rules: allowed
+	NoGroup                     // no group names the crawler, and none is for "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
 	Unavailable                 // there is no robots.txt, as after a 404: allowed (RFC 9309 §2.3.1.3)
 	Forbidden                   // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
@@ -83,7 +85,7 @@ const (
 	// Options.AllowAfter30Days.
 	Unreachable
 
-	TooMuchWork // matching the URL with our group would take too much work: disallowed
+	TooMuchWork // matching the URL with the group would take too much work: disallowed
 )
 
 var reasonNames = [...]string{
@@ -99,8 +101,8 @@ var reasonNames = [...]string{
 	TooMuchWork:   "too-much-work",
 }
 
-// knowsGroup reports whether a decision with this reason knows the Crawl-delay
-// that robots.txt asks for, or that there is none.
+// knowsGroup reports whether a decision with this reason knows the crawler's
+// Crawl-delay, or knows that there is none.
 func (r Reason) knowsGroup() bool {
 	switch r {
 	case NotApplicable, IsRobotsTxt, Unreachable:
@@ -120,7 +122,7 @@ func (r Reason) String() string {
 // MarshalText returns what String returns.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// fromMatch translates the reasons of robotstxt.
+// fromMatch maps each robotstxt.Reason to a Reason.
 var fromMatch = [...]Reason{
 	robotstxt.NoGroup:     NoGroup,
 	robotstxt.EmptyGroup:  EmptyGroup,
@@ -131,8 +133,9 @@ var fromMatch = [...]Reason{
 }
 
 // SHA256 returns the hash of the robots.txt in force in lower-case hex, or ""
-// if there is no file. Of a file longer than 500 KiB, 512,001 bytes are read,
-// and their hash is returned. The last byte only shows that the file goes on.
+// if there is no file. The hash of a file longer than 500 KiB covers its first
+// 512,001 bytes, because no more are read. The last of these bytes only shows
+// that the file goes on.
 func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""
@@ -182,8 +185,7 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut returns text. If text is longer than the limit most, cut returns only its
-// beginning and "...".
+// cut shortens a text of more than most bytes to its beginning and "...".
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -230,12 +232,13 @@ func (d Decision) why() string {
 }
 
 // MarshalJSON writes the decision as one object. It always has the members url,
-// allowed and reason. It has the others if they say something: dry_run, rule,
-// line, resolved, group, crawl_delay_seconds, robots_url, status, fetched,
-// expires, stale, cause, failed_since, next_try, sha256. A rule, a path or a
-// user agent of more than 2,000 bytes is cut and ends in "...". A group of more
-// than 100 user agents is cut and ends in "..." too. Characters that are not
-// printable are escaped, even where JSON does not require it.
+// allowed and reason. The other members are left out if they are empty:
+// dry_run, rule, line, resolved, group, crawl_delay_seconds, robots_url,
+// status, fetched, expires, stale, cause, failed_since, next_try, sha256. A
+// rule, a path or a user agent of more than 2,000 bytes is cut and ends in
+// "...". A group of more than 100 user agents is cut and ends in "..." too.
+// Characters that are not printable are escaped, even where JSON does not
+// require it.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
 		URL         string     `json:"url"`
@@ -283,14 +286,14 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return escaped(text), err
 }
 
-// escaped returns the JSON text with its unprintable characters escaped, such
-// as control characters beyond ASCII or those that change the direction of
-// writing. A rule is the text of a stranger, and people read a log of decisions
-// on terminals.
+// escaped returns the JSON text with its unprintable characters escaped. Among
+// them are control characters beyond ASCII, and characters that change the
+// direction of writing. A rule is text from strangers, and people read logs on
+// terminals.
 func escaped(text []byte) []byte {
 	isOdd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, isOdd) < 0 {
-		return text // as nearly always, there is nothing to escape
+		return text // nearly always, there is nothing to escape
 	}
 	var b []byte
 	for _, r := range string(text) {

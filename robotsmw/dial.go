@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// DialControl returns a function for net.Dialer.Control. With it, the dialer
-// calls f with each address before it connects to that address. If f returns an
-// error, there is no connection. Options.RefuseAddress works in this way. Use
+// DialControl returns a function for net.Dialer.Control. The dialer then calls
+// f with each address before it connects to the address. If f returns an error,
+// there is no connection. Options.RefuseAddress works in the same way. Use
 // DialControl in the dialer of your own http.Transport.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
@@ -28,10 +28,10 @@ func DialControl(f func(netip.Addr) error) func(network, address string, _ sysca
 // unspecified and multicast addresses. It does not refuse what the registries
 // call globally reachable.
 //
-// An IPv6 address that leads to an IPv4 address is judged by the IPv4 address:
-// IPv4-mapped, NAT64 (RFC 6052), 6to4 (RFC 3056) and Teredo (RFC 4380).
-// PublicOnly does not know a network's own NAT64 prefixes. If there are any,
-// refuse them yourself.
+// An IPv6 address that leads to an IPv4 address is judged by the IPv4 address
+// too: IPv4-mapped, NAT64 (RFC 6052), 6to4 (RFC 3056) and Teredo (RFC 4380).
+// PublicOnly does not know a network's own NAT64 prefixes. If your network has
+// any, refuse them yourself.
 func PublicOnly(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	b := blockOf(addr)

@@ -13,13 +13,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// PageDirectives returns what resp, a response of a Transport, says about
-// itself to the Transport's product tokens. It neither reads nor delays
-// resp.Body. What the page says is known once the caller has read the body.
+// PageDirectives returns the directives of resp, a response of a Transport, for
+// the Transport's product tokens. It neither reads nor delays resp.Body. The
+// directives of the HTML are known once the caller has read the body.
 //
-// The directives hold for that response, whatever its status. After a 304 (Not
-// Modified), what the page said before still holds. The header of a redirect is
-// not that of its target: PageDirectives looks only at resp, the last hop.
+// The directives hold for resp, whatever its status. After a 304 (Not
+// Modified), the page's earlier directives still hold. PageDirectives looks
+// only at resp, which is the last hop: the header of a redirect says nothing
+// about its target.
 //
 // PageDirectives also reports a refusal, such as the challenge of a wall. A
 // refusal found by status and header is known at once. A refusal found by marks
@@ -53,9 +54,9 @@ func PageDirectives(resp *http.Response) Page {
 	return says
 }
 
-// lookedAt returns what look found out about a response. It gets that from the
-// context of the request that was sent, because http.Client wraps the body. If
-// the response does not name its request, lookedAt uses the body.
+// lookedAt returns what the method look has found out about resp. It finds this
+// in the context of the request that was sent, because http.Client may wrap the
+// body. If resp.Request is nil, lookedAt uses the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
 	if resp.Request == nil {
 		if body, _ = resp.Body.(*page.Body); body != nil {
@@ -87,9 +88,9 @@ func isClean(body io.ReadCloser) bool {
 	return ok && b.NoRefusal()
 }
 
-// A sent is the state of one request. It is also the context that the request
-// is sent with, and it tells the Limiter the Crawl-delay. So all of this costs
-// one allocation.
+// A sent is three things at once, for one allocation: the state of a request,
+// the context that the request is sent with, and the carrier of the Crawl-delay
+// to the Limiter.
 type sent struct {
 	context.Context
 	opts  *page.Options
@@ -98,7 +99,7 @@ type sent struct {
 
 	refused *refusal.Refusal // the refusal by status and header; nil: none
 
-	tells      bool          // whether to tell the Limiter crawlDelay
+	tells      bool          // whether the Limiter is told crawlDelay
 	crawlDelay time.Duration // 0: there is none, and the Limiter is told so
 
 	decision *Decision // nil: Observer.Decided is not set
@@ -119,10 +120,10 @@ func (s *sent) Value(key any) any {
 }
 
 // DecisionOf returns the decision that allowed a request of a Transport. ctx is
-// the context with which the Transport sends it. DecisionOf is for code between
-// the Transport and the network, such as the [politeness.Observer] of its
-// Limiter. It returns nil for any other context, and if [Observer.Decided] is
-// not set. The Decision is shared: do not change it.
+// the context with which the Transport sends the request. DecisionOf is for
+// code between the Transport and the network, such as the [politeness.Observer]
+// of its Limiter. It returns nil for any other context, and if
+// [Observer.Decided] is not set. The Decision is shared: do not change it.
 func DecisionOf(ctx context.Context) *Decision {
 	s, _ := ctx.Value(sentKey{}).(*sent)
 	if s == nil {
@@ -132,8 +133,8 @@ func DecisionOf(ctx context.Context) *Decision {
 }
 
 // look arranges that resp, the answer to req, is examined while the caller
-// reads it. It may replace resp.Body and changes nothing else of resp. paced
-// reports that resp comes directly from a politeness.Transport, which has
+// reads the body. It may replace resp.Body, and changes nothing else of resp.
+// paced says that resp comes directly from a politeness.Transport, which has
 // already looked for a refusal.
 func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
 	if !paced || !isClean(resp.Body) {

@@ -40,10 +40,11 @@
 // /private/. So a path is judged in three forms: as it is written; with its dot
 // segments resolved (RFC 3986 §5.2.4) and then its empty segments merged; and
 // with these two steps in the other order. If any of the three is disallowed,
-// so is the URL. Decision.Resolved has that form, unless it is the one as
-// written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
-// letter case and the query are left alone. robotstxt.Rules.MatchResolved
-// judges all three forms. Match judges only the one that it is given.
+// so is the URL. Decision.Resolved has the disallowed form, unless that is the
+// form as written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons,
+// backslashes, letter case and the query are left alone.
+// robotstxt.Rules.MatchResolved judges all three forms. Match judges only the
+// form that it is given.
 //
 // # What an answer to robots.txt means
 //
@@ -62,11 +63,10 @@
 //     doubling up to 1 hour. With Options.AllowAfter30Days, an origin that has
 //     been unreachable for 30 days, without a good copy, allows all.
 //
-// A good copy is also obeyed past its lifetime while its host may not be asked,
-// that is, if the fetch would have to wait for its slot for more than ten
-// seconds. The copy serves at once, marked stale, and robots.txt is fetched
-// when the host may be asked. If the fetch has to wait for less than that, as
-// for an interval, the request waits for the new file.
+// A good copy is also obeyed past its lifetime if a fetch would have to wait
+// for its slot for more than ten seconds. The copy serves at once, marked
+// stale, and robots.txt is fetched when the host may be asked. If the wait is
+// shorter, as for an interval, the request waits for the new file.
 //
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
@@ -97,15 +97,16 @@
 // redisstore) keeps them over a restart or shares them.
 //
 // An unreachable origin keeps its place in memory until its next try, because a
-// server in trouble would otherwise be asked too soon. So does an origin whose
-// robots.txt is being fetched. When such origins have all places, the
-// registrable domain (or IP address, or /64 network) with the most unreachable
-// ones gives way: its oldest ones are forgotten, and one entry takes their
-// place. Until the last of these might be tried again, an unknown origin of
-// that domain is refused with a *politeness.DelayError, and nothing is sent to
-// it. If no domain has two unreachable origins, or if the domain with the most
-// is that of a new origin, it is the new origin that is refused, until the
-// first of the others is due.
+// server in trouble would otherwise be asked too soon. An origin whose
+// robots.txt is being fetched keeps its place too. If such origins hold all
+// places, one domain gives way: the registrable domain (or IP address, or /64
+// network) with the most unreachable origins. Its oldest unreachable origins
+// are forgotten, and one entry takes their place. Until the last of these might
+// be tried again, an unknown origin of that domain is refused with a
+// *politeness.DelayError, and nothing is sent to it. If no domain has two
+// unreachable origins, or if the domain with the most is that of a new origin,
+// it is the new origin that is refused, until the first of the others may be
+// tried.
 //
 // # One fetch
 //
@@ -116,11 +117,12 @@
 //
 // A fetch that still waits for its first slot is dropped when the last request
 // that waited for it has left. Nothing was sent, and nothing is left behind. A
-// fetch that has had a slot goes on, and its result is kept. A refresh, for
-// which no request waits, goes on too. But while no request waits for them,
-// neither of the two waits for a slot for more than ten minutes. A refresh is
-// then dropped, and begun again when the host may be asked. A fetch that a
-// redirect has led to such a host counts as refused until then.
+// fetch that has had a slot goes on, and its result is kept. A refresh goes on
+// too, although no request waits for it. But while no request waits, such a
+// fetch or refresh waits for a slot for ten minutes at most. A refresh is then
+// dropped, and begun again when the host may be asked. If a redirect has led a
+// fetch to a host that may not be asked, the fetch counts as refused until
+// then.
 //
 // # Time
 //

@@ -2,11 +2,11 @@ package robotsmw
 
 import "errors"
 
-// The reasons of a refusal. For each *DisallowedError, errors.Is holds for
+// The two kinds of a *DisallowedError. For each such error, errors.Is holds for
 // exactly one of the two.
 var (
-	// ErrDisallowed: robots.txt forbids the URL, or Options.Override or
-	// Options.DisallowForbidden does.
+	// ErrDisallowed: robots.txt, Options.Override or Options.DisallowForbidden
+	// forbids the URL.
 	ErrDisallowed = errors.New("robotsmw: disallowed by robots.txt")
 	// ErrUnreachable: robots.txt cannot be fetched, so everything is disallowed
 	// for now (RFC 9309 §2.3.1.4). The URL may be tried again at
@@ -34,5 +34,5 @@ func (e *DisallowedError) Is(target error) bool {
 }
 
 // Timeout returns false, even if a timeout made robots.txt unreachable. Many
-// callers repeat a request at once after a timeout, which is of no use here.
+// callers repeat a request at once after a timeout, which would not help here.
 func (e *DisallowedError) Timeout() bool { return false }

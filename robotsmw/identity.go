@@ -18,11 +18,11 @@ func (e *IdentityError) Error() string {
 	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.UserAgent, e.Tokens)
 }
 
-// userAgentOf returns the User-Agent of a request's header, or "" if there is
-// none. plain reports that there is exactly one, and that the header can be
-// sent as it is. A header that is not plain may have names that isOdd finds.
+// userAgentOf returns the User-Agent in a request's header, or "" if there is
+// none. plain reports that the header has exactly one User-Agent and no odd
+// name, so it can be sent unchanged. isOdd tells which names are odd.
 // Header.Set does not write them, but a caller can, and net/http would send
-// them too.
+// them.
 func userAgentOf(h http.Header) (agent string, plain bool) {
 	lines := h["User-Agent"] // Header.Get would first check the name
 	if len(lines) > 0 {
@@ -38,7 +38,7 @@ func userAgentOf(h http.Header) (agent string, plain bool) {
 			continue
 		}
 		plain = false
-		// Of several such names, the first in the alphabet counts, because the
+		// Of several odd names, the first in the alphabet counts, because the
 		// order of a map changes.
 		if strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != "" && (odd == "" || name < odd) {
 			odd = name
@@ -111,10 +111,10 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 	return append([]string(nil), tokens...), nil
 }
 
-// tokenOf returns the product token of a User-Agent: the product that it begins
-// with or, if that is Mozilla, the one after "compatible;". If that is not a
-// single word, tokenOf returns an error, because with a guess the crawler would
-// obey somebody else's rules.
+// tokenOf returns the product token of a User-Agent: its first product, or the
+// product after "compatible;" if the first is Mozilla. If the product is not a
+// single word, tokenOf returns an error. With a guess, the crawler might obey
+// another crawler's rules.
 func tokenOf(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)
@@ -125,9 +125,9 @@ func tokenOf(userAgent string) (string, error) {
 		}
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
-	// After a product may come its version, a comment or URL of its own, or the
-	// end of the comment that it is in. If another word follows, the product's
-	// name has spaces in it.
+	// A product may be followed by its version, a comment, a URL, or the end of
+	// the comment around it. Another word means that the product's name has
+	// spaces.
 	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {
 		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens", userAgent, suggestToken(agent))
 	}
@@ -137,7 +137,7 @@ func tokenOf(userAgent string) (string, error) {
 	return token, nil
 }
 
-// cutToken splits s after the token characters that it begins with.
+// cutToken splits s after its leading token characters.
 func cutToken(s string) (token, rest string) {
 	i := 0
 	for i < len(s) && isTokenByte(s[i]) {

@@ -21,7 +21,7 @@ import (
 // Checker. The others get a background context, because a fetch of robots.txt
 // serves all requests that wait for it and belongs to none of them.
 type Observer struct {
-	// Decided is called for every decision made, by Check and by RoundTrip.
+	// Decided is called for every decision of Check and RoundTrip.
 	Decided func(ctx context.Context, d Decision)
 
 	// Fetched is called after every fetch of a robots.txt, also after a failed
@@ -36,21 +36,20 @@ type Observer struct {
 	// redirects, and again if a request is repeated after a 412. robotsURL is
 	// the URL of the origin's robots.txt. resp.Request is the request as it was
 	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
-	//
-	// body is what was read of the body. It is decoded if the status is 2xx, or
-	// 4xx except 429. Otherwise it is as received. It is not complete if it is
-	// longer than a robots.txt may be, or if the status says enough. err says
-	// why there is no answer, or why the answer is not complete. Do not change
-	// these values, and do not keep them.
+	// body is the part of the body that was read. It is decoded if the status
+	// is 2xx, or 4xx except 429. Otherwise it is as received. It is not
+	// complete if the whole is longer than a robots.txt may be, or if the
+	// status alone decides. err says why there is no answer, or why the answer
+	// is not complete. Do not change these values, and do not keep them.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
-	// Read is called with each robots.txt before any decision is based on it,
-	// whether it was fetched, was stored or is an Override. sha256 is its hash,
-	// as in Decision.SHA256. The same text may come again. Do not change the
-	// text, and do not keep it.
+	// Read is called with each robots.txt before any decision is based on the
+	// file, whether the file was fetched, was stored or is an Override. sha256
+	// is the file's hash, as in Decision.SHA256. The same text may come again.
+	// Do not change the text, and do not keep it.
 	Read func(ctx context.Context, sha256 string, text []byte)
 
-	// Looked is called with the result after a record was looked up in memory.
+	// Looked is called after a record was looked up in memory. l is the result.
 	Looked func(ctx context.Context, l Lookup)
 
 	// StoreFailed is called when the Store returns a record that cannot be
@@ -147,18 +146,17 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 // or confirmed. Any other Status means that there is none.
 type Fetch struct {
 	URL       string        // of the origin's robots.txt
-	Status    int           // of the last response; after a 304, of the confirmed one; 0: none
+	Status    int           // of the last response; after a 304, of the confirmed response; 0: none
 	Renewed   bool          // whether a 304 has confirmed the copy at hand
-	Redirects int           // how many were followed to the answer that is in force
+	Redirects int           // how many redirects were followed to the answer that is in force
 	Bytes     int           // the length of the body, decoded
 	Duration  time.Duration // from the start to the last byte, including the wait for a slot
-	Cause     string        // why robots.txt is unreachable; "": it is not
+	Cause     string        // why robots.txt is unreachable; "": it is reachable
 	Next      time.Time     // when robots.txt may be fetched again
 
-	// The answer that is in force now, as in a Decision. While robots.txt is
-	// unreachable, this is the last answer before that. If that answer had no
-	// file, SHA256 is "". If there was no such answer, SHA256 is "" and the
-	// times are zero.
+	// The answer that is in force now, as in a Decision, or the last answer
+	// before robots.txt became unreachable. If the answer had no file, SHA256
+	// is "". If there was no answer, SHA256 is "" and the times are zero.
 	SHA256           string
 	Fetched, Expires time.Time
 }
@@ -166,7 +164,7 @@ type Fetch struct {
 // Lookup is the result of looking up an origin's record.
 type Lookup string
 
-// The lookups.
+// The results of a lookup.
 const (
 	LookupHit     Lookup = "hit"     // in memory, fresh
 	LookupStale   Lookup = "stale"   // in memory, past its lifetime or unreachable; a fetch is not due or must wait

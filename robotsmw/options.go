@@ -17,7 +17,7 @@ import (
 
 // Options says who the crawler is and how it treats robots.txt. UserAgent is
 // required. The zero value of every other field is the behaviour that RFC 9309
-// asks for. Options is read once, by the constructor.
+// asks for. The constructors read Options once.
 type Options struct {
 	// UserAgent is the User-Agent of requests for robots.txt, and of every
 	// request that has none of its own, for example "ExampleBot/1.0
@@ -30,14 +30,15 @@ type Options struct {
 	// crawler, in order of preference. The first one that some group names
 	// selects the rules. If no group names any of them, the "*" group selects
 	// the rules (RFC 9309 §2.2.1). A token consists of letters, digits, '_',
-	// '-' and '.'; case does not matter. Nil: the product that UserAgent begins
-	// with or, if that is Mozilla, the one after "compatible;".
+	// '-' and '.'; case does not matter. Nil: the first product of UserAgent,
+	// or the product after "compatible;" if the first is Mozilla.
 	ProductTokens []string
 
 	// StrictIdentity refuses a request whose own User-Agent contains none of
 	// the product tokens, with an *IdentityError. For such a request,
 	// robots.txt would be read for another name than the server sees. False:
-	// such a request is treated like any other, and the first one is logged.
+	// the request is treated like any other, and the first such request is
+	// logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
@@ -51,12 +52,12 @@ type Options struct {
 	// Nil: http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// RefuseAddress is called with the address before each connection, also of
-	// redirect hops. An error refuses the address. With PublicOnly as this
-	// function, no site can point the crawler into a private network. With a
-	// proxy, the address is the proxy's. RefuseAddress can only be set if Base
-	// is nil. Give a Base DialControl(f) as its net.Dialer.Control instead.
-	// Nil: every address is dialled.
+	// RefuseAddress is called before each connection, also of redirect hops,
+	// with the address to connect to. An error refuses the address. With
+	// PublicOnly as this function, no site can point the crawler into a private
+	// network. With a proxy, the address is the proxy's. RefuseAddress can only
+	// be set if Base is nil. In a Base of your own, use DialControl(f) as
+	// net.Dialer.Control instead. Nil: every address is dialled.
 	RefuseAddress func(netip.Addr) error
 
 	// Limiter paces the requests to each host, for pages and for robots.txt: it
@@ -78,7 +79,7 @@ type Options struct {
 	RobotsTimeout time.Duration
 
 	// MaxRedirects is how many redirects a robots.txt fetch follows before the
-	// file counts as unavailable. 0: 5. That is also the least that RFC 9309
+	// file counts as unavailable. 0: 5, which is the least that RFC 9309
 	// §2.3.1.2 allows.
 	MaxRedirects int
 
@@ -140,9 +141,8 @@ type Options struct {
 	Observer *Observer
 
 	// Logger gets errors (a panic in Base or the Observer), warnings (a foreign
-	// User-Agent, a failing Store), at info level the requests that only DryRun
-	// allows, and at debug level fetches and blocked requests. Nil:
-	// slog.Default().
+	// User-Agent, a failing Store), info (requests that only DryRun allows) and
+	// debug messages (fetches, blocked requests). Nil: slog.Default().
 	Logger *slog.Logger
 }
 

@@ -30,15 +30,15 @@ type Page struct {
 }
 
 // A PageState says how much of a page has been examined for directives. A
-// restriction that was found counts in every state. If none was found, that is
-// final only in PageHeaderOnly and PageComplete.
+// restriction that was found counts in every state. If no restriction was
+// found, this is final only in PageHeaderOnly and PageComplete.
 type PageState uint8
 
 const (
-	// PageNotExamined: the body was not examined. Either its coding is unknown
-	// or cannot be decoded, PageOptions.Off is set, the response is surely a
-	// refusal, or it did not come through a Transport. Then it is unknown what
-	// the body says.
+	// PageNotExamined: the body was not examined, and it is unknown what the
+	// body says. The reason is one of four: the body's coding is unknown or
+	// cannot be decoded, PageOptions.Off is set, the response is surely a
+	// refusal, or it did not come through a Transport.
 	PageNotExamined PageState = iota
 
 	// PageHeaderOnly: there is no HTML body that could say more. A part of a
@@ -87,8 +87,8 @@ type PageOptions struct {
 	// False: all metas count, since a meta can only restrict.
 	HeadOnly bool
 
-	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
-	// it returns, but for no longer than this and no more than 64 KiB. If the
+	// ReadAhead makes RoundTrip read an HTML page to the end of its head, for
+	// at most this time and at most 64 KiB, before RoundTrip returns. If the
 	// head ends within these limits, PageDirectives knows its metas before the
 	// caller reads a byte. The caller still gets the whole body. 0: RoundTrip
 	// returns as soon as Base does.

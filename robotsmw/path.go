@@ -10,19 +10,20 @@ import (
 // "//" nor "/.". So it is sent as it is, and it has no other name (see the
 // package doc of robotstxt).
 //
-// isPlain looks at every URL, so it takes eight bytes at a time. The last of
-// them is also the first of the next eight, so no pair of bytes is missed.
+// isPlain sees every URL, so it looks at eight bytes at a time. The last of the
+// eight is also the first of the next eight, so no pair of neighbours is
+// missed.
 func isPlain(path string) bool {
 	if len(path) < 8 || path[0] != '/' {
 		return isPlainSlowly(path)
 	}
-	var odd uint64 // its byte has the highest bit set where a byte is not plain
+	var odd uint64 // the highest bit of some byte is set if a byte of path is not plain
 	for i := 0; i < len(path)-1; i += 7 {
 		tail := path[min(i, len(path)-8):]
 		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(tail), 8))
 		plain := between(word|each*0x20, 'a', 'z') | between(word, '+', ';') | between(word, '_', '_')
 		dots := between(word, '.', '/')
-		slashes := dots & high & (word << 7) // the lowest bit of "/" is set, that of "." is not
+		slashes := dots & high & (word << 7) // "/" has its lowest bit set, and "." does not
 		odd |= word | ^plain | slashes<<8&dots
 	}
 	return odd&high == 0

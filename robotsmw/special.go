@@ -2,15 +2,15 @@ package robotsmw
 
 import "net/netip"
 
-// A block is a range of addresses, as a row of one of IANA's registries has it.
+// A block is a range of addresses: one row of an IANA registry.
 type block struct {
 	prefix netip.Prefix
 	public bool // "Globally Reachable" in the registry
 	name   string
 	source string
 
-	// of returns the IPv4 addresses that an address of the block leads to. They
-	// are judged too. Nil: none.
+	// of returns the IPv4 addresses that an address of the block leads to.
+	// PublicOnly judges these too. Nil: there are none.
 	of func(netip.Addr) []netip.Addr
 }
 
@@ -73,7 +73,7 @@ var specialBlocks = [...]block{
 	{prefix("5f00::/16"), false, "segment routing", "RFC 9602", nil},
 	{prefix("fc00::/7"), false, "unique local", "RFC 4193", nil},
 	{prefix("fe80::/10"), false, "link local", "RFC 4291", nil},
-	{prefix("::/0"), false, "not assigned", "RFC 4291 §2.4", nil}, // IPv4-compatible addresses too
+	{prefix("::/0"), false, "not assigned", "RFC 4291 §2.4", nil}, // IPv4-compatible addresses are in this block too
 	{prefix("2000::/3"), true, "global unicast", "RFC 4291 §2.4", nil},
 	{prefix("fec0::/10"), false, "site local, deprecated", "RFC 3879", nil},
 	{prefix("ff00::/8"), false, "multicast", "RFC 4291 §2.7", nil},
@@ -107,8 +107,8 @@ func routerOf(addr netip.Addr) []netip.Addr {
 	return []netip.Addr{netip.AddrFrom4([4]byte(a[2:6]))}
 }
 
-// serverAndClientOf returns the IPv4 addresses of a Teredo server and of its
-// client, whose bits are inverted (RFC 4380 §4).
+// serverAndClientOf returns the IPv4 addresses of the server and of the client
+// in a Teredo address. The client's bits are inverted there (RFC 4380 §4).
 func serverAndClientOf(addr netip.Addr) []netip.Addr {
 	a := addr.As16()
 	client := [4]byte(a[12:])

@@ -27,9 +27,10 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// A Locker is an optional part of a shared Store. With it, a fleet fetches each
-// robots.txt once. The Checker holds the lock of a key while it fetches. It
-// gives the lock up while it has to wait for a host that rests.
+// A Locker is an optional part of a shared Store. With a Locker, a fleet
+// fetches each robots.txt once. The Checker holds the lock of a key while it
+// fetches. It gives the lock up while it waits for a host that may not be asked
+// yet.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.
 // The lock ends when its unlock is called or after ttl, whichever is first.

@@ -13,10 +13,11 @@ import (
 )
 
 // A Transport is an http.RoundTripper that obeys robots.txt. A request for a
-// disallowed URL fails with a *DisallowedError before anything is sent. It
-// checks every method. It also checks every redirect hop, because an
-// http.Client sends each hop through it. It notes what a page says about itself
-// while the caller reads it, for PageDirectives; this blocks nothing.
+// disallowed URL fails with a *DisallowedError before anything is sent. The
+// Transport checks every method. It also checks every redirect hop, because an
+// http.Client sends each hop through its transport. It notes the directives of
+// a page for PageDirectives while the caller reads the page, and blocks nothing
+// because of them.
 //
 // Make one with NewTransport. It is safe for concurrent use. There is nothing
 // to close.
@@ -37,9 +38,9 @@ func NewTransport(opts Options) (*Transport, error) {
 }
 
 // NewClient returns an http.Client that obeys robots.txt and paces its
-// requests. Its Transport is made by NewTransport. If opts has no Limiter, a
-// zero politeness.Limiter is used. It allows each host one request a second and
-// one at a time, and obeys Crawl-delay and Retry-After. The client has no
+// requests. NewTransport makes its Transport. If opts has no Limiter, NewClient
+// uses a zero politeness.Limiter, which allows each host one request a second
+// and one at a time, and obeys Crawl-delay and Retry-After. The client has no
 // Timeout, because a Timeout would include the time spent waiting.
 // Options.AttemptTimeout limits each attempt instead.
 func NewClient(opts Options) (*http.Client, error) {
@@ -61,7 +62,7 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // Checker.Check. A redirect to a host that is longer than a name in the DNS can
 // be is an error too.
 //
-// What is sent is what was judged. The Host is spelt as in the request for
+// RoundTrip sends what it has judged. The Host is spelt as in the request for
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -86,10 +87,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkRedirect returns an error for a redirect to a host longer than any name,
-// and closes the response. http.Client would convert that host before it sends
-// the next request. For a very long host this takes half a minute and ignores
-// deadlines.
+// checkRedirect returns an error for a redirect to a host that is longer than
+// any DNS name, and closes the response. http.Client would convert the host
+// before it sends the next request. For a very long host, the conversion takes
+// half a minute and ignores deadlines.
 func checkRedirect(resp *http.Response) error {
 	location := resp.Header.Get("Location")
 	if len(location) <= 253 {
@@ -153,8 +154,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 }
 
 // identify checks a User-Agent that differs from Options.UserAgent. If it
-// contains none of the product tokens, identify returns an error with
-// Options.StrictIdentity. Otherwise it logs the first such User-Agent.
+// contains no product token, identify returns an error under StrictIdentity.
+// Without StrictIdentity, identify logs the first such User-Agent.
 func (t *Transport) identify(agent string) error {
 	for _, token := range t.cfg.tokens {
 		if names(agent, token) {
