@@ -226,7 +226,7 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A fetch follows up to five redirects, also to other authorities. The file
-// found there holds for the first authority (RFC 9309 §2.3.1.2).
+// that is found holds for the first authority (RFC 9309 §2.3.1.2).
 func TestRedirects(t *testing.T) {
 	chain := func(n int) *robotstest.Internet {
 		var web robotstest.Internet
@@ -248,9 +248,9 @@ func TestRedirects(t *testing.T) {
 				if private.RobotsURL != "http://h0.example/robots.txt" {
 					t.Errorf("rules are said to be of %s, want the first authority", private.RobotsURL)
 				}
-				// Each of these hosts was asked for its own robots.txt on the
-				// way. Its verdict depends on the number of hops from it to the
-				// file.
+				// Each of these hosts was asked for its own robots.txt once.
+				// Its verdict depends on the number of hops from the host to
+				// the file.
 				for i := range min(n, 6) {
 					host := fmt.Sprintf("h%d.example", i)
 					private, public := decide(t, c, "http://"+host+"/private/"), decide(t, c, "http://"+host+"/")
@@ -343,7 +343,8 @@ func TestRedirects(t *testing.T) {
 				web.Handle(fmt.Sprintf("h%d.example", i), status(302, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%3)))
 			}
 			c := newTestTransport(t, &web).Checker()
-			// All three are checked at once, so each waits for the next.
+			// The three checks run at once, so each waits for the next one's
+			// fetch.
 			for _, a := range c.CheckAll(t.Context(), mustURLs(t, []string{"http://h0.example/", "http://h1.example/", "http://h2.example/"})) {
 				if a.Err != nil || !a.Decision.Allowed || a.Decision.Reason != Unavailable {
 					t.Errorf("%v, %v; want unavailable", a.Decision, a.Err)
@@ -422,7 +423,6 @@ func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	})
 }
 
-// A URL whose scheme is not http, https or ftp is allowed.
 func TestOtherSchemesAreNotOurs(t *testing.T) {
 	c := newTestTransport(t, new(robotstest.Internet)).Checker()
 	if d := decide(t, c, "file:///etc/hosts"); !d.Allowed || d.Reason != NotApplicable {
@@ -449,8 +449,6 @@ func TestFTP(t *testing.T) {
 	}
 }
 
-// The rules of one origin do not hold for another: an origin is a scheme, a
-// host and a port.
 func TestOriginsAreIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -474,7 +472,6 @@ func TestOriginsAreIsolated(t *testing.T) {
 	})
 }
 
-// A request whose Host overrides the URL's has an origin of its own.
 func TestHostHeaderMakesAnOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

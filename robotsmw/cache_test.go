@@ -65,8 +65,8 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 }
 
 // An unreachable origin keeps its place in memory until its next try. If
-// unreachable origins hold all places, a new origin is refused until the first
-// next try.
+// unreachable origins hold all places, a new origin is refused until one of
+// them may be tried again.
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -133,7 +133,6 @@ func TestHeldOriginsFillTheBytes(t *testing.T) {
 	})
 }
 
-// An origin in constant use is never dropped.
 func TestHotOriginIsNeverEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -133,7 +133,6 @@ func TestStaleDecisionSaysSo(t *testing.T) {
 	})
 }
 
-// Every robotstxt.Reason has a Reason of this package.
 func TestEveryReasonOfTheParser(t *testing.T) {
 	unknown := robotstxt.Reason(255).String()
 	for r := robotstxt.Reason(0); r.String() != unknown; r++ {
@@ -234,7 +233,6 @@ func TestDecisionInASentenceIsShort(t *testing.T) {
 	}
 }
 
-// Decision.String returns no control characters, even if the rule has some.
 func TestControlCharactersInString(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: *\nDisallow: /\x1b[2J\x07\n"))

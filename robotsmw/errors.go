@@ -2,8 +2,8 @@ package robotsmw
 
 import "errors"
 
-// The two kinds of a *DisallowedError. For each such error, errors.Is holds for
-// exactly one of the two.
+// A *DisallowedError is of one of two kinds: errors.Is holds for exactly one of
+// these values.
 var (
 	// ErrDisallowed: robots.txt, Options.Override or Options.DisallowForbidden
 	// forbids the URL.

@@ -222,7 +222,6 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// Check fetches nothing if its context has ended.
 func TestEndedContextStartsNoFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

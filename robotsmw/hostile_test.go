@@ -100,7 +100,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				// An origin may take 200 kB.
+				// Each origin may take 200 kB of memory.
 				if grown, most := heap()-before, int64(8e6*origins/40); grown > most {
 					t.Errorf("%d origins take %d bytes of memory, want %d at most", origins, grown, most)
 				}
@@ -191,7 +191,7 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 func TestValidatorsOfAVirtualHost(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		moved string // the first target of the virtual host's robots.txt, a redirect
+		moved string // where the virtual host's robots.txt redirects at first
 	}{
 		{"redirected to the server's own robots.txt", "http://192.0.2.1/robots.txt"},
 		{"redirected to the server's own robots.txt by name and port", "http://192.0.2.1:80/robots.txt"},

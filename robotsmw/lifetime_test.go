@@ -272,7 +272,6 @@ func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 	})
 }
 
-// A 304 ends an outage.
 func TestRenewalEndsAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// observed has all that a client can see of a response.
 type observed struct {
 	DoErr                   string
 	Status, Proto           string
@@ -71,7 +70,7 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 		}
 		o.Body = o.Body[:min(len(o.Body), max(limit, 0)+1<<20)]
 		if limit >= 0 {
-			o.Body = o.Body[:min(len(o.Body), limit)] // one Read may return more or fewer bytes each time
+			o.Body = o.Body[:min(len(o.Body), limit)] // one Read may go beyond limit
 		}
 	}
 	o.TrailerAfter = resp.Trailer.Clone()

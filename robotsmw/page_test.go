@@ -449,7 +449,6 @@ func TestPageDirectivesOfForeignResponses(t *testing.T) {
 	checkPage(t, resp, PageComplete, true)
 }
 
-// PageDirectives, Read and Close may run at the same time.
 func TestPageDirectivesWhileReading(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Second} {
 		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A server may take one path for another. The URL is judged by both.
+// A server may take one path for another. The URL is judged by both paths.
 func TestAnotherNameForAPath(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(`User-agent: *
@@ -115,7 +115,7 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	}
 }
 
-// If another form of the path is disallowed, Decision.Resolved has that form.
+// If another form of the path is disallowed, Decision.Resolved has this form.
 // Group and CrawlDelay are the same as for any URL.
 func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	var web robotstest.Internet

@@ -99,7 +99,6 @@ func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 	})
 }
 
-// A stale good copy serves its own origin and the origins that redirect there.
 func TestStaleTargetServesOriginsThatRedirectThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -137,8 +136,8 @@ func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	}
 }
 
-// Origins that redirect in a circle are unavailable. No check waits long,
-// although all run at once. This holds with and without a Store that locks.
+// Origins whose robots.txt redirect in a circle are unavailable. No check waits
+// long, although all checks run at once. A Store that locks changes nothing.
 func TestCircles(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		for _, store := range []Store{nil, &memoryStore{}} {

@@ -241,7 +241,7 @@ func TestPagesOfErrors(t *testing.T) {
 	}
 }
 
-// If a wall answers for the target of a redirect, the origin that redirects is
+// If a wall answers for the target of a redirect, the redirecting origin is
 // unreachable too.
 func TestWallBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -154,7 +154,6 @@ func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 	}
 }
 
-// All spellings of an origin share one robots.txt.
 func TestSpellingsOfAnOriginShareItsRobotsTxt(t *testing.T) {
 	w, base := newWire(t)
 	c := newTestTransport(t, base).Checker()

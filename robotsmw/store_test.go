@@ -523,7 +523,6 @@ func TestPanicReleasesTheStoreLock(t *testing.T) {
 	})
 }
 
-// The record of an origin whose address has an IPv6 zone is found in the Store.
 func TestStoreAndIPv6Zone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

@@ -10,7 +10,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Rules are matched with the target that net/http sends.
 func TestTargetIsWhatIsSent(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for _, raw := range []string{
@@ -28,7 +27,6 @@ func TestTargetIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// Each of these URLs is disallowed, however it is written.
 func TestShapesOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -201,8 +201,8 @@ func TestIdentityOnTheWire(t *testing.T) {
 	})
 }
 
-// Requests for a robots.txt prefer text, also after a redirect. Requests for
-// pages have the Accept of their caller.
+// Requests for robots.txt prefer text/plain, also after a redirect. Requests
+// for pages keep the caller's Accept.
 func TestAcceptOfRobotsTxtAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -55,7 +55,6 @@ func (c *cannedConn) SetDeadline(time.Time) error      { return nil }
 func (c *cannedConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *cannedConn) SetWriteDeadline(time.Time) error { return nil }
 
-// cannedTransport returns an http.Transport whose connections are cannedConns.
 func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 	answer := func(kind, body string) []byte {
 		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body)
@@ -83,7 +82,6 @@ func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[str
 	}
 }
 
-// fetchWhole makes a request and reads its page to the end.
 func fetchWhole(tb testing.TB, rt http.RoundTripper, req *http.Request, buf []byte) {
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
