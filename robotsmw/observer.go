@@ -36,6 +36,7 @@ type Observer struct {
 	// redirects, and again if a request is repeated after a 412. robotsURL is
 	// the URL of the origin's robots.txt. resp.Request is the request as it was
 	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
+	//
 	// body is the part of the body that was read. It is decoded if the status
 	// is 2xx, or 4xx except 429. Otherwise it is as received. It is not
 	// complete if the whole is longer than a robots.txt may be, or if the
@@ -58,8 +59,8 @@ type Observer struct {
 }
 
 // Join returns an Observer that calls the functions of all the observers, in
-// their order. It skips nil observers, and returns nil if there are no others.
-// A function that no observer has stays nil. Join reads the fields of the
+// their order. It skips nil observers. If all are nil, it returns nil. A
+// function that no observer has stays nil. Join reads the fields of the
 // observers, so set them before you call it.
 func Join(observers ...*Observer) *Observer {
 	var all *Observer

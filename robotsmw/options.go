@@ -92,11 +92,12 @@ type Options struct {
 
 	// MaxOrigins and MaxBytes bound the records in memory. The least recently
 	// used record is dropped first. The record of an unreachable origin stays
-	// until its next try if there is other room. Otherwise, unreachable origins
-	// of the domain that has the most of them give way to one entry for the
-	// domain, or a new origin is refused with a *politeness.DelayError: see
-	// "How long a file is kept" in the package doc. Fetches that wait or run
-	// also count for MaxOrigins. 0: 100,000 origins and 128 MiB.
+	// until its next try if there is other room. If there is none, the domain
+	// with the most unreachable origins gives way: one entry takes the place of
+	// its oldest ones. Or a new origin is refused with a
+	// *politeness.DelayError: see "How long a file is kept" in the package doc.
+	// Fetches that wait or run also count for MaxOrigins. 0: 100,000 origins
+	// and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 
