@@ -365,7 +365,7 @@ func (v legacy) encode() []byte {
 	for n > 0 && v[n-1] == 0 {
 		n--
 	}
-	state := make([]byte, 0, 32)
+	state := make([]byte, 0, 8*n)
 	for _, x := range v[:n] {
 		state = binary.AppendUvarint(state, uint64(x))
 	}

@@ -36,6 +36,7 @@ redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 -- have ended without giving the host back, or has dropped the host.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
 local hour, quiet = 3600000, 2500 -- in ms; quiet: the longest silence of a session that is live
+local visits = 0 -- how many hosts the call looks at, besides those of its operations
 
 local function put(host, r)
   redis.call('HSET', hosts, host, cmsgpack.pack(r))
@@ -43,15 +44,15 @@ end
 
 -- Returns for how long a session has been silent, or false if it has ended.
 local function silence(id)
-  local v = redis.call('HGET', fleet, 's' .. id)
+  local v = id == me and ' ' .. age or redis.call('HGET', fleet, 's' .. id)
   return v and age - tonumber(string.match(v, ' (%d+)'))
 end
 
--- Returns a host, or nil if nothing is known about it. If the session of its
--- owner has ended, the host is freed first.
-local function get(host)
-  local v = redis.call('HGET', hosts, host)
-  local r = v and cmsgpack.unpack(v) or nil
+-- Returns a host, or false if nothing is known about it. If the session of its
+-- owner has ended, the host is freed first. packed is the host if it was read.
+local function get(host, packed)
+  local v = packed or redis.call('HGET', hosts, host)
+  local r = v and cmsgpack.unpack(v)
   if r and r[OWNER] ~= 0 and not silence(r[OWNER]) then
     r[OWNER], r[AT], r[KEEP], r[CLEAN] = 0, age, math.max(r[KEEP], hour), 0
     put(host, r)
@@ -80,7 +81,7 @@ end
 -- and hosts do not move together from one member to the next. Waiters whose
 -- sessions have ended are removed.
 local function offer(host, r)
-  local m = tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
+  local m = #r >= WAITS and tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
   local best, least = 0, 65522
   for i = #r, WAITS, -1 do
     local way, silent = (r[i] - me) * m % 65521, silence(r[i])
@@ -92,7 +93,7 @@ local function offer(host, r)
   end
   r[OFFER] = best
   if best ~= 0 then
-    r[TOKEN] = redis.call('HINCRBY', fleet, 'token', 1)
+    r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
     tell(best, r[TOKEN], host)
   end
 end
@@ -104,7 +105,7 @@ end
 -- Makes this session the owner of a host, unless it is already.
 local function own(host, r)
   if r[OWNER] ~= me and r[OFFER] ~= me then
-    r[TOKEN] = redis.call('HINCRBY', fleet, 'token', 1)
+    r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
   end
   r[OWNER], r[OFFER] = me, 0
   forget(r)
@@ -124,6 +125,7 @@ local function leave(host, r)
     redis.call('HDEL', hosts, host)
   else
     put(host, r)
+    visits = visits + 2
   end
 end
 
@@ -151,23 +153,21 @@ function operations.want(host)
   return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
 end
 
--- Notes what the owner tells about its host. Returns nil if this session does
--- not own the host by that token any more.
-function operations.keep(host, held, state, keep)
+-- Takes a host back from its owner, with what the owner tells about it. If keep
+-- calls this, put is passed, and the owner stays the same. Returns nil if this
+-- session does not own the host by that token any more.
+function operations.give(host, held, state, keep, finish)
   local r = get(host)
   if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
-    r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
-    put(host, r)
-    return r
+    r[AT], r[KEEP], r[STATE], r[CLEAN] = age, tonumber(keep), state, finish and r[CLEAN] or 1
+    finish = finish or leave
+    finish(host, r)
+    return {}
   end
 end
 
-function operations.give(host, held, state, keep)
-  local r = operations.keep(host, held, state, keep)
-  if r then
-    r[CLEAN] = 1
-    leave(host, r)
-  end
+function operations.keep(host, held, state, keep)
+  return operations.give(host, held, state, keep, put)
 end
 
 function operations.enter(host, _, state, keep)
@@ -202,6 +202,7 @@ end
 -- Returns all sessions with the numbers of their calls, and the hosts that
 -- others have asked this session for since its last beat.
 function operations.beat()
+  visits = 64
   local sessions, all = {}, redis.call('HGETALL', fleet)
   for at = 1, #all, 2 do
     local id = string.match(all[at], '^s(%d+)$')
@@ -220,13 +221,15 @@ for i = 7, #ARGV, 5 do
   results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 4)) or 0
 end
 
--- Looks at a few hosts, chosen at random. get frees those whose owner's session
--- has ended. Those that are no longer needed are deleted. The field '' is none:
--- it has the epoch.
-for _, host in ipairs(redis.call('HRANDFIELD', hosts, math.min(2 + 2 * #results, 64))) do
-  local r = host ~= '' and get(host)
+-- Looks at a few hosts, chosen at random: many if this is a beat, and two for
+-- each host that stays stored without an owner. So hosts are deleted as fast as
+-- they are stored. get frees those whose owner's session has ended. The field ''
+-- is none: it has the epoch.
+local some = redis.call('HRANDFIELD', hosts, math.min(visits, 64), 'WITHVALUES')
+for i = 1, #some, 2 do
+  local r = some[i] ~= '' and get(some[i], some[i + 1])
   if r and r[OWNER] == 0 and age_of(r) > r[KEEP] and age >= opens then
-    redis.call('HDEL', hosts, host)
+    redis.call('HDEL', hosts, some[i])
   end
 end
 return {'ok', age, lease, results}

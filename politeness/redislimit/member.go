@@ -267,17 +267,15 @@ func (m *member) join(now time.Time) {
 	}
 	anew := m.epoch != "" && epoch != m.epoch
 	carry := anew && m.Trusted()
-	kept := 0
 	for _, p := range m.places {
 		p.drop, p.holder, p.offered = false, "", 0
-		if carry && (p.owned || p.leaving && !p.unknown) {
-			p.enter = true
-			kept++
-		} else {
+		p.enter = carry && (p.owned || p.leaving && !p.unknown)
+		if !p.enter {
 			m.lose(p)
 		}
 		m.todo[p] = true
 	}
+	kept := m.count(func(p *place) bool { return p.enter })
 	if anew {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
 			"hosts_kept", kept, "epoch", epoch)
@@ -385,7 +383,7 @@ func refusal(err error) error {
 // An operation is one part of a call: what to do with the host of a place. To
 // end a session, the place names the session, as in member.dead.
 type operation struct {
-	name  string
+	name  any // a string, as an interface so that it need not be converted for each call
 	place *place
 }
 
@@ -397,8 +395,8 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 	if since := now.Sub(m.answered); since <= m.lease { // the slack in call.lua allows for no more
 		age = m.age + since.Milliseconds()
 	}
-	args = []any{m.prefix, m.epoch, m.id, m.number, age}
-	say := func(name string, p *place, when bool) {
+	args = append(make([]any, 0, 5*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, age)
+	say := func(name any, p *place, when bool) {
 		if when {
 			args = append(args, name, p.host, p.token, p.state, p.keep)
 			operations = append(operations, operation{name, p})
