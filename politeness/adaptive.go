@@ -28,8 +28,9 @@ func (a Adaptive) check() error {
 
 func (a Adaptive) ceiling() time.Duration { return orDefault(a.Max, time.Minute, forever) }
 
-// next returns the delay after an answer that took latency. ok says whether the
-// answer may lower the delay.
+// next returns the delay that replaces the argument delay after an answer.
+// latency is how long the answer took, and ok says whether it may lower the
+// delay.
 func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	want := a.ceiling()
 	if product := a.Factor * float64(latency); product < float64(want) {
@@ -44,7 +45,7 @@ func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	return delay
 }
 
-// adapt sets the adaptive delay of g's host by o's latency, and reports whether
+// adapt sets the adaptive delay of g's host from o.Latency, and reports whether
 // the delay rose. Call adapt only if Adaptive is on.
 func (l *Limiter) adapt(g *Grant, o Outcome) (slower bool) {
 	if o.Latency <= 0 {

@@ -15,10 +15,10 @@ import (
 // It is also the context of that request. This context derives from the
 // caller's context. It ends when the attempt is over or its timeout has passed.
 //
-// A context of package context with a deadline has a timer of its own. That
-// costs too much for each page of a crawl. To save time, all parts of an
-// attempt are in one allocation. So if nobody closes the body, the whole
-// attempt stays in memory until its slot is freed.
+// An attempt keeps its own deadline, because package context would make a timer
+// for each deadline. That would cost too much for each page of a crawl. Also to
+// save time, all parts of an attempt are in one allocation. So if nobody closes
+// the body, the whole attempt stays in memory until its slot is freed.
 type attempt struct {
 	context.Context // the caller's context
 	grant           Grant
@@ -38,9 +38,9 @@ type attempt struct {
 	again  bool          // the context ended because net/http was about to replay
 	done   chan struct{} // nil: Done was not called yet
 	ending *ending       // the functions to call at the end
-	first  struct {      // room for the first function; net/http registers only one
+	first  struct {      // room for the first function; net/http passes only one
 		ending
-		taken bool // first is never used again, because stop may be called twice
+		taken bool // first has been used. It is not used again: its stop may be called twice
 	}
 }
 
@@ -88,8 +88,8 @@ func (a *attempt) Err() error {
 }
 
 // AfterFunc calls f when the attempt ends. Package context calls AfterFunc for
-// each context that derives from the attempt. Without it, package context would
-// start a goroutine that waits for Done.
+// each context that derives from the attempt. Without this method, package
+// context would start a goroutine that waits for Done.
 func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -132,7 +132,7 @@ func (a *attempt) cancel(err error, late bool) {
 	a.ending = nil
 	a.mu.Unlock()
 	for ; e != nil; e = e.next {
-		e.f() // package context starts a goroutine for anything slow
+		e.f() // does not block: package context starts a goroutine for anything slow
 		e.f = nil
 	}
 }
@@ -157,7 +157,7 @@ func (a *attempt) isReplay() bool {
 func (a *attempt) timeOut() {
 	a.cancel(context.DeadlineExceeded, true)
 	if a.left != nil {
-		a.left() // a caller's context that lives on would keep the attempt in memory
+		a.left() // otherwise a caller's context that lives on keeps the attempt in memory
 	}
 	a.grant.Done(Outcome{})
 }
@@ -216,7 +216,7 @@ type watch struct {
 func (w *watch) begin(a *attempt) (now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now = time.Now() // under the lock, so that the list is in order of time
+	now = time.Now() // read under the lock, so that the list is in order of time
 	a.deadline = now.Add(a.timeout)
 	if w.first == nil {
 		a.prev, a.next = a, a

@@ -33,7 +33,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *
 	if limited && !l.obeysRetryAfter(*o, s) {
 		spent, spread := l.heed(g, *o, l.now())
 		if spent != nil {
-			event = spent // heed returns an event only if its pause ends later
+			event = spent // heed returns an event only if it made the pause longer
 		}
 		slower = slower || spread
 	}
@@ -69,11 +69,11 @@ func isWall(r refusal.Refusal) bool {
 	return r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
 }
 
-// recall prepares g's host to learn from a request whose lease has expired. If
-// the Limiter has forgotten the host meanwhile, g gets the present host of the
-// same key, or a new one if there is room. If the host is in Limiter.resting,
-// recall moves it to Limiter.idle, because the time at which it is due may
-// change.
+// recall prepares g's host for what the Limiter will learn from g, whose lease
+// has expired. If the Limiter has forgotten the host meanwhile, g gets the
+// present host of the same key, or a new one if there is room. If the host is
+// in Limiter.resting, recall moves it to Limiter.idle, because the host may
+// become due at another time.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
 	if g.host.gone {
 		if h, _ := l.find(g.key, now); h != nil {
@@ -86,10 +86,10 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 	}
 }
 
-// backOff pauses g's host. All refusals of requests that had started before the
-// first refusal was heard are one incident. The incident escalates once,
-// however many requests were in flight. Each refusal may still ask for a longer
-// pause by Retry-After.
+// backOff pauses g's host. The first refusal begins an incident. If another
+// request had started before that refusal was heard, its refusal is part of the
+// same incident. An incident counts only once, however many requests were in
+// flight. But each refusal may ask for a longer pause by Retry-After.
 func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event {
 	k := g.host.learn()
 	wait, asked := l.retryAfter(o)
@@ -109,8 +109,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	return l.pause(g, o, wait, now)
 }
 
-// pause stops all requests to g's host until wait is over. It returns nil if
-// wait is 0 or the host is already paused for as long.
+// pause stops all requests to g's host for the time wait. It returns nil if
+// wait is 0, or if the host's present pause lasts at least as long.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -167,8 +167,9 @@ func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
 	return ok
 }
 
-// intervalMore returns the wait until one interval after the time at which the
-// next request could start. It returns 0 if back-off is off.
+// intervalMore returns the pause that delays the next request by one interval.
+// The pause ends one interval after the time at which that request could
+// otherwise start. It is 0 if back-off is off.
 func (l *Limiter) intervalMore(g *Grant, now time.Duration) time.Duration {
 	if l.set.backOff == 0 {
 		return 0

@@ -14,10 +14,11 @@ import (
 )
 
 // books keep the count of a Budget in a directory, in one file for each day.
-// All processes append their claims to that file, one line for each claim: how
-// many requests and bytes, which process, which host. A claim gets at most what
-// the claims before it have left of the Budget. So every process can compute
-// from the file how much each process has got, and no lock is needed.
+// All processes append their claims to that file, one line for each claim. The
+// line says how many requests and bytes are claimed, by which process and for
+// which host. The claims are served in the order of their lines, until the
+// Budget is used up. So every process can compute from the file how much each
+// process has got, and no lock is needed.
 type books struct {
 	dir string
 	me  string // how this process signs its lines; guarded by Limiter.mu
@@ -61,8 +62,9 @@ func (b *books) path(day int64) string {
 
 // write appends lines to the day's file and syncs the file, so that a power
 // failure does not lose them. It returns the entries that were added since it
-// last read the file, including those of lines. If day or me has changed since,
-// it reads the file from the beginning.
+// last read the file, including those of the argument lines. If the argument
+// day or the argument me differs from that of the last call, write reads the
+// file from the beginning.
 func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
@@ -108,9 +110,9 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 	return entriesOf(text), nil
 }
 
-// tidy removes the files of all days before yesterday; day is today. It keeps
-// yesterday's file, because the clock of another process may be behind. If a
-// file cannot be removed, the tidy of the next day tries again.
+// tidy removes the files of all days before yesterday. The argument day is
+// today. tidy keeps yesterday's file, because the clock of another process may
+// be behind. If a file cannot be removed, the tidy of the next day tries again.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {

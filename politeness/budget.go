@@ -11,19 +11,20 @@ import (
 // with a [*DelayError] whose Reason is "budget", until the day is over. A fetch
 // of robots.txt ([Exempt]) counts too, but the Budget never refuses it.
 //
-// Processes share a Budget by Dir or by Limiter.Fleet. Each reserves a 32nd of
-// the Budget at a time (at least 1), and uses it up before it reserves again.
-// So a process that is killed wastes at most that much for each host. Only
-// fetches of robots.txt and bodies in flight can exceed the Budget.
+// Processes share a Budget by Dir or by Limiter.Fleet. Each process reserves a
+// 32nd of the Budget at a time (at least 1), and uses that part up before it
+// reserves another. So a process that is killed wastes at most one such part
+// for each host. Only fetches of robots.txt and bodies in flight can exceed the
+// Budget.
 type Budget struct {
 	// Requests is how many requests to a host may start in a day. 0 or
 	// negative: no limit.
 	Requests int64
 
 	// Bytes is how many bytes of response bodies may be read from a host in a
-	// day, as Transport.Base returns them. A request may start while any bytes
-	// are left. Its body is then read to the end, so the bodies in flight may
-	// exceed the limit. 0 or negative: no limit.
+	// day. They are counted as Transport.Base returns them. A request may start
+	// while any bytes are left. Its body is then read to the end, so the bodies
+	// in flight may exceed the limit. 0 or negative: no limit.
 	Bytes int64
 
 	// Dir is a directory in which the count is kept for the next run, and for
@@ -36,7 +37,7 @@ type Budget struct {
 
 // An account is what is known of one host's Budget on one day.
 type account struct {
-	day   int64         // since 1970
+	day   int64         // in UTC, counted from 1970
 	taken purse         // reserved so far by all who share the Budget
 	left  purse         // this process's unused part of taken; negative if it used more
 	claim purse         // what this process is reserving now; zero: nothing
@@ -46,13 +47,13 @@ type account struct {
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
 
-// lacks reports whether left is too little to start a request.
+// lacks reports whether the argument left is too little to start a request.
 func (b Budget) lacks(left purse) bool {
 	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
 }
 
-// isSpent reports whether no requests or no bytes are left for this process: it
-// has used up its part, and the whole Budget is reserved.
+// isSpent reports whether this process can get no more requests, or no more
+// bytes: it has used up its part, and the whole Budget is reserved.
 func (b Budget) isSpent(a *account) bool {
 	return b.Requests > 0 && a.left.requests <= 0 && a.taken.requests >= b.Requests ||
 		b.Bytes > 0 && a.left.bytes <= 0 && a.taken.bytes >= b.Bytes
@@ -180,8 +181,8 @@ func (l *Limiter) affords(g *Grant, h *host, now time.Duration) bool {
 	return ok
 }
 
-// claim begins to reserve more of the Budget for h, unless a reservation is
-// under way or another Limiter owns h.
+// claim begins to reserve more of the Budget for h. It does nothing if a
+// reservation is under way or if, in a fleet, this Limiter does not own h.
 func (l *Limiter) claim(a *account, h *host) {
 	if a.claim != (purse{}) {
 		return // a reservation is under way
@@ -262,9 +263,10 @@ func (l *Limiter) keepBooks() {
 	}
 }
 
-// booked applies the entries that were read after the claims of the hosts in
-// keys were written. err is why the write failed, or nil. tell is the error to
-// log: err, unless the write before this one failed too.
+// booked applies the results of books.write: the entries that it read, and its
+// error err. keys are the hosts that had a claim to write, and claimed are
+// their accounts. The result tell is the error to log: err, or nil if the write
+// before this one failed too.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {

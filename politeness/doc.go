@@ -38,12 +38,13 @@
 //
 // # Hosts
 //
-// All spellings of a host are one host, whatever the port. Spellings differ in
-// upper case, a final dot, letters that IDNA maps to the same name, an IPv6
-// address in full, and an IPv4 address in an IPv6 one. [HostKey] has the
-// precise rules. A host that is too long for a DNS name is an error at once. A
-// request target in absolute form is an error if it names neither the host of
-// the URL nor that of the Host header.
+// All spellings of a host are one host, whatever the port. Spellings may differ
+// in letter case, in a final dot, in letters that IDNA maps to the same name,
+// and in the form of an address: an IPv6 address in full or shortened, an IPv4
+// address alone or within an IPv6 one. [HostKey] has the precise rules. A host
+// that is too long for a DNS name is an error at once. A request target in
+// absolute form is an error if it names neither the host of the URL nor that of
+// the Host header.
 //
 // # Why did my request wait?
 //
@@ -55,8 +56,8 @@
 // context is told the Reason.
 //
 // With package robotsmw, the first request to an origin also waits for its
-// robots.txt. That fetch is a request of its own, and its events are marked
-// Exempt.
+// robots.txt. The fetch of that file is a request of its own, and its events
+// are marked Exempt.
 //
 // # Deadlines
 //
@@ -100,9 +101,9 @@
 // The Crawl-delay of robots.txt comes with the request's context, by
 // [WithCrawlDelay]. Package robotsmw puts it there, so other layers may lie
 // between robotsmw and the Limiter. A host with a Crawl-delay gets one request
-// at a time. Even an absurd Crawl-delay is obeyed, unless ClampCrawlDelay is
-// set: if it is longer than MaxCrawlDelay, requests do not wait but are refused
-// with a DelayError until it is over.
+// at a time. Even an absurd Crawl-delay is obeyed: if it is longer than
+// MaxCrawlDelay, requests do not wait, but are refused with a DelayError until
+// it is over. If ClampCrawlDelay is set, it is cut to MaxCrawlDelay instead.
 //
 // The fetch of robots.txt itself, marked [Exempt], waits neither for a
 // Crawl-delay nor behind requests that wait for one. Otherwise requests to a
@@ -113,23 +114,24 @@
 // These pause a host:
 //
 //   - A Retry-After with 429, 503 or 3xx, for as long as it says, up to
-//     MaxRetryAfter. It may be in seconds or a date (RFC 9110 §10.2.3), which
-//     is compared with the server's own clock.
+//     MaxRetryAfter. It is a number of seconds or a date (RFC 9110 §10.2.3). A
+//     date is compared with the server's own clock.
 //   - A 429 without a usable Retry-After, for BackOff and up to a tenth more at
 //     random. The pause doubles with each incident in a row, up to MaxBackOff.
 //   - A 503, or an answer that is surely a challenge, a captcha or a block
 //     (package refusal, by status and header), for one more interval. The
-//     second such incident in a row counts as a 429, and so does one that
-//     follows a 429. A Retry-After of such an answer is obeyed.
+//     second such incident in a row counts as a 429. So does one that follows a
+//     429. If such an answer has a Retry-After, that is obeyed.
 //
-// All refusals of requests that had started before the first refusal was heard
-// are one incident. Any other answer with a status below 500 is good, and
-// undoes one step. A 500 and the like are neither good nor bad. So one 503
+// The first refusal begins an incident. If another request had started before
+// that refusal was heard, its refusal is part of the same incident. Except for
+// a 429 and these answers of walls, any answer with a status below 500 is good,
+// and undoes one step. A 500 and the like are neither good nor bad. So one 503
 // among good answers costs only one more interval.
 //
 // # Quotas
 //
-// Servers that count requests say in each response how many they still take.
+// Servers that count requests say in each response how many more they accept.
 // The fields are RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-11, and the forms of its earlier
 // versions), X-RateLimit-Remaining with X-RateLimit-Reset or -Reset-After, and
@@ -139,13 +141,13 @@
 //     because most servers count in whole seconds.
 //   - If requests are left, they are spread over the time until the quota is
 //     renewed. Requests in flight count as made.
-//   - RateLimit-Policy counts only if RateLimit does not say what is left of
-//     that policy. Then its quota is spread over its window.
+//   - A policy in RateLimit-Policy is used only if RateLimit does not say what
+//     is left of it. The quota of the policy is then spread over its window.
 //   - A quota that does not count requests matters only when it is spent.
 //   - Of several quotas the strictest counts. It holds until its time is over
 //     or a later response tells a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
-//     MaxRetryAfter limits both.
+//     MaxRetryAfter limits the times of quotas too.
 //   - A malformed field is ignored, and so is one without a time.
 //   - A response from a cache tells the quota of Age seconds ago. A quota that
 //     has been renewed since is ignored.
@@ -153,16 +155,16 @@
 // "X-RateLimit-Remaining: 0, 1500" with "X-RateLimit-Reset: 1, 1419704" tells
 // two quotas, each with its time. An X-RateLimit-Reset below 1,000,000,000 is a
 // number of seconds from now. A larger number is a time since 1970, in seconds
-// or milliseconds. The field may also be a date. A time is compared with the
+// or milliseconds. The value may also be a date. A time is compared with the
 // server's own clock, which the Date field tells.
 //
 // # Budgets
 //
-// [Limiter.Budget] limits the requests to a host in a UTC day and the bytes of
-// the response bodies, however slowly they come. When it is spent, requests are
-// refused with a [DelayError] that says when the day is over. Budget.Dir keeps
-// the count across restarts and for all processes of a machine. A fleet keeps
-// the count for its members.
+// [Limiter.Budget] limits how many requests a host gets in a UTC day, and how
+// many bytes of response bodies are read from it, however slow the pace is.
+// When the Budget is spent, requests are refused with a [DelayError] that says
+// when the day is over. Budget.Dir keeps the count across restarts and for all
+// processes of a machine. A fleet keeps the count for its members.
 //
 // # Fetching by other means
 //
@@ -173,9 +175,9 @@
 // # A fleet
 //
 // Ten processes that keep this pace, each for itself, ask a host ten times as
-// often. Limiters with a [Limiter.Fleet] hand each host to one of them at a
-// time, and this Limiter paces the host as if it were alone. Package redislimit
-// makes Fleets in Redis or Valkey.
+// often. With a [Limiter.Fleet] in each process, each host is owned by one
+// Limiter at a time. That Limiter paces the host as if it were alone. Package
+// redislimit makes Fleets in Redis or Valkey.
 //
 // # What it costs
 //
@@ -185,8 +187,9 @@
 // goroutine of its own, except while it writes to Budget.Dir. A request that
 // waits sleeps in its own call, and an idle Limiter does nothing.
 //
-// The pace of a host is two points in time. golang.org/x/time/rate is not used
-// for it, because its reservations cannot be moved once they are made. That
-// package serves only for GlobalRate. There, only one waiting request at a time
-// holds a reservation.
+// The pace of a host is computed from a few points in time. Package
+// golang.org/x/time/rate is not used for the pace of a host, because a
+// reservation of that package cannot be moved once it is made. The package
+// serves only for GlobalRate. There, only one waiting request at a time holds a
+// reservation.
 package politeness

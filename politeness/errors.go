@@ -6,12 +6,16 @@ import (
 	"time"
 )
 
-// A DelayError says that a request may not start yet and cannot wait: its wait
-// would outlast the context's deadline or MaxWait, the host's Crawl-delay is
-// longer than MaxCrawlDelay, the host's Budget is spent or cannot be kept, or
-// MaxHosts leaves no room for the host. The error comes as soon as the Limiter
-// knows that, and nothing was consumed. So the caller can ask other hosts first
-// and come back at Until.
+// A DelayError says that a request may not start yet and cannot wait, for one
+// of these causes:
+//
+//   - The wait would outlast the context's deadline or MaxWait.
+//   - The host's Crawl-delay is longer than MaxCrawlDelay.
+//   - The host's Budget is spent or cannot be kept.
+//   - MaxHosts leaves no room for the host.
+//
+// The error comes as soon as the Limiter knows the cause, and nothing was
+// consumed. So the caller can ask other hosts first and come back at Until.
 //
 // An http.Client wraps the DelayError in a *url.Error. Find it with errors.As
 // or errors.AsType.
@@ -22,9 +26,10 @@ type DelayError struct {
 	// Reason is what the request would have had to wait for.
 	Reason Reason
 
-	// Err is nil unless the wait has a cause besides time: another Limiter of
-	// the Fleet owns the host, the fleet cannot be reached, or the Budget
-	// cannot be kept. If Err is not nil, Until is a guess.
+	// Err is nil if the request has to wait only for its time. Otherwise Err
+	// says what else it has to wait for: another Limiter of the Fleet owns the
+	// host, the fleet cannot be reached, or the Budget cannot be kept. If Err
+	// is not nil, Until is a guess.
 	Err error
 }
 

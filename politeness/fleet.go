@@ -13,20 +13,21 @@ import (
 // redislimit has a Fleet in Redis or Valkey. One Fleet serves one Limiter.
 //
 // The Limiter asks for a host by passing a new [Hold] to the Fleet. The Fleet
-// tells the Hold when the host is owned and when it is lost. It also takes the
-// host back from the Hold, with what was learnt about it, and gives both to
-// another Limiter.
+// tells the Hold when the host is owned and when the host is lost. It also
+// takes the host back from the Hold, and gives it to another Limiter together
+// with what was learnt about it.
 type Fleet interface {
-	// Look tells the Fleet that h is new, that h.Give may return something else
-	// now, or that the time has come that h.Wait was told. It is called with
-	// the Limiter's lock held, so it must return at once and must not call h.
+	// Look tells the Fleet that h is new, that h.Give may now return something
+	// else, or that the time that was passed to h.Wait has come. Look is called
+	// with the Limiter's lock held, so it must return at once and must not call
+	// h.
 	Look(h *Hold)
 
-	// Trusted reports whether all hosts owned through this Fleet certainly
-	// belong to no other Limiter at this moment. It is called before each
-	// request, with the Limiter's lock held. When it becomes true again, the
-	// Fleet calls Own or Lose for each owned Hold, so that waiting requests
-	// look again.
+	// Trusted reports whether it is certain at this moment that no other
+	// Limiter owns a host that is owned through this Fleet. It is called before
+	// each request, with the Limiter's lock held. When the result becomes true
+	// again, the Fleet calls Own or Lose for each owned Hold, so that waiting
+	// requests look again.
 	Trusted() bool
 }
 
@@ -44,14 +45,14 @@ type Hold struct {
 	// Guarded by limiter.mu.
 	owned  bool
 	others bool          // other members wait for the host
-	served bool          // a request has started since the host is owned
-	told   bool          // a Crawl-delay was told here since the host was asked for
-	since  time.Duration // when the host was asked for; once owned, when that began
-	idle   time.Duration // since when no request waits or is in flight; never: one does
-	hope   time.Duration // a refused request may come back until then
+	served bool          // a request has started since the host became owned
+	told   bool          // this Limiter was told a Crawl-delay since it asked for the host
+	since  time.Duration // when the host was asked for; once owned: since when it is owned
+	idle   time.Duration // since when no request waits or is in flight; never: some request does
+	hope   time.Duration // until when a refused request may come back
 	until  time.Duration // while asked for: the earliest time at which it can be had
 	why    error         // while asked for: why it is not owned yet
-	kept   learnt        // what the fleet knows of what the host has taught
+	kept   learnt        // what the fleet knows of the host's lesson
 	timer  *time.Timer   // for the next call of Look
 }
 
@@ -65,13 +66,14 @@ const (
 // Host returns the key of the host.
 func (p *Hold) Host() string { return p.host.key }
 
-// Own tells the Hold that the host is owned from now on. State is what the last
-// owner left; nil if nothing is known. The state is at least ago old. If clean
-// is false, the time of the last request to the host is unknown, but it is at
-// least ago in the past.
+// Own tells the Hold that the host is owned from now on. The argument state is
+// what the last owner left, or nil if nothing is known. The state may be older
+// than the argument ago, but not newer. If the argument clean is false, nobody
+// knows when the last request to the host was made, but that was at least the
+// time ago before now.
 //
-// For a Hold that is owned already, state is what Give returned last, if the
-// Fleet has stored that, else nil. Own makes the waiting requests look again.
+// If the host is owned already, state is what Give returned last, or nil if the
+// Fleet has not stored that. Own makes the waiting requests look again.
 func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -102,10 +104,11 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	}
 }
 
-// Wait tells the Hold why the host is not owned yet. Until is the earliest time
-// at which this Limiter can own the host; the zero time if nobody knows. When
-// that time has come, the Limiter calls Look. State, if not nil, is what the
-// host's owner has told about the host. The state is at least ago old.
+// Wait tells the Hold why the host is not owned yet. The argument until is the
+// earliest time at which this Limiter can own the host, or the zero time if
+// nobody knows it. When that time has come, the Limiter calls Look. The
+// argument state is what the host's owner has told about the host, or nil. The
+// state may be older than the argument ago, but not newer.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -122,7 +125,7 @@ func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error)
 	l.inherit(p, state, ago, now)
 	l.retime(h, now)
 	h.pokeHeads()
-	l.settle(h) // retime may have refused all
+	l.settle(h) // retime may have refused all waiting requests
 }
 
 // Lose tells the Hold that another Limiter may own the host by now.
@@ -139,14 +142,15 @@ func (p *Hold) Lose() {
 	}
 }
 
-// Give ends the Hold if that is right now. That is so if the host is owned and
-// no longer needed, or if other members wait and it is their turn, or if the
-// host was only asked for and no request needs it any more. Otherwise ok is
-// false, and the Limiter calls Look when its requests may have changed that.
+// Give ends the Hold if the host can be given away now. That is so in three
+// cases: the host is owned and no longer needed; other members wait and it is
+// their turn; or the host was only asked for, and no request needs it any more.
+// Otherwise ok is false, and the Limiter calls Look when Give may return
+// something else. The argument others says whether other members wait.
 //
-// If ok is true, state is for the next owner, and is worth nothing after keep.
-// If ok is false and state is not nil, the Fleet stores state for the next
-// owner in case this member dies, and then calls Own with it.
+// If ok is true, state is for the next owner. It is worthless once the time
+// keep has passed. If ok is false and state is not nil, the Fleet stores state
+// for the next owner in case this member dies, and then calls Own with it.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -204,8 +208,9 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	return 0
 }
 
-// lookAfter makes the fleet look at p after wait, unless that is forever. That
-// replaces an earlier wait, which was found when less was known.
+// lookAfter makes the fleet look at p after the time wait. It does nothing if
+// wait is forever. A new wait replaces an earlier one, because more is known
+// now.
 func (p *Hold) lookAfter(wait time.Duration) {
 	if wait <= 0 {
 		p.limiter.Fleet.Look(p)
@@ -236,9 +241,9 @@ func (l *Limiter) want(h *host, now time.Duration) {
 	l.Fleet.Look(p)
 }
 
-// end ends p. If requests still wait, it asks for the host anew. If the host is
-// given, the fleet knows what was used of its Budget, and the rest is left for
-// others.
+// end ends p. If requests still wait, end asks for the host anew. If given is
+// true, the fleet knows what was used of the host's Budget, and the unused part
+// is left for all members.
 func (l *Limiter) end(p *Hold, given bool) {
 	h := p.host
 	h.hold = nil
@@ -258,7 +263,7 @@ func (l *Limiter) end(p *Hold, given bool) {
 	}
 	if h.waiting > 0 {
 		l.want(h, l.now())
-		h.pokeHeads() // they leave the queues of the Limiters within
+		h.pokeHeads() // the first requests must leave the queues of the Limiters after this one
 	}
 	l.settle(h)
 }
@@ -289,8 +294,9 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 	return v
 }
 
-// sentAway notes that a request to h was refused, and when it may come back. If
-// that is within maxRest, the Hold expects the request until a turn later.
+// sentAway notes that a request to h was refused. The argument again is the
+// time at which it may come back. If that time is no further away than maxRest,
+// the Hold expects the request until one turn after it.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
@@ -309,7 +315,7 @@ func (l *Limiter) review(p *Hold) {
 }
 
 // why returns the error, of the Budget or of the fleet, that holds up requests
-// to the host of key. It returns nil if they wait only for their time.
+// to the host with this key. It returns nil if they wait only for their time.
 func (l *Limiter) why(key string) error {
 	if l.Fleet == nil && l.books == nil {
 		return nil
@@ -343,8 +349,8 @@ func (h *host) lesson() learnt {
 }
 
 // A legacy is what an owner leaves to the next one. Times are in microseconds.
-// A zero says nothing. A state is a legacy as a list of varints, without the
-// zeros at its end.
+// A zero says nothing. The encoded form of a legacy is called a state. It is a
+// list of varints, without the zeros at the end of the legacy.
 type legacy [10]int64
 
 const (
@@ -354,10 +360,10 @@ const (
 	crawlDelay           // the Crawl-delay
 	adaptiveDelay        // the adaptive delay
 	levelAndSign         // 4 × back-off level + latest sign
-	sinceIncident        // with levelAndSign: time since the incident
-	budgetDay            // the day of the Budget, since 1970
-	requestsTaken        // of the Budget
-	bytesTaken
+	sinceIncident        // time since the incident; set only with levelAndSign
+	budgetDay            // the day that the next two are about, counted from 1970
+	requestsTaken        // requests taken of the Budget
+	bytesTaken           // bytes taken of the Budget
 )
 
 func (v legacy) encode() []byte {
@@ -394,9 +400,10 @@ func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) 
 // microsUp is micros, but rounds up.
 func microsUp(d time.Duration) int64 { return micros(later(d, time.Microsecond-1)) }
 
-// leave returns what h leaves to its next owner, and for how long that matters.
-// State is empty if there is nothing to leave. Without rest, it holds only what
-// the host has taught and what is taken of its Budget.
+// leave returns the state that h leaves to its next owner, and how long the
+// state matters. The state is empty if there is nothing to leave. If the
+// argument rest is false, it holds only what the host has taught and what is
+// taken of its Budget.
 func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
 	var v legacy
 	if rest {
@@ -414,11 +421,11 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 		if k.level > 0 || k.latest >= doubtful {
 			v[levelAndSign], v[sinceIncident] = int64(k.level)*4+int64(k.latest), micros(now-k.incident)
 		}
-		keep = max(keep, k.until-now, memory) // if something has ended, others must know that as long
+		keep = max(keep, k.until-now, memory) // a state of zeros matters too: it tells others what is over
 	}
 	if a := l.accountOf(h.key); a != nil {
 		taken := a.taken.plus(a.claim)
-		if rest { // the rest of the claim is left to others
+		if rest { // what this member has not used is left to others
 			taken = a.used()
 		}
 		if taken != (purse{}) {
@@ -429,9 +436,12 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	return v.encode(), keep
 }
 
-// inherit takes over the state that p's host was left with. The state is at
-// least ago old. What this member knows of the host holds too, except that only
-// the Crawl-delay that was told last counts.
+// inherit takes over the argument state, which another member wrote about p's
+// host. The state may be older than the argument ago, but not newer. If this
+// member knows of a later start, pause or incident, the later one counts. If
+// this member was told a Crawl-delay since it asked for the host, that one
+// counts. Otherwise the state counts. If the state has no adaptive delay or no
+// back-off level, what this member knows stays.
 func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return
@@ -469,10 +479,10 @@ func (h *host) unownedUntil() time.Duration {
 	return h.hold.until
 }
 
-// inheritBudget takes over what other members have taken from h's Budget on a
-// day. If h's account is of an earlier day, the later one counts, because other
-// clocks may be ahead. A day after tomorrow is ignored. If both days are the
-// same, the larger numbers count.
+// inheritBudget takes over what other members have taken from h's Budget on the
+// argument day. If h's account is of an earlier day, the later day counts,
+// because other clocks may be ahead. Days after tomorrow are ignored. If h's
+// account is of the same day, the larger numbers count.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
 	if !l.Budget.limits() || taken == (purse{}) {
 		return

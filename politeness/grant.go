@@ -29,8 +29,8 @@ type Grant struct {
 	trace        *Trace
 	wake         chan struct{} // a signal on it wakes the request; nil: not needed yet
 	told, exempt bool          // what the context said about Crawl-delay
-	timed        bool          // MaxWait limits its wait; no context ends at that time
-	ends         bool          // its context may end; if not, it is taken to have no deadline
+	timed        bool          // MaxWait limits its wait, and no context watches that limit
+	ends         bool          // its context may end; a context that cannot end is taken to have no deadline
 
 	reads atomic.Uint32 // how often the response's body was read
 
@@ -39,10 +39,10 @@ type Grant struct {
 	state      state
 	paced      bool // set at the start: an interval follows, so the time of sending matters
 	leaving    bool // it was granted, and is not sent yet
-	unread     bool // a response with a body has come, and the log has not named it yet
+	unread     bool // a response with a body has come, and the log has not named its URL yet
 	host       *host
 	prev, next *Grant
-	number     uint64        // its number among those that queued; later, that started
+	number     uint64        // its number among all that queued; once started: among all that started
 	since      time.Duration // when it queued; once started, when it started
 	until      time.Duration // while queued: the estimated start; then the end of its lease
 	token      *rate.Reservation
@@ -206,8 +206,8 @@ func (g *Grant) isPaced() bool {
 	return false
 }
 
-// keep prolongs each lease of the chain that is shorter than d, the request's
-// own timeout.
+// keep prolongs to d each lease of the chain that is shorter. d is the
+// request's own timeout.
 func (g *Grant) keep(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if d > g.limiter.set.lease {
@@ -225,7 +225,7 @@ func (g *Grant) prolong(d time.Duration) {
 
 // begin moves g from the queue into flight.
 func (l *Limiter) begin(g *Grant, now time.Duration) {
-	g.token = nil // spent: dequeue must not give it back
+	g.token = nil // it is spent, so dequeue must not give it back
 	l.dequeue(g)
 	l.start(g, now)
 }
@@ -259,7 +259,7 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	}
 }
 
-// release ends g and wakes the first of each queue of its host.
+// release ends g and wakes the first request of each queue of g's host.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == flying {

@@ -74,8 +74,8 @@ func (h *host) kept(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }
 
-// blank reports whether the Limiter knows nothing of h that still matters after
-// h's interval, pause and quota.
+// blank reports whether the Limiter knows nothing of h that will still matter
+// when h's interval, pause and quota are over.
 func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
@@ -101,9 +101,9 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 }
 
 // sweep forgets up to two hosts that are idle and blank and whose interval and
-// pause are over. It runs once for each new host. So the hosts of a long crawl
-// do not pile up, except those about which the Limiter has learnt something,
-// and nothing has to run in the background.
+// pause are over. It runs once for each new host. So nothing has to run in the
+// background, and hosts do not pile up in a long crawl. Only those stay about
+// which the Limiter has learnt something.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)
@@ -130,10 +130,9 @@ func (l *Limiter) sweep(now time.Duration) {
 	}
 }
 
-// room returns the host to forget for a new one: an idle host whose interval
-// and pause are over. It takes a resting host whose time has come, or else the
-// first such host in idle. If there is neither, room returns nil and the time
-// at which there may be one.
+// room returns a host that can be forgotten to make room for a new one. That is
+// a resting host that is due, or else the first host in idle that is due. If
+// none is due, room returns nil and the time at which one may be due.
 func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		return h, now
@@ -142,7 +141,8 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 		if h.kept(l, now) {
 			return h, now
 		}
-		// h moves to resting, so that not every new host checks it again.
+		// h moves to resting, so that it is not checked again for each new
+		// host.
 		l.idle.remove(h)
 		l.resting.push(l, h)
 	}
@@ -161,7 +161,7 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 }
 
 // engage takes h out of the idle and resting hosts. It is called before a
-// request starts or waits for h, and before h is forgotten.
+// request to h starts or waits, and before h is forgotten.
 func (l *Limiter) engage(h *host) {
 	if h.hold != nil {
 		h.hold.idle = never

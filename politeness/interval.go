@@ -70,8 +70,9 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue returns when the next request may start, so that h's quota lasts
-// until it is renewed. Without such a quota it returns never.
+// quotaDue returns when the next request may start if h's quota is to last
+// until it is renewed. If h has no quota that has to last, quotaDue returns
+// never.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -129,7 +130,7 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 		return nil
 	}
 	if h.hold != nil && !h.hold.owned {
-		h.hold.told = true // newer than what the owner was told
+		h.hold.told = true // this Crawl-delay is newer than what the owner was told
 	}
 	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
 		if !h.learn().clamped {
@@ -143,14 +144,14 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	}
 	h.learn().crawl = g.crawl
 	l.retimeLine(h, &h.queue, now)
-	h.pokeHeads() // the first of robots may have yielded to the first of queue
+	h.pokeHeads() // the first request in robots may have yielded to the first in queue
 	return cut
 }
 
 // estimate returns when g can start if nothing changes. ahead is the number of
-// requests before it, and first is when the first of its queue can start. The
-// true time is never earlier, but may be later: the estimate leaves out how
-// long the requests ahead take.
+// requests before g, and first is when the first request of g's queue can
+// start. The true time is never earlier, but may be later: the estimate leaves
+// out how long the requests ahead take.
 func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
 	return max(later(first, times(interval, ahead)), l.due(h, g))
@@ -183,9 +184,9 @@ func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now t
 	return l.crawlDelay(h, g) > l.set.maxCrawl && (ahead > 0 || l.crawlDue(h, g) > now)
 }
 
-// retime tells the requests that wait for h that its times have changed.
-// Requests that can no longer start in time are refused. The first of each
-// queue, and any with a Trace, get their new estimate.
+// retime tells the requests that wait for h that h's times have changed.
+// Requests that can no longer start in time are refused. The first request of
+// each queue gets its new estimate, and so does each request with a Trace.
 func (l *Limiter) retime(h *host, now time.Duration) {
 	l.retimeLine(h, &h.queue, now)
 	l.retimeLine(h, &h.robots, now)

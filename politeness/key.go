@@ -24,7 +24,7 @@ import (
 const (
 	maxName  = 253
 	maxLabel = 63
-	maxHost  = maxName*utf8.UTFMax + 99 // URL.Host: name in UTF-8, brackets, port with zeros
+	maxHost  = maxName*utf8.UTFMax + 99 // for URL.Host: a name in UTF-8, brackets, a port with zeros
 )
 
 var (
@@ -37,9 +37,9 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
 	}
 	if len(u.Host) > maxName && (len(u.Host) > maxHost || isTooLong(u.Hostname())) {
-		// This URL is refused before Key is called. net/http would convert the
-		// name whatever Key returns, which takes half a minute for a very long
-		// name.
+		// This URL is refused before Key is called. Whatever Key returns,
+		// net/http would convert the name, and that takes half a minute for a
+		// very long name.
 		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
 	}
 	key, err := l.set.key(ctx, u)
@@ -322,9 +322,9 @@ func isName(host string) bool {
 }
 
 // checkTarget returns an error if the request's target is in absolute form and
-// names another host than the URL and the Host header do. The request is paced
-// by its URL. But a target in absolute form overrides the Host header (RFC 9112
-// §3.2.2), and a proxy sends the request to the target's host.
+// names neither the host of the URL nor that of the Host header. The request is
+// paced by its URL. But a target in absolute form overrides the Host header
+// (RFC 9112 §3.2.2), and a proxy sends the request to the target's host.
 func checkTarget(req *http.Request) error {
 	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
 		return nil

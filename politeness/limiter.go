@@ -32,10 +32,10 @@ type Limiter struct {
 	// 0: 1. Negative: no limit.
 	Concurrency int
 
-	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. With a
-	// longer one, the first request starts, and further ones are refused with a
-	// [*DelayError] until the Crawl-delay is over. 0: 60 s. Negative: no
-	// maximum.
+	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
+	// host's Crawl-delay is longer, its first request starts, and further
+	// requests are refused with a [*DelayError] until the Crawl-delay is over.
+	// 0: 60 s. Negative: no maximum.
 	MaxCrawlDelay time.Duration
 
 	// ClampCrawlDelay cuts each longer Crawl-delay to MaxCrawlDelay, so that
@@ -65,8 +65,9 @@ type Limiter struct {
 	// BackOff is the pause after the first 429 without a usable Retry-After. It
 	// doubles with every further incident in a row. A 503, or an answer that is
 	// surely a challenge, a captcha or a block, costs one more interval at
-	// first. From the second in a row on, it counts as a 429. 0: 5 s. Negative:
-	// none, and only a Retry-After or a spent quota pauses a host.
+	// first. The second such incident in a row counts as a 429, and so does
+	// each further one. 0: 5 s. Negative: none, and only a Retry-After or a
+	// spent quota pauses a host.
 	BackOff time.Duration
 
 	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0:
@@ -150,14 +151,14 @@ type Limiter struct {
 	hosts   map[string]*host
 	idle    hostRing           // hosts that no request needs, least recently used first
 	resting restHeap           // idle hosts that still have to wait, see restHeap
-	backed  map[*host]struct{} // hosts in a pause, or in one lately
+	backed  map[*host]struct{} // hosts in a pause, and some whose pause is over
 	queued  uint64             // requests that have queued
 	starts  uint64             // requests that have started
-	reaped  time.Duration      // when expired leases of all hosts were last looked for
+	reaped  time.Duration      // when all hosts were last searched for expired leases
 	stats   Stats
 
 	accounts map[string]*account // Budget accounts by host
-	day      int64               // the current day in UTC, since 1970
+	day      int64               // the current day in UTC, counted from 1970
 	books    *books              // nil: Budget.Dir is ""
 }
 
@@ -378,8 +379,8 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 	return 0, false
 }
 
-// wait sleeps until g starts, is refused, or ctx ends. It looks again when g is
-// woken and when the time that the last look named has come.
+// wait sleeps until g starts or is refused, or until ctx ends. It looks again
+// when g is woken and when the time that the last look named has come.
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer

@@ -26,7 +26,8 @@ const maxLimits = 4 << 10
 // versions before 08, "limit=100, remaining=50, reset=5", is one item without a
 // name.
 //
-// It parses as it goes and stores nothing, because it runs for each response.
+// It yields each item as soon as it is parsed, and stores nothing, because it
+// runs for each response.
 func limits(lines []string) iter.Seq[limit] {
 	return func(yield func(limit) bool) {
 		size := 0
@@ -182,8 +183,8 @@ func (r *fieldReader) key() string {
 	return r.span(func(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 })
 }
 
-// bareItem takes a bare item (RFC 9651 §4.2.3.1). It returns the value of an
-// Integer only.
+// bareItem takes a bare item (RFC 9651 §4.2.3.1). It returns a value only for
+// an Integer.
 func (r *fieldReader) bareItem() (n int64, isInteger bool) {
 	if r.rest == "" {
 		r.bad = true

@@ -20,45 +20,48 @@ import (
 // BackedOff may get a background context instead: [Grant.Done] has no context,
 // and only a [Transport] knows the request's context.
 type Observer struct {
-	// Granted is called when a request may start, at the time At. Wait is how
-	// long it waited. Delay and CrawlDelay are the intervals that the host's
-	// starts keep. Until is the end of the host's latest pause, if it had one.
+	// Granted is called when a request may start. At is that time. Wait is how
+	// long the request waited. Delay and CrawlDelay are the intervals that the
+	// host's starts keep. Until is the end of the host's latest pause, if it
+	// had one.
 	Granted func(ctx context.Context, e Event)
 
-	// Answered is called when a response has come, at the time At, with Status
-	// and RetryAfter. Wait is what RetryAfter asks for, even if that is not
-	// obeyed with this Status.
+	// Answered is called when a response has come. At is that time. Status and
+	// RetryAfter are those of the response. Wait is what RetryAfter asks for,
+	// even if that is not obeyed with this Status.
 	Answered func(ctx context.Context, e Event)
 
-	// Ended is called when a request is over, at the time At: its body was read
-	// or closed, it failed, or its context or timeout ended. Wait is how long
-	// it took from its start. Status is 0 if no response came.
+	// Ended is called when a request is over: its body was read or closed, it
+	// failed, or its context or timeout ended. At is that time. Wait is how
+	// long the request took from its start. Status is 0 if no response came.
 	Ended func(ctx context.Context, e Event)
 
-	// Refused is called when a request gets a [*DelayError] with this Until.
-	// Wait is how long it had waited.
+	// Refused is called when a request gets a [*DelayError]. Until is that of
+	// the error. Wait is how long the request had waited.
 	Refused func(ctx context.Context, e Event)
 
 	// Cancelled is called when a request's context is cancelled while it waits.
-	// Wait is how long it had waited.
+	// Wait is how long the request had waited.
 	Cancelled func(ctx context.Context, e Event)
 
-	// BackedOff is called when a host is left alone for Wait, until Until,
-	// because of its answer at the time At. Status is the answer's: 429, 503,
-	// 3xx, that of a bot wall, or any status with a spent quota.
+	// BackedOff is called when a host's answer begins or prolongs a pause. At
+	// is the time of the answer. Wait is how long the pause lasts from then on,
+	// and Until is its end. Status is the answer's: 429, 503, 3xx, that of a
+	// bot wall, or any status with a spent quota.
 	BackedOff func(ctx context.Context, e Event)
 
-	// Clamped is called when a Crawl-delay of Wait is cut to MaxCrawlDelay, for
-	// the first time at this host.
+	// Clamped is called when a Crawl-delay is cut to MaxCrawlDelay, for the
+	// first time at this host. Wait is the Crawl-delay before the cut.
 	Clamped func(ctx context.Context, e Event)
 
-	// Unread is called once for a response body that has been neither read nor
-	// closed for Wait, while a request waits for nothing else.
+	// Unread is called once for a response body that nobody reads or closes,
+	// while a request waits only for that body. Wait is how long this has
+	// lasted.
 	Unread func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
-	// host. Wait is how long it had to ask. The context of Owned, HandedOver
-	// and Lost is a background one.
+	// host. Wait is the time since the Limiter asked for the host. The context
+	// of Owned, HandedOver and Lost is a background one.
 	Owned func(ctx context.Context, e Event)
 
 	// HandedOver is called when this Limiter has given the host away while
@@ -82,10 +85,10 @@ type Event struct {
 	Exempt bool          // the request is a fetch of robots.txt
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
-	// request's number among the Limiter's starts. At is when it started, was
-	// answered, ended, or made its host back off. All values of At are by the
-	// Limiter's monotonic clock, so the difference of two is the time that
-	// passed between them.
+	// request's number among the Limiter's starts. At is when the request
+	// started, was answered or ended, or when its answer began or prolonged a
+	// pause. All values of At are by the Limiter's monotonic clock, so the
+	// difference of two is the time that passed between them.
 	Request uint64
 	URL     *url.URL
 	At      time.Time

@@ -24,9 +24,10 @@ type notice struct {
 }
 
 // try starts g if all Limiters of the chain are ready. If not, g stays in the
-// queue of each Limiter up to the first that is not ready, and in no queue
-// after it. Limiters are locked in the order of the chain, and each stays
-// locked while the next is asked, so that all of them start g or none does.
+// queues of the Limiters up to and including the first that is not ready, and
+// in no queue of the Limiters after that one. Limiters are locked in the order
+// of the chain, and each stays locked while the next is asked, so that all of
+// them start g or none does.
 func (g *Grant) try() (v look) {
 	l := g.limiter
 	l.mu.Lock()
@@ -78,9 +79,9 @@ func (g *Grant) try() (v look) {
 	return v
 }
 
-// tryThen asks the next Limiter, provided that v says that this Limiter is
-// ready. Otherwise g leaves the queues of the Limiters after this one, and
-// v.until includes the wait for these Limiters.
+// tryThen asks the next Limiter if v says that this Limiter is ready. Otherwise
+// g leaves the queues of the Limiters after this one, and v.until includes the
+// wait for these Limiters.
 func (g *Grant) tryThen(v look, now time.Duration) look {
 	if !v.started {
 		g.leaveThen() // g's turn there must not hold up requests to other hosts
@@ -139,7 +140,7 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 	return v, true
 }
 
-// whyRefused returns what a request that was refused before it queued would
+// whyRefused returns what g, which is refused before it queues, would have to
 // wait for.
 func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	switch {
@@ -402,8 +403,8 @@ func (r *grantRing) remove(g *Grant) {
 	g.prev, g.next = nil, nil
 }
 
-// unreadAfter is how long a body must lie unread, while a request waits for
-// nothing but its slot, before the log says so.
+// unreadAfter is how long a body must lie unread, while a request waits only
+// for its slot, before the log says so.
 const unreadAfter = 5 * time.Second
 
 // A holdUp is what the first request in a queue remembers about the request in
@@ -414,7 +415,7 @@ type holdUp struct {
 	since time.Duration
 }
 
-// heldUp returns the look of a g that lacks only a slot. g should look again
+// heldUp returns the look of g, which lacks only a slot. g should look again
 // when the first lease ends, or when the body that g waits for has been unread
 // for unreadAfter. Any other change wakes g.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {

@@ -11,7 +11,7 @@ import (
 // several quotas, the strictest counts.
 type quota struct {
 	pause  time.Duration // how long no request may start, because the quota is spent
-	spread time.Duration // the interval between starts with which the quota lasts
+	spread time.Duration // the interval between starts that makes the quota last
 	until  time.Duration // how long spread holds, from now on
 }
 
@@ -32,8 +32,8 @@ func tellsQuota(h http.Header) bool {
 }
 
 // quotaOf reads the quota fields of a response. others is the number of other
-// requests in flight, which the server has presumably not counted yet. A time
-// longer than most is cut to most.
+// requests in flight, which the server has presumably not counted yet. The
+// argument most is the longest time: a longer one is cut to it.
 func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
 	var q quota
 	age := ageOf(h)
@@ -62,9 +62,9 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 	return q
 }
 
-// ageOf returns the age of a response that comes from a cache. The response
-// says how its quota was that long ago. Without a usable Age field, the age is
-// 0.
+// ageOf returns the age of a response that comes from a cache. Such a response
+// tells the quota at the time when it was made. Without a usable Age field, the
+// age is 0.
 func ageOf(h http.Header) time.Duration {
 	if lines := h["Age"]; len(lines) > 0 {
 		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
@@ -75,7 +75,7 @@ func ageOf(h http.Header) time.Duration {
 }
 
 // addAged adds a quota from a response of this age. It adds nothing if the
-// quota has been renewed since.
+// quota has been renewed since the response was made.
 func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 	if reset >= age {
 		q.add(left, min(reset-age, most))
@@ -83,8 +83,9 @@ func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 }
 
 // addEach adds several quotas that two fields tell in the same order, such as
-// "0, 1500" and "1, 1419704": one for a second, one for a month. It returns
-// false if the fields have a single value or values that cannot be paired.
+// "0, 1500" and "1, 1419704". Here 0 requests are left for 1 s, and 1500 for
+// 1419704 s. It returns false if the fields have a single value or values that
+// cannot be paired.
 func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Duration, h http.Header, now time.Time) bool {
 	var read quota
 	for i := 0; ; i++ {
@@ -127,9 +128,9 @@ func valueAt(lines []string, at int) (value string, ok bool) {
 	return "", false
 }
 
-// add adds a quota with left requests until reset. Most servers count in whole
-// seconds, and some round down. So the quota is taken to be renewed a second
-// later.
+// add adds a quota. left is how many requests are left, and reset is the time
+// until the quota is renewed. Most servers count in whole seconds, and some
+// round down. So the quota is taken to be renewed a second later.
 func (q *quota) add(left int64, reset time.Duration) {
 	renewed := later(reset, time.Second)
 	if left <= 0 {
@@ -149,8 +150,9 @@ func (q *quota) addAll(other quota) {
 	}
 }
 
-// readLimits reads RateLimit. If an item does not tell its time, the quota is
-// taken to be renewed when the window of its policy is over.
+// readLimits reads RateLimit. If an item does not say when its quota is
+// renewed, the quota is taken to be renewed when the window of its policy is
+// over.
 func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit"]) {
@@ -170,8 +172,8 @@ func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration)
 	q.addAll(read)
 }
 
-// readPolicies reads RateLimit-Policy. A policy counts only if it counts
-// requests and RateLimit does not tell what is left of it. Its quota is then
+// readPolicies reads RateLimit-Policy. A policy is used only if its unit is the
+// request and RateLimit does not tell what is left of it. Its quota is then
 // spread evenly over its window.
 func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
 	var read quota
@@ -186,7 +188,7 @@ func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
 	q.addAll(read)
 }
 
-// policyOf returns the last policy with a name, if RateLimit-Policy is
+// policyOf returns the last policy with this name, if RateLimit-Policy is
 // well-formed.
 func policyOf(h http.Header, name string) (found limit, ok bool) {
 	for item := range limits(h["Ratelimit-Policy"]) {

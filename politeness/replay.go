@@ -18,8 +18,8 @@ import (
 // net/http sends a request again by itself if the server closes a reused
 // connection without an answer or refuses an HTTP/2 stream. It does so at once,
 // which breaks the pace. A wait in one of net/http's hooks would block other
-// requests, or lose this request with its connection. So a wire ends the
-// attempt before the request is sent again, and the Transport makes a new
+// requests, or this request would be lost with its connection. So a wire ends
+// the attempt before the request is sent again, and the Transport makes a new
 // attempt under a new grant.
 type wire struct {
 	attempt *attempt // the attempt that the wire is part of
@@ -32,7 +32,7 @@ type wire struct {
 }
 
 // hook sets the hooks of an attempt. It returns the context to derive the
-// attempt from. This is ctx, unless ctx has a trace of its own or
+// attempt from. The result is ctx itself, unless ctx has a trace of its own or
 // clientTraceKey is not known.
 func (w *wire) hook(ctx context.Context) context.Context {
 	w.trace.GetConn, w.trace.GotConn = w.getConn, w.gotConn

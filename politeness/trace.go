@@ -12,15 +12,16 @@ import (
 const Exempt time.Duration = -1
 
 // CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a
-// *time.Duration. The duration must not change. A nil pointer tells nothing,
-// and neither does a context without the value. A middleware with a context
-// type of its own can return the value from its Value method, as robotsmw does.
+// *time.Duration. The duration must not change. A nil pointer tells the Limiter
+// nothing, and neither does a context without the value. A middleware with a
+// context type of its own can return the value from that type's method Value,
+// as robotsmw does.
 type CrawlDelayKey struct{}
 
-// WithCrawlDelay returns a context that tells the Limiter of its requests the
-// Crawl-delay of their origin: a positive duration, 0 if robots.txt has none,
-// or [Exempt]. A request that is told nothing keeps the Crawl-delay that its
-// host was told last.
+// WithCrawlDelay returns a context for the requests to an origin. The context
+// tells the Limiter that the origin's Crawl-delay is d: a positive duration, 0
+// if robots.txt has none, or [Exempt]. If the context of a request tells
+// nothing, the request keeps the Crawl-delay that was told last for its host.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
 	return &toldContext{ctx, d}
 }

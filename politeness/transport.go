@@ -71,9 +71,10 @@ func (t *Transport) CloseIdleConnections() {
 
 // RoundTrip waits until the request's host may be asked and makes the request.
 // It returns the errors of [Limiter.Acquire] and of Base, and some of its own.
-// A request without a host goes straight to Base. A request whose target
-// (URL.Opaque, in absolute form) names another host than its URL or its Host
-// header is an error, because it would reach that host at another host's pace.
+// A request without a host goes straight to Base. It is an error if the
+// request's target (URL.Opaque, in absolute form) names neither the host of the
+// URL nor that of the Host header. Such a request would reach the target's host
+// at another host's pace.
 //
 // If the server closes a connection or refuses an HTTP/2 stream without an
 // answer, net/http may send the request again by itself. If the host's requests

@@ -251,8 +251,8 @@ func price(value string) (currency, amount string) {
 	return strings.Clone(strings.ToUpper(currency)), strings.Clone(amount)
 }
 
-// linkTo returns the target of the first link with the relation in the Link
-// fields (RFC 8288 §3), or "".
+// linkTo finds the first link with this relation in the Link fields (RFC 8288
+// §3). It returns the link's target, or "" if there is no such link.
 func linkTo(h http.Header, relation string) string {
 	for _, line := range h["Link"] {
 		for line != "" {

@@ -56,7 +56,7 @@ func TestSieve_MissesNoMark(t *testing.T) {
 }
 
 // The signs that count with any status have the form that table.go demands. A
-// status that no page sign names has only such signs.
+// status that no page sign names has only signs that count with any status.
 func TestSieve_HasAllThatCountsWithAnyStatus(t *testing.T) {
 	for i := range pageSigns {
 		s := &pageSigns[i]
