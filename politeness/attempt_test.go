@@ -23,7 +23,7 @@ var hanging = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 })
 
 // One timer serves all attempts of a Transport. Still, each attempt ends at its
-// own time, no matter how many others begin before it or with it.
+// own time, even if others begin before it or at the same moment.
 func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -214,8 +214,9 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
-// An attempt that ends drops the functions that were passed to AfterFunc. A
-// function whose stop is called is dropped at once.
+// When an attempt ends, it drops the functions that were passed to AfterFunc.
+// AfterFunc returns a function stop. Calling stop drops the passed function at
+// once.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {

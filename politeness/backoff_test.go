@@ -18,7 +18,7 @@ func TestWhatRestsAHost(t *testing.T) {
 	type step struct {
 		answer string        // the status, then header fields
 		least  time.Duration // least time to the next start, without the random tenth
-		chance bool          // it may be up to a tenth longer
+		chance bool          // whether this time may be up to a tenth longer
 	}
 	tests := []struct {
 		name    string
@@ -93,7 +93,7 @@ func TestWhatRestsAHost(t *testing.T) {
 						name, value, _ := strings.Cut(f, "=")
 						header.Set(name, strings.ReplaceAll(value, "_", " "))
 					}
-					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // 1 ns more: this request starts after the last refusal was heard
+					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // 1 ns more: this request starts after the last refusal has come
 					start := time.Now()
 					resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 					if err != nil {
@@ -113,8 +113,8 @@ func TestWhatRestsAHost(t *testing.T) {
 	}
 }
 
-// If several requests were under way when the first refusal was heard, all
-// their refusals are one incident.
+// If several requests are under way when the first refusal comes, all their
+// refusals are one incident.
 func TestRefusalsOfOneMoment(t *testing.T) {
 	const s = time.Second
 	tests := []struct {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Whatever the books contain, their grants never exceed the Budget. A line that
-// was written is read back.
+// Whatever claims the books contain, no more than the Budget is granted. A line
+// that was written is read back unchanged.
 func FuzzBooks(f *testing.F) {
 	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))
 	f.Add("1 1 you \"a\"\n\n1 1 me\n-1 2 me \"a\"\n1 1 me \"a", "a", int64(1)<<62, int64(1)<<62)
@@ -121,7 +121,7 @@ func TestBudget_ClockSetBack(t *testing.T) {
 			l.mu.Unlock()
 			want := 3
 			if dir != "" {
-				want = 0 // the books have the earlier claims
+				want = 0 // the books still have today's earlier claims
 			}
 			if n := use(); today != 3 || n != want {
 				t.Errorf("%s: %d requests, and %d when the clock was right again; want 3 and %d", name, today, n, want)

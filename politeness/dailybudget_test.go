@@ -124,8 +124,8 @@ func TestBudget_Exempt(t *testing.T) {
 	})
 }
 
-// Budget.Bytes counts the bytes of bodies as Base returns them. The last body
-// is read to its end.
+// Budget.Bytes counts the bytes of bodies as Base returns them. A body that
+// goes beyond the Budget is still read to its end.
 func TestBudget_Bytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := bytes.Repeat([]byte("x"), 1000)
@@ -222,8 +222,8 @@ func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
 	})
 }
 
-// Malformed lines take nothing from the Budget. A writer that is interrupted
-// leaves such a line.
+// A writer that is interrupted may leave a malformed line. Malformed lines take
+// nothing from the Budget.
 func TestBudget_DirWithABrokenEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 10, Dir: t.TempDir()}
@@ -277,9 +277,9 @@ func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 }
 
 // In a fleet, the count of a host's Budget moves with the host to its next
-// owner. The fleet stores each claim before requests use it. The next owner
-// also gets the unused rest of the first owner's last claim, unless the last
-// state of the host is lost.
+// owner. The fleet stores each claim before requests use it. If the first owner
+// leaves part of its last claim unused, the next owner gets that part too. That
+// part is lost only if the host's last state is lost.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
@@ -287,7 +287,7 @@ func TestBudget_Fleet(t *testing.T) {
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
 		h.Own(nil, 0, true)
-		f.started() // nothing starts, because the fleet has not stored the claim
+		f.started() // nothing starts, because the fleet has not stored the claim yet
 		if f.fleet.one(t) != h {
 			t.Fatal("it is not told")
 		}

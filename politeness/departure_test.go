@@ -25,7 +25,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		dials   []time.Duration // how long each takes; negative: it fails after that time
+		dials   []time.Duration // how long each dial takes; negative: the dial fails after that time
 		want    []time.Duration // when the host sees requests
 		ended   time.Duration
 	}{
@@ -202,11 +202,11 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// A request holds up no others once its lease is over, even if the request was
-// not sent yet. The interval counts from the time at which the request reaches
-// the host.
+// Once the lease of a request is over, the request holds up no others, even if
+// it was not sent yet. The interval counts from the time at which the request
+// reaches the host.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
-	for _, others := range []bool{true, false} { // true: others wait; false: the host is forgotten
+	for _, others := range []bool{true, false} { // true: other requests wait; false: none waits, and the host is forgotten
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			var seen []time.Duration
@@ -243,7 +243,7 @@ func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 				}
 			} else {
 				time.Sleep(6 * time.Second)
-				get("http://other.example/") // takes the place of example.com
+				get("http://other.example/") // MaxHosts is 1, so the Limiter forgets example.com
 				time.Sleep(2 * time.Second)
 				get("http://example.com/next")
 				want = "[7.9s 8.9s]"

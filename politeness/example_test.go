@@ -149,7 +149,8 @@ func ExampleLimiter_Next() {
 }
 
 // This Limiter sets two limits: at most one request a second to each host, and
-// at most five a second to each machine, even if the machine serves many hosts.
+// at most five requests a second to each machine. A machine may serve many
+// hosts.
 func ExampleIPKey() {
 	limiter := &politeness.Limiter{
 		Delay: time.Second,
@@ -246,8 +247,8 @@ func ExampleLimiter_bounds() {
 		MaxHosts:          5_000_000,
 		MaxWait:           10 * time.Second, // a worker can ask other hosts instead
 		MaxCrawlDelay:     20 * time.Second,
-		ClampCrawlDelay:   true,        // this disobeys the host, so the cut is logged
-		Lease:             time.Minute, // frees the slot of a Grant without Done
+		ClampCrawlDelay:   true,        // this disobeys the host, so the Limiter logs it
+		Lease:             time.Minute, // after a minute, the slot of a Grant is freed even without Done
 	}
 	fmt.Println(limiter.Validate())
 	// Output: <nil>
@@ -268,7 +269,7 @@ func ExampleDomainKey() {
 	// example.org keeps the pace of example.org
 }
 
-// A monitor asks for Stats now and then. An Observer is told what happens in
+// A monitor calls Stats now and then. An Observer is told what happens in
 // between.
 func ExampleLimiter_Stats() {
 	var limiter politeness.Limiter
@@ -287,8 +288,8 @@ func ExampleLimiter_Stats() {
 	// 1 host backs off
 }
 
-// If a server says how many more requests it takes, the Limiter spreads them
-// over the time until the quota is renewed. Nothing has to be set for that.
+// If a server says how many more requests it accepts, the Limiter spreads these
+// requests over the time until the quota is renewed. This needs no setting.
 func ExampleTransport_rateLimit() {
 	left := 60
 	server := roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -198,8 +198,8 @@ func TestFailureRetryAfterIsCapped(t *testing.T) {
 	}
 }
 
-// If a pause makes a waiting request too late, the request is refused at once.
-// A request that can wait is told its new start time.
+// If a pause would outlast the deadline of a waiting request, the request is
+// refused at once. A request that can wait is told its new start time.
 func TestFailureBackOffRefusesWaitersWhoCannotMakeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -436,8 +436,8 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	})
 }
 
-// Hosts are forgotten after their interval even if there is room, and even if
-// the hosts before them are paused for a day.
+// Hosts are forgotten after their interval, even if there is room for them, and
+// even if the hosts asked before them are paused for a day.
 func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -478,8 +478,8 @@ func TestFailureLate429OfAForgottenHost(t *testing.T) {
 	})
 }
 
-// With EndToStart, the end of a slow request may make a waiting request too
-// late. The waiting request is then refused at once.
+// With EndToStart, a slow request may end so late that a waiting request would
+// miss its deadline. The waiting request is then refused at once.
 func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 10 * time.Second, EndToStart: true}
@@ -512,8 +512,8 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// After a late refusal has made one idle host wait longer, another idle host
-// that is due earlier is still forgotten first.
+// Two hosts are idle. If a late refusal makes one of them wait longer, the
+// other one is due earlier, and is forgotten first.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

@@ -40,8 +40,8 @@ func (f *handFleet) trust(yes bool) {
 	f.distrust = !yes
 }
 
-// looks lets all goroutines run until they wait. It returns the Holds that Look
-// has got since the last call of looks.
+// looks lets all goroutines run until they wait. It returns the Holds that were
+// passed to Look since the last call of looks.
 func (f *handFleet) looks() (holds []*politeness.Hold) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -50,7 +50,7 @@ func (f *handFleet) looks() (holds []*politeness.Hold) {
 	return holds
 }
 
-// one returns the latest Hold that Look got.
+// one returns the latest Hold that was passed to Look.
 func (f *handFleet) one(t *testing.T) *politeness.Hold {
 	t.Helper()
 	holds := f.looks()
@@ -181,8 +181,8 @@ func TestFleet_UncleanHostRests(t *testing.T) {
 	})
 }
 
-// A new owner waits until the last owner's interval is over, to the
-// microsecond.
+// A new owner waits until the previous owner's interval is over. The wait is
+// exact to the microsecond.
 func TestFleet_StateIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newFleetTest(t, &politeness.Limiter{})
@@ -214,12 +214,12 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 	})
 }
 
-// The Crawl-delay that was told last counts, whichever member of the fleet was
-// told.
+// Members of a fleet may be told different Crawl-delays. The one that was told
+// last counts, whichever member was told it.
 func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			told bool // a Crawl-delay was told here while another member owned the host
+			told bool // while another member owned the host, this one was told a Crawl-delay
 			want time.Duration
 		}{{true, 5 * time.Second}, {false, time.Second}} {
 			f := newFleetTest(t, &politeness.Limiter{})
@@ -235,7 +235,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
 			f.ask(ctx, shop)
-			f.fleet.one(t).Own([]byte{}, 0, true) // the last owner was told that there is no Crawl-delay any more
+			f.fleet.one(t).Own([]byte{}, 0, true) // the previous owner was told that there is no Crawl-delay any more
 			f.started(0, 40*time.Second)
 			f.done()
 			f.ask(t.Context(), shop)
@@ -312,8 +312,8 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 	})
 }
 
-// An owner whose requests wait for a limit on all hosts gives the host to other
-// members.
+// If an owner's requests wait for a limit that all hosts share, the owner gives
+// the host to another member.
 func TestFleet_HeldUpElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{GlobalConcurrency: 1})
@@ -340,8 +340,8 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 }
 
 // No request starts while the Fleet is not trusted. When the Fleet is trusted
-// again, the Limiter goes on. If it has lost the host, it asks for the host
-// again.
+// again, the Limiter goes on. If the Limiter has lost the host by then, it asks
+// the Fleet for the host again.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -402,7 +402,7 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
-// The fleet remembers for an hour what a host has taught.
+// The fleet remembers for an hour what was learnt about a host.
 func TestFleet_RemembersForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -417,7 +417,7 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 	})
 }
 
-// When the time that Wait named has come, the Limiter calls Look again.
+// The caller of Wait passes a time. At that time, the Limiter calls Look again.
 func TestFleet_LooksAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -459,7 +459,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		give(t, h, false, true)
 
-		f.ask(t.Context(), shop) // this request never comes again
+		f.ask(t.Context(), shop) // nobody makes this request again
 		f.fleet.looks()
 		time.Sleep(time.Minute)
 		holds := f.fleet.looks()
@@ -490,8 +490,8 @@ func TestFleet_CancelledAsk(t *testing.T) {
 	})
 }
 
-// An owner keeps an idle host until its interval is over. If the host has to
-// rest for more than 30 s, the owner gives it away at once.
+// An owner keeps an idle host until the host's interval is over. If the host
+// has to rest for more than 30 s, the owner gives it away at once.
 func TestFleet_IdleHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -522,8 +522,8 @@ func TestFleetWithinIsAnError(t *testing.T) {
 	}
 }
 
-// While the host is not owned, a request is in no queue of Limiter.Within, and
-// takes no slot there.
+// While a host is not owned, its requests do not queue in Limiter.Within, and
+// take no slot there.
 func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		within := &politeness.Limiter{Delay: time.Second, Concurrency: 2}

@@ -32,7 +32,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		{"256.1"},
 		{"1.2.3.4.test"},
 		{"[fe80::1%eth0]", "[FE80:0::1%eth0]"},
-		{"[fe80::1%ETH0]"}, // ETH0 is another link than eth0
+		{"[fe80::1%ETH0]"}, // ETH0 and eth0 are different links
 		{"[fe80::1]"},
 		{"bücher.test", "BÜCHER.test", "xn--bcher-kva.test", "XN--Bcher-KVA.test", "bu\u0308cher.test"},
 		{"foo_bar.test"},
@@ -123,7 +123,7 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		if sent != 0 || closed != 1 {
 			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
 		}
-		if took > time.Second { // it usually takes microseconds, but the machine may be busy
+		if took > time.Second { // refusing usually takes microseconds, but the machine may be busy
 			t.Errorf("%s: refused after %v", name, took)
 		}
 	}
@@ -171,14 +171,14 @@ func TestTargetOfAnotherHostIsAnError(t *testing.T) {
 	}
 }
 
-// closeFunc is an empty body that calls the function when it is closed.
+// closeFunc is an empty body. Close calls the function.
 type closeFunc func()
 
 func (f closeFunc) Read([]byte) (int, error) { return 0, io.EOF }
 func (f closeFunc) Close() error             { f(); return nil }
 
-// HostKey allocates nothing for a host that is in its one form already, whether
-// or not it has a port or brackets.
+// HostKey allocates nothing for a host that needs no conversion. Such a host
+// may have a port and brackets.
 func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -15,7 +15,7 @@ func TestIPKey(t *testing.T) {
 		lookUps := 0
 		answers := map[string][]string{
 			"a.example":    {"192.0.2.2", "192.0.2.1", "2001:db8::1"},
-			"b.example":    {"2001:db8::1", "192.0.2.1", "192.0.2.2"}, // the addresses of a.example in another order
+			"b.example":    {"2001:db8::1", "192.0.2.1", "192.0.2.2"}, // has the addresses of a.example, in another order
 			"c.example":    {"192.0.2.3"},
 			"six.example":  {"2001:db8::2"},
 			"none.example": {},

@@ -21,8 +21,9 @@ func mustURL(t testing.TB, s string) *url.URL {
 	return u
 }
 
-// startsOf makes n requests at once, each of which takes the time work. It
-// returns when they started, counted from the call.
+// startsOf asks l for n requests at the same time. Each request takes as long
+// as the argument work says. The result tells when the requests started,
+// counted from the call.
 func startsOf(t *testing.T, l *Limiter, ctx context.Context, n int, work time.Duration) []time.Duration {
 	t.Helper()
 	u := mustURL(t, "http://example.com/")

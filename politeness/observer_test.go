@@ -76,7 +76,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 
 		req, _ := http.NewRequestWithContext(WithCrawlDelay(with("sent"), 1<<62), "GET", u.String(), nil)
 		tr.RoundTrip(req)
-		want("sent", "sent", "sent") // clamped, granted, backed off
+		want("sent", "sent", "sent") // one event each: clamped, granted, backed off
 
 		ctx, cancel := context.WithTimeout(with("hurried"), 1)
 		defer cancel()
@@ -119,7 +119,8 @@ func TestObserversAllocateNothing(t *testing.T) {
 	}
 }
 
-// The events of a request tell which intervals it kept and what became of it.
+// The events of a request tell which intervals the request kept, and how it
+// ended.
 func TestObserversAreToldAWholeRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// A trip is one request of a random schedule. arrive and cancel count from the
-// schedule's beginning.
+// A trip is one request of a random schedule. The fields arrive and cancel
+// count from the beginning of the schedule.
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0: never
@@ -152,7 +152,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 	}
 }
 
-// run makes the requests of the trips with l, and returns when they started.
+// run asks l for the requests of the trips, and returns when they started.
 func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	u := &url.URL{Scheme: "http", Host: "example.com"}
 	starts := make([]time.Duration, len(trips))
@@ -223,9 +223,9 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 }
 
 // With jitter, an adaptive pace, back-off, deadlines and long Crawl-delays, the
-// exact starts cannot be foretold. The bounds still hold: no two starts are
-// closer than the interval, none falls into a pause, the order is kept, and
-// every request is served or refused.
+// exact starts cannot be predicted. But the bounds still hold. No two starts
+// are closer than the interval, and no start falls into a pause. The order is
+// kept. Every request is granted, refused or cancelled.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 					wg      sync.WaitGroup
 					mu      sync.Mutex
 					log     []served
-					pauses  []served // start: when the 429 came; end: the earliest end of its pause
+					pauses  []served // start: when the 429 came; end: when its pause may end at the earliest
 					replied int
 				)
 				for i, trip := range trips {
@@ -329,7 +329,7 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1994))
 			l := &Limiter{Delay: time.Duration(1 + r.Int64N(int64(time.Second)))}
 			zero := time.Now()
-			free := time.Duration(0) // when the next request could start
+			free := time.Duration(0) // when the next request may start
 			var last time.Duration
 			var wg sync.WaitGroup
 			for i := range 80 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// It is quick to estimate when one more request could start, even if many
-// requests wait.
+// Even if many requests wait, the Limiter quickly estimates when one more
+// request could start.
 func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	asking := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}
@@ -49,8 +49,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// It is quick to join a long queue, even if each request is told another
-// Crawl-delay than the one before.
+// A request joins a long queue quickly, even if each request is told a
+// Crawl-delay that differs from the previous one.
 func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	joining := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}

@@ -64,8 +64,8 @@ func TestQuotaOf(t *testing.T) {
 		{"a policy on requests, so named", fields(`RateLimit-Policy: "default";q=10;qu="requests";w=60`), left(10, time.Minute)},
 		{"a policy without a window", fields(`RateLimit-Policy: "default";q=10`), quota{}},
 
-		// These are the fields of the draft up to its version 06, and older
-		// ones.
+		// These are the fields of the draft up to its version 06, and fields
+		// that are older than the draft.
 		{"RateLimit-Remaining", fields("RateLimit-Limit: 100", "RateLimit-Remaining: 50", "RateLimit-Reset: 30"), left(50, 30*time.Second)},
 		{"RateLimit-Remaining, spent", fields("RateLimit-Remaining: 0", "RateLimit-Reset: 30"), spent(30 * time.Second)},
 		{"X-RateLimit in seconds", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"), spent(30 * time.Second)},
@@ -99,7 +99,8 @@ func TestQuotaOf(t *testing.T) {
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
-		// These headers tell no quota, except a limit of 0 with a time.
+		// These headers tell no quota, with one exception: a limit of 0 with a
+		// time.
 		{"nothing", fields("Content-Type: text/html"), quota{}},
 		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
 		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
@@ -332,7 +333,8 @@ func TestQuotasAreKept_Loopback(t *testing.T) {
 	}
 }
 
-// afterAnswer makes a request to a.example that gets this answer. It returns l.
+// afterAnswer makes a request to a.example. The answer has the given status and
+// header lines. afterAnswer returns the Limiter.
 func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
@@ -391,7 +393,7 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 		}
 		l = &Limiter{Concurrency: -1, Delay: -1}
 		afterAnswer(t, l, 200, `RateLimit: "default";r=2;t=60`)
-		old, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")) // starts 30 s later
+		old, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")) // this request starts 30 s later
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -426,7 +428,7 @@ func TestQuotaIsAReason(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // a pause by Retry-After has another Reason
+	synctest.Test(t, func(t *testing.T) { // a pause that Retry-After asks for has another Reason
 		l := &Limiter{MaxWait: 30 * time.Second}
 		first, _ := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
 		first.Done(Outcome{Status: 429, Header: fields("Retry-After: 600")})

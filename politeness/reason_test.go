@@ -142,8 +142,8 @@ func TestReasonWhereThereIsNoRoom(t *testing.T) {
 	})
 }
 
-// A request that does not wait has no reason. The event of a fetch of
-// robots.txt is marked Exempt.
+// If a request does not wait, its event has no Reason. If it fetches
+// robots.txt, its event is marked Exempt.
 func TestReasonOfNoWait(t *testing.T) {
 	var got []Event
 	l := &Limiter{Observer: &Observer{Granted: func(_ context.Context, e Event) { got = append(got, e) }}}

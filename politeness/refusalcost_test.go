@@ -54,10 +54,10 @@ func ordinaryPage(size int) []byte {
 	return []byte(b.String()[:size])
 }
 
-// lookForRefusals checks a response in all ways for a refusal and for a quota.
-// It examines the status and header for a refusal only once, because robotsmw
-// takes over the result. Then it searches the page for the marks of walls, as
-// robotsmw does.
+// lookForRefusals checks in all ways whether a response is a refusal, or states
+// a quota. It looks for a refusal in the status and header only once, because
+// robotsmw takes over the result. Then it searches the page for the marks of
+// walls, as robotsmw does.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(&o)
 	limited := tellsQuota(o.Header)

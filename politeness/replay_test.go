@@ -20,9 +20,10 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A rudeServer answers requests on keep-alive connections. If rude returns true
-// for a request, the server closes the connection without an answer. rude gets
-// the number of earlier requests, on that connection and in all.
+// A rudeServer answers requests on keep-alive connections. If the function rude
+// returns true for a request, the server closes the connection without an
+// answer. The argument onConn is the number of earlier requests on that
+// connection. The argument all is their number on all connections.
 type rudeServer struct {
 	rude func(onConn, all int) bool
 
@@ -137,7 +138,7 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server: none was sent again", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may shorten a gap; net/http alone leaves less than 1 ms
+		if gap < delay/2 { // a busy machine may shorten a gap; with net/http alone it is below 1 ms
 			t.Errorf("the server saw requests %v apart, want %v: %v", gap, delay, gaps)
 		}
 	}
@@ -190,7 +191,8 @@ func listen(t *testing.T) net.Listener {
 }
 
 // refuseStreams serves HTTP/2 and refuses every second stream. It fetches three
-// pages through base, which is dialer or wraps dialer.
+// pages through the argument base. This is the argument dialer itself or a
+// wrapper around it.
 func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Transport, base http.RoundTripper) {
 	t.Helper()
 	const delay = 150 * time.Millisecond
@@ -299,8 +301,8 @@ func TestReplayAndIdleConnections(t *testing.T) {
 	})
 }
 
-// impatient is a connection that closes when nothing has been written to it for
-// a while. The field after says how long.
+// impatient is a connection that closes itself when nothing has been written to
+// it for some time. The field after says how long.
 type impatient struct {
 	net.Conn
 	after time.Duration
@@ -413,9 +415,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// The server closes each of several idle connections at its next request.
-// net/http alone would send the request again at once on another of them. The
-// Transport waits for its turn.
+// Several connections are idle. The server closes each of them when the next
+// request comes on it. net/http alone would send the request again at once, on
+// another idle connection. The Transport waits for the request's turn.
 func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	for range 20 { // chance decides which connection net/http takes
 		synctest.Test(t, func(t *testing.T) {
@@ -471,8 +473,8 @@ func TestReplayEnds(t *testing.T) {
 	})
 }
 
-// A Base may first ask another host something in the same context. The request
-// to the host itself is then not a replay.
+// Before a Base sends a request, it may ask another host something in the same
+// context. The request itself is then not a replay.
 func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -500,7 +502,7 @@ func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 }
 
 // A Base may ask the same host twice, the second time with credentials. The
-// second request is not a replay, because the first was answered.
+// second request is not a replay, because the first request was answered.
 func TestBaseThatAsksTheSameHostTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

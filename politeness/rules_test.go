@@ -84,7 +84,7 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 		if delayed != 4 {
 			t.Errorf("%d refused at once, want 4", delayed)
 		}
-		wg.Wait() // one request waits until the lease of the first is over
+		wg.Wait() // one request gets the slot when the lease of the earlier Grant is over
 		if granted != 1 {
 			t.Errorf("%d granted", granted)
 		}
@@ -167,7 +167,7 @@ func TestAdaptive(t *testing.T) {
 			{1, 404, nil, 10 * s},
 			{1, 302, nil, 10 * s},
 			{1, 0, errors.New("reset"), 10 * s},
-			{4 * s, 500, nil, 20 * s}, // but an error can slow it down
+			{4 * s, 500, nil, 20 * s}, // but an error can lengthen the interval
 			{0, 200, nil, 20 * s},     // an unknown latency says nothing
 		}},
 		{"between floor and ceiling", Adaptive{Factor: 5, Min: 3 * s, Max: 20 * s}, []step{
@@ -224,7 +224,7 @@ func TestMaxWait(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if granted != 4 || refused != 6 { // they start at 0, 1, 2 and 3 s
+		if granted != 4 || refused != 6 { // the four start at 0, 1, 2 and 3 s
 			t.Errorf("%d granted, %d refused", granted, refused)
 		}
 
@@ -479,7 +479,7 @@ func TestGlobalRate(t *testing.T) {
 	})
 }
 
-// If a request that has reserved a token of GlobalRate gives up, the next
+// If a request reserves a token of GlobalRate and then gives up, the next
 // request gets the token.
 func TestGlobalRateCancelledReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -513,7 +513,7 @@ func TestKeys(t *testing.T) {
 		{"http://www.ｅｘａｍｐｌｅ．com/", "www.example.com", "example.com"},                      // full-width letters
 		{"http://straße.example。/", "xn--strae-oqa.example", "xn--strae-oqa.example"},
 		{"http://My_Host.r3---sn.example/", "my_host.r3---sn.example", "r3---sn.example"}, // IDNA does not map an ASCII name
-		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // IDNA forbids it, so it is dialled as it is
+		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // IDNA forbids this name, so it is dialled without conversion
 	}
 	for _, tt := range tests {
 		u := mustURL(t, tt.url)
@@ -611,7 +611,8 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// A negative value turns off the limit or the pause of its field.
+// A negative value in a field turns off the limit or the pause that the field
+// sets.
 func TestNegativeFields(t *testing.T) {
 	t.Run("Concurrency", func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: -1, GlobalConcurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
@@ -719,7 +720,7 @@ func TestStatsAndObserver(t *testing.T) {
 			defer mu.Unlock()
 			waits = append(waits, e.Wait)
 		}})}
-		startsOf(t, l, t.Context(), 5, 0) // waits of 0 to 4 s
+		startsOf(t, l, t.Context(), 5, 0) // these five requests wait for 0 to 4 s
 		u := mustURL(t, "http://example.com/")
 		ctx, cancel := context.WithTimeout(t.Context(), 1)
 		defer cancel()
@@ -746,8 +747,9 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// If a request waits for its machine, and a pause of its host makes the request
-// too late, the Limiter refuses the request and removes it from both queues.
+// A request waits for its machine. If its host then pauses for longer than the
+// request can wait, the Limiter refuses the request and removes it from both
+// queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }

@@ -13,8 +13,9 @@ import (
 )
 
 // This test does everything at once, in real time, for the race detector. Hosts
-// come and go, and there are limits within limits, deadlines, cancellations,
-// refusals and lost Grants. In the end no request may wait or be in flight.
+// come and go. One Limiter is within another. There are deadlines,
+// cancellations, refusals and lost Grants. In the end no request may wait or be
+// in flight.
 func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
 	l := &Limiter{

@@ -68,8 +68,8 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 	})
 }
 
-// http.Client.Timeout includes the wait, so a request that would wait for
-// longer is refused.
+// http.Client.Timeout includes the wait. So a request that would have to wait
+// for longer than this timeout is refused.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &http.Client{Timeout: 5 * time.Second,
@@ -243,7 +243,7 @@ func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
 		name string
 		body io.Reader
 		end  func(t *testing.T, body io.ReadCloser, cancel func())
-		held time.Duration // how long the slot is held after end was called
+		held time.Duration // how long the slot is held after the call of the function end
 	}{
 		{"read to EOF", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { io.Copy(io.Discard, b) }, 0},
 		{"closed unread", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { b.Close() }, 0},
@@ -376,7 +376,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 			}
 			reading.Body.Close()
 		}()
-		get(t, tr, "http://example.com/left-open?password=secret") // waits 20 s for a body that is being read
+		get(t, tr, "http://example.com/left-open?password=secret") // waits for 20 s, because another body is being read
 		<-done
 		if log.Len() > 0 {
 			t.Errorf("a body that is being read was reported: %s", &log)
@@ -464,7 +464,7 @@ func TestSwitchingProtocols(t *testing.T) {
 	if !ok {
 		t.Fatalf("the body, %T, cannot be written to", resp.Body)
 	}
-	for busy(l) != 0 { // until AttemptTimeout frees the slot
+	for busy(l) != 0 { // wait until AttemptTimeout frees the slot
 		time.Sleep(time.Millisecond)
 	}
 	io.WriteString(conn, "hello\n")
@@ -483,8 +483,8 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
-// If a server switches to another protocol although nobody asked for it,
-// RoundTrip returns an error. Otherwise the response's body would be a
+// If a server switches to another protocol although the request did not ask for
+// that, RoundTrip returns an error. Otherwise the response's body would be a
 // connection that no timeout ends.
 func TestProtocolSwitchedUnasked(t *testing.T) {
 	body := new(countingBody)
@@ -559,7 +559,7 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 
 // Without an interval, the Transport does not watch when a request is sent. If
 // the host gets an interval while a request is under way, the interval counts
-// from the end of that request. Its end is never earlier than its sending.
+// from the end of that request. A request never ends before it is sent.
 func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -608,7 +608,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			})}
 			var wg sync.WaitGroup
 			wg.Go(func() { get(t, tr, "http://example.com/slow") })
-			wg.Go(func() { get(t, tr, "http://example.com/quick") }) // answers after 1 s: an interval of 3 s
+			wg.Go(func() { get(t, tr, "http://example.com/quick") }) // is answered after 1 s, so the interval is 3 s
 			wg.Go(func() {
 				time.Sleep(4500 * time.Millisecond)
 				get(t, tr, "http://example.com/next")
