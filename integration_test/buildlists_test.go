@@ -13,9 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write what users get into testdata/buildlists.txt")
 
-// The list of modules that users of a package must require changes only on
-// purpose. For each package, the test runs go mod tidy on a module that imports
-// only this package.
+// Each package has a list of modules that its users must require. This list
+// changes only on purpose. For each package, the test runs go mod tidy on a
+// module that imports only this package.
 func TestBuildLists(t *testing.T) {
 	const golden = "testdata/buildlists.txt"
 	var got bytes.Buffer
@@ -58,8 +58,8 @@ func TestBuildLists(t *testing.T) {
 	}
 }
 
-// lines has the lines of a build list, in order. A requirement becomes "PACKAGE
-// requires MODULE VERSION".
+// lines has the lines of a build list, in their order. The line of a
+// requirement is changed to "PACKAGE requires MODULE VERSION".
 type lines struct {
 	order []string
 	in    map[string]bool
@@ -108,8 +108,8 @@ func requiredBy(t *testing.T, imported string) []string {
 	}
 	write("go.sum", string(sums))
 	// The tests of some indirect dependencies import packages that may be
-	// unavailable. -e ignores these packages, because no go.mod depends on
-	// them.
+	// unavailable. With -e, the command ignores these packages. No go.mod
+	// depends on them.
 	tidy := exec.CommandContext(t.Context(), "go", "mod", "tidy", "-e")
 	tidy.Dir = dir
 	tidy.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -24,8 +24,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// full makes the tests that kill crawls run longer, with more processes and
-// kills.
+// full says whether the tests that kill crawls run longer. They then have more
+// processes and kills.
 var full = os.Getenv("COURTESY_CHAOS") != ""
 
 // A chaosWeb is an HTTP proxy that answers for many hosts and logs each
@@ -97,12 +97,14 @@ func (w *chaosWeb) unanswered(process string) int {
 	return n
 }
 
-// audit checks the log after a crawl. killed has the processes that were
-// killed. Each page must have been fetched, and no other URL.
+// audit checks the log after a crawl. The argument killed has the names of the
+// processes that were killed. Each page must have been fetched, and no other
+// URL.
 //
-// A page may be fetched again only if a killed process had it. A process asks a
-// host for its next page only after it has reported the last one as done. So a
-// kill costs at most one page of each host, and at most one for each worker.
+// A page may be fetched again only if a killed process was at work on it. A
+// process reports each page of a host as done before it asks the host for
+// another page. So a kill costs at most one page of each host, and at most one
+// page for each worker.
 //
 // audit returns how many pages were fetched again, and how many requests for
 // robots.txt there were.
@@ -147,8 +149,8 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 
 // robotsOnce checks that a fleet with a common Store has fetched each
 // robots.txt once. A file may be fetched again if a killed process fetched it
-// before. On a busy machine a process may have to do without the Store. The
-// check is then skipped.
+// before. On a busy machine a process may have to do without the Store. In this
+// case robotsOnce checks nothing.
 func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*chaosProcess) {
 	t.Helper()
 	for _, p := range fleet {
@@ -171,8 +173,9 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	}
 }
 
-// pace returns the shortest time between two requests to a host. No host got
-// more than n+most requests within n delays.
+// pace returns the shortest time between two requests to a host. It also
+// returns the number most: no host got more than n+most requests within n
+// delays.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,8 +242,8 @@ func (p *chaosProcess) wait(t *testing.T) {
 	}
 }
 
-// waitFor waits until there have been this many requests, but not longer than
-// most.
+// waitFor waits until there have been this many requests. The argument most
+// limits the wait.
 func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	for deadline := time.Now().Add(most); w.requests() < requests && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
@@ -262,8 +265,9 @@ func TestSpider_Killed(t *testing.T) {
 	})
 }
 
-// A crawl that is killed at random moments and resumed fetches the same pages
-// as an undisturbed crawl. Only pages in flight at a kill are fetched twice.
+// A crawl is killed at random moments, and resumed each time. It fetches the
+// same pages as an undisturbed crawl. Only pages that were in flight at a kill
+// are fetched twice.
 func resumeAfterKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 8, pages: 240, latency: 10 * time.Millisecond}
 	kills := 4
@@ -287,14 +291,14 @@ func resumeAfterKills(t *testing.T, binary string) {
 	start := time.Now()
 	for n := 0; len(underWay) < kills; n++ {
 		p := web.start(t, binary, proxy.URL, fmt.Sprint("run ", n), "-delay", "0", "-resume", dir)
-		if n%4 == 3 { // kill it early, while it reads or rewrites the journal
+		if n%4 == 3 { // kill the process early, while it reads or rewrites the journal
 			time.Sleep(rand.N(60 * time.Millisecond))
 		} else {
 			web.waitFor(web.requests()+1+rand.N(web.pages/kills/2), time.Minute)
 			time.Sleep(rand.N(web.latency))
 		}
 		waiting := web.unanswered(p.name)
-		if !p.kill(t) { // the crawl ended before a slow machine killed it
+		if !p.kill(t) { // the machine was slow, and the crawl ended before the kill
 			if len(underWay) < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", len(underWay))
 			}
@@ -348,7 +352,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 		web.waitFor((n+1)*web.pages/(kills+2)+rand.N(web.pages/(kills+2)), time.Minute)
 		m := rand.N(members)
 		waiting := web.unanswered(fleet[m].name)
-		if !fleet[m].kill(t) { // the crawl ended before a slow machine killed it
+		if !fleet[m].kill(t) { // the machine was slow, and the crawl ended before the kill
 			if n < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", n)
 			}

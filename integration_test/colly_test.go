@@ -26,12 +26,12 @@ import (
 )
 
 // A collySite is an HTTP server that logs its requests. Its pages link to each
-// other, to allowed and disallowed URLs, and to redirects to such URLs.
+// other, to allowed and disallowed URLs, and to URLs that redirect to these.
 type collySite struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked map[string]int // how often each path was requested
-	busy  bool           // answer the first request for every third page with 503
+	busy  bool           // whether the first request for every third page is answered with 503
 }
 
 const collyPages = 40
@@ -112,8 +112,9 @@ func forward(t *testing.T) string {
 	return server.URL
 }
 
-// collyShapes are typical colly crawlers. Each calls attach twice: before it
-// sets up its collector, and with late just before it crawls.
+// collyShapes are typical colly crawlers. Each calls attach twice: with late
+// false before it sets up its collector, and with late true just before it
+// crawls.
 var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"asynchronous, with proxies": func(t *testing.T, sites []*collySite, attach func(*colly.Collector, bool)) {
 		c := colly.NewCollector(colly.Async())
@@ -219,7 +220,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 		}
 		for _, s := range sites {
 			for path, n := range s.asked {
-				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // its redirect leads to a refused URL, so it is not cached
+				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // colly does not cache a redirect to a refused URL
 					t.Errorf("%s was asked for %d times, with a cache", path, n)
 				}
 			}
@@ -233,7 +234,7 @@ func TestColly_ShapesOfCrawlers(t *testing.T) {
 	t.Parallel()
 	for name, shape := range collyShapes {
 		t.Run(name, func(t *testing.T) {
-			var logs [3][]string // of three crawls: plain, attached early, attached late
+			var logs [3][]string // the logs of three crawls: plain, attached early, attached late
 			var ran [3]*collyrobots.Extension
 			for i, when := range []string{"plain", "early", "late"} {
 				sites := []*collySite{newCollySite(t), newCollySite(t)}

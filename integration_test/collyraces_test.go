@@ -143,7 +143,7 @@ func racesOf(t *testing.T, program, when string) (races []collyRace) {
 	log := filepath.Join(t.TempDir(), "race")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestColly_RaceProgram$", "-test.v")
 	cmd.Env = append(os.Environ(), "COLLY_RACE_PROGRAM="+program+"|"+when, "GORACE=halt_on_error=0 exitcode=0 log_path="+log)
-	said, _ := cmd.CombinedOutput() // the error says nothing: a race fails the test
+	said, _ := cmd.CombinedOutput() // the error is ignored, because a race fails the program's test
 	if !bytes.Contains(said, []byte("crawled ")) {
 		t.Fatalf("%s, %s: %s", program, when, said)
 	}
@@ -173,8 +173,8 @@ var (
 	setting = regexp.MustCompile(`/colly/v2\.\(\*Collector\)\.(Set|With|On)\w*$|/collyrobots\.\(\*hub\)\.`)
 )
 
-// whatOf tells the two kinds of accesses apart: the program or the extension
-// sets something, or a request uses it.
+// whatOf returns "a setting" if the program or the extension sets something by
+// this access. It returns "a request" if a request uses what was set.
 func whatOf(access string) string {
 	if f := frame.FindStringSubmatch(access); f != nil && setting.MatchString(f[1]) {
 		return "a setting"
@@ -182,8 +182,8 @@ func whatOf(access string) string {
 	return "a request"
 }
 
-// placeOf returns the function that raced. In the standard library, it returns
-// the package, and skips runtime, sync and sync/atomic.
+// placeOf returns the function that raced. For a function of the standard
+// library, it returns the package. It skips runtime, sync and sync/atomic.
 func placeOf(access string) string {
 	for _, f := range frame.FindAllStringSubmatch(access, -1) {
 		path, name := "", f[1]

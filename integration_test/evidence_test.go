@@ -102,7 +102,7 @@ func TestNginx_Audit(t *testing.T) {
 // odd the robots.txt and the URL are.
 func TestAuditOfOddDecisions(t *testing.T) {
 	t.Parallel()
-	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // more lines than the record keeps of a group
+	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // a group of more lines than the record keeps
 	web := new(robotstest.Internet)
 	for host, text := range map[string]string{
 		"many.example":   agents + "Disallow: /private\nAllow: /private/open\n",
@@ -159,7 +159,7 @@ func TestAuditOfOddDecisions(t *testing.T) {
 	}
 }
 
-// Audits of a long crawl find no broken rule, though the server answers some
+// Audits of a long crawl find no broken rule, although the server answers some
 // requests with 404 and one with 503.
 func TestNginx_AuditOfMany(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A hostileServer misbehaves in one way. answer gets the path of each request,
-// and returns at the latest when stop is closed.
+// A hostileServer misbehaves in one way. Its function answer is called for each
+// request, with the path. The function returns at the latest when stop is
+// closed.
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})
@@ -50,8 +51,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip writes text again and again. After each write, it waits for the time
-// every. It returns when stop is closed or the client has gone.
+// drip writes text again and again. The argument every is the pause after each
+// write. drip returns when stop is closed or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -326,7 +327,7 @@ type house struct {
 }
 
 func lookAtHouse() house {
-	for range 3 { // one run does not free what finalizers and pools keep
+	for range 3 { // one collection does not free what finalizers and pools keep
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -340,8 +341,8 @@ func lookAtHouse() house {
 
 // The test crawls 200 malicious and 20 honest servers. Afterwards the process
 // has no more goroutines and descriptors than before, and little more memory.
-// Honest servers get no disallowed request, and none sooner than their pace
-// allows. No allowed request to them is refused.
+// Honest servers get no disallowed request, and no request sooner than their
+// pace allows. No allowed request to an honest server is refused.
 //
 // The test takes some seconds, or as long as COURTESY_SOAK says, such as 30m.
 func TestHostileServers(t *testing.T) {
@@ -378,8 +379,9 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
-	// late has the honest servers that sent their robots.txt too late because
-	// the machine was busy. They rightly count as unreachable for a while.
+	// The map late has the honest servers that sent their robots.txt too late
+	// because the machine was busy. They rightly count as unreachable for a
+	// while.
 	var late sync.Map
 	isLate := func(addr string, err error) bool {
 		if !errors.Is(err, robotsmw.ErrUnreachable) {
@@ -478,7 +480,7 @@ func TestHostileServers(t *testing.T) {
 	}
 
 	var after house
-	for range 100 { // a fetch of robots.txt that nobody waits for ends by its timeout
+	for range 100 { // a fetch of robots.txt that nobody waits for may go on until its timeout
 		if after = lookAtHouse(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
 			break
 		}

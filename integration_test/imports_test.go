@@ -140,8 +140,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestImports checks the imports of each package itself. This test checks what
-// its users get through them, even if our dependencies change. TestBuildLists
+// TestImports checks what each package imports directly. This test also checks
+// indirect imports, which may change with our dependencies. TestBuildLists
 // checks the versions.
 func TestImportsOfAUser(t *testing.T) {
 	tests := []struct {

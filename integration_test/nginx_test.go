@@ -31,8 +31,8 @@ const (
 	crawlDelay = 200 * time.Millisecond // the interval between requests in these tests
 )
 
-// The site's robots.txt has several groups, like those of real sites. The
-// second is for the crawler of the tests.
+// The site's robots.txt has several groups, like the files of real sites. The
+// second group is for the crawler of the tests.
 const nginxRobots = `# nginx.example
 User-agent: *
 Disallow: /
@@ -51,8 +51,8 @@ User-agent: SwiftBot
 Disallow: /private/
 `
 
-// nginxFiles are the files of the site, with their links. Some are disallowed,
-// and the log must show that nobody requests these.
+// nginxFiles are the files of the site, with their links. Some files are
+// disallowed, and the log must show that nobody has requested these.
 var nginxFiles = map[string]string{
 	"index.html": `<!doctype html><title>Front</title>
 		<a href="/docs/">docs</a> <a href="/private/plan.html">plan</a> <a href="/private/press/news.html">press</a>
@@ -71,8 +71,8 @@ var nginxFiles = map[string]string{
 	"report.pdf":              `%PDF-1.4`,
 }
 
-// nginxPages has each request that a polite crawl of the site makes, and how
-// often.
+// nginxPages has each request that a polite crawl of the site makes, and says
+// how often the crawl makes it.
 var nginxPages = map[string]int{
 	"GET /robots.txt":              1,
 	"GET /":                        1,
@@ -228,7 +228,7 @@ func TestNginx_Client(t *testing.T) {
 	log := nginx.stop(t)
 	want := maps.Clone(nginxPages)
 	want["GET /busy"] = 1                  // this crawler does not try again
-	want["GET /docs/"] = 2                 // found by a link, and by the redirect of /moved
+	want["GET /docs/"] = 2                 // reached by a link, and by the redirect from /moved
 	want["GET /only-from-hidden.html"] = 1 // in the queue from the start, and not disallowed
 	delete(want, "GET /docs/page.html")    // this crawler does not find relative links
 	auditNginx(t, log, want)
@@ -385,9 +385,9 @@ func paced(interval time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: interval, EndToStart: true}
 }
 
-// auditPace checks that every request came an interval after the one before. It
-// allows 2 ms, because the log's clock has milliseconds. The crawler must count
-// intervals from the end of a request: see paced.
+// auditPace checks that every request came at least an interval after the
+// previous one. It allows for 2 ms, because the log has times in milliseconds.
+// The crawler must count intervals from the end of a request: see paced.
 func auditPace(t *testing.T, log []nginxRequest, interval time.Duration) {
 	t.Helper()
 	for i := 1; i < len(log); i++ {

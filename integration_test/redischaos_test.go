@@ -205,8 +205,8 @@ func (f *chaosFleet) start() *chaosMember {
 
 func (m *chaosMember) kill() { m.end(os.Kill) }
 
-// end sends a member the signal sig and waits for its end. If sig is nil, the
-// member gives its hosts back and ends.
+// end sends the signal sig to a member, and waits until the member has ended.
+// If sig is nil, the member gives its hosts back and ends.
 func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
 		return
@@ -250,7 +250,8 @@ func startMetronome(t testing.TB) *metronome {
 	return m
 }
 
-// explain returns how long the process could not run between from and to.
+// explain returns for how long the process could not run between the times from
+// and to, in Unix ns.
 func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -262,8 +263,9 @@ func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	return stood
 }
 
-// busy reports whether the process could not run for more than a quarter of the
-// time between from and to. Too few requests in this time then prove nothing.
+// busy reports whether the machine was too busy between the times from and to:
+// the process could not run for more than a quarter of this time. Too few
+// requests then prove nothing.
 func (m *metronome) busy(from, to int64) bool {
 	return int64(m.explain(from, to)) > (to-from)/4
 }
@@ -275,8 +277,8 @@ type proxy struct {
 	mu     sync.Mutex
 	target string
 	delay  time.Duration // how long the proxy holds bytes back, in each direction
-	drop   float64       // the probability that an answer is lost and the connection closed
-	cut    bool          // discard all bytes, and keep the connections open
+	drop   float64       // the probability that an answer is lost and the connection is closed
+	cut    bool          // whether all bytes are discarded; the connections stay open
 	conns  map[net.Conn]bool
 }
 
@@ -372,7 +374,7 @@ type chaosScene struct {
 	prepare func(f *chaosFleet)               // runs before the scene; nil: nothing to prepare
 	play    func(f *chaosFleet, scale int)    // scale is 3 in a full run, 1 otherwise
 	share   float64                           // the least number of starts, as a share of the ideal number
-	silence func(lease time.Duration) float64 // how many seconds a host may rest, besides 2 s; nil: 0
+	silence func(lease time.Duration) float64 // how many seconds a host may rest, in addition to 2 s; nil: 0
 }
 
 func leases(n float64) func(time.Duration) float64 {
@@ -445,7 +447,7 @@ var chaosScenes = []chaosScene{
 			redisCommand(f.T, replica, "replicaof", "127.0.0.1", port)
 			rest(2)
 			redisCommand(f.T, replica, "replicaof", "no", "one")
-			rest(2) // the replica does not get the changes of this time
+			rest(2) // the replica gets none of the changes of these two seconds
 			for _, m := range f.members {
 				m.proxy.set(func(p *proxy) { p.target = replica.Addr })
 			}
@@ -491,7 +493,7 @@ var chaosScenes = []chaosScene{
 	}, share: 0.3, silence: leases(2.5)},
 	{name: "a failover by Sentinel, to a replica that lags", server: startSentinel, play: func(f *chaosFleet, scale int) {
 		f.others[0].Signal(sigstop)
-		rest(2) // the replica does not get the changes of this time
+		rest(2) // the replica gets none of the changes of these two seconds
 		f.server.Kill()
 		f.others[0].Signal(sigcont)
 		rest(float64(15 * scale))
@@ -529,8 +531,8 @@ var chaosScenes = []chaosScene{
 //
 // A start is the time at which a member's Limiter decided. The test also checks
 // when reports arrive. On a busy machine a report may be late, and the next one
-// in time. So the test allows for late reports, and for times in which it could
-// not run itself.
+// on time. So the test allows for late reports, and for times in which the test
+// itself could not run.
 func TestRedisLimitChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -614,8 +616,8 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 				if gap < interval-int64(time.Millisecond) {
 					f.Errorf("host %d: member %d starts %v after member %d, %.3f s into the scene", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds())
 				}
-				// Allow for a late report of the request before, and for times
-				// in which the test could not run.
+				// Allow for a late report of the previous request, and for
+				// times in which the test could not run.
 				gap = s.arrived - before.arrived + max(before.arrived-before.decided-int64(5*time.Millisecond), 0)
 				gap += int64(f.stalls.explain(before.decided, s.arrived))
 				arrivals = min(arrivals, gap)
@@ -730,9 +732,9 @@ func (f *chaosFleet) moveSlot() {
 	f.others[0], f.others[1] = f.others[1], f.others[0]
 }
 
-// clockShim is a C library that changes a program's wall clock. The file that
-// CHAOS_CLOCK names says by how many seconds. (libfaketime hangs Debian's
-// redis-server.)
+// clockShim is a C library that shifts a program's wall clock. CHAOS_CLOCK
+// names a file that says by how many seconds. (Under libfaketime, Debian's
+// redis-server hangs.)
 const clockShim = `#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -83,8 +83,8 @@ func TestRedisLimitNeedsFewRights(t *testing.T) {
 	}
 }
 
-// A host costs Redis at most 64 bytes, without its name and without the buckets
-// of the hash table.
+// A host costs Redis at most 64 bytes. Its name and the buckets of the hash
+// table are not counted.
 func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -108,8 +108,8 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 	wg.Wait()
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	// The member gives all hosts back. Redis then keeps the rest that is still
-	// due, and what the member has learnt about each host.
+	// The member gives all hosts back. For each host, Redis then keeps how long
+	// the host must still rest, and what the member has learnt about it.
 	waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
@@ -129,7 +129,7 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 }
 
 // A host that is asked once costs at most 1.2 calls to Redis. A host that many
-// members want costs at most one call in five requests.
+// members want costs at most one call for every five requests.
 func TestRedisLimitCost(t *testing.T) {
 	t.Parallel()
 	t.Run("5,000 hosts once each", func(t *testing.T) {
@@ -168,7 +168,8 @@ func TestRedisLimitCost(t *testing.T) {
 }
 
 // Members that all want the same hosts make nearly as many requests as these
-// hosts allow. No member waits for a host longer than two turns of each member.
+// hosts allow. No member waits for a host longer than all members need for two
+// turns each.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -192,8 +193,9 @@ func TestRedisLimitIsFair(t *testing.T) {
 			if r.nearest < tt.delay-time.Millisecond {
 				t.Errorf("two starts are %v apart, want %v", r.nearest, tt.delay)
 			}
-			// Allow two turns of each member, of about two seconds each. The
-			// crawl takes longer, so a member that gets nothing fails the test.
+			// Each member may have two turns of about two seconds. The crawl
+			// takes longer than all of these, so the test fails if a member
+			// gets nothing.
 			if most := members * 2 * 2 * time.Second; r.wait > most {
 				t.Errorf("a member waits for %v, want %v at most", r.wait, most)
 			}
@@ -202,8 +204,8 @@ func TestRedisLimitIsFair(t *testing.T) {
 }
 
 type contention struct {
-	share, calls  float64 // starts as a share of the ideal number; calls to Redis for each start
-	busy          bool    // the machine was busy: share proves nothing
+	share, calls  float64 // the starts, as a share of the ideal number; calls to Redis for each start
+	busy          bool    // whether the machine was busy; share then proves nothing
 	nearest, wait time.Duration
 }
 
@@ -272,7 +274,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 }
 
 // If another member waits for a host, the host changes hands within 20 ms of
-// the end of a turn. The 20 ms are the median on a machine that is not busy.
+// the end of a turn. This holds for the median, on a machine that is not busy.
 func TestRedisLimitHandOver(t *testing.T) {
 	server := redisserver.Start(t)
 	var gave atomic.Int64

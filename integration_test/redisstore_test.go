@@ -19,9 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// These are timeouts of calls to Redis. With patient, calls succeed even on a
-// busy machine. With impatient, a test of a Redis that does not answer takes
-// little time.
+// These are timeouts of calls to Redis. With the timeout patient, calls succeed
+// even on a busy machine. The timeout impatient is for tests in which Redis
+// does not answer, so that they take little time.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond
@@ -98,8 +98,8 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 	}
 }
 
-// redisFleet returns n members of a crawl that share a store. The function
-// without counts the members that had to do without the store.
+// redisFleet returns n members of a crawl that share a store. It also returns a
+// function without, which counts the members that had to do without the store.
 func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int, timeout time.Duration) (members []*robotsmw.Transport, without func() int) {
 	t.Helper()
 	logs := make([]lockedBuffer, n)

@@ -12,5 +12,6 @@ import (
 // of these constants is an error.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)
 
-// processorTime returns an error: this system does not tell the time.
+// processorTime returns an error, because this system does not tell how much
+// processor time was used.
 func processorTime() (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -65,7 +65,7 @@ var programs struct {
 }
 
 // runWithPrograms runs the tests and returns the exit status. It keeps the
-// compiled examples until then.
+// compiled examples until the tests are over.
 func runWithPrograms(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "programs")
 	if err != nil {

@@ -48,7 +48,7 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	web.robotsOnce(t, map[string]bool{dead.name: true}, fleet)
 	var latest time.Duration
 	for _, host := range hosts {
-		latest = max(latest, web.next(host, killed).Sub(killed)) // negative if no page of the host was left
+		latest = max(latest, web.next(host, killed).Sub(killed)) // the difference is negative if no page of the host was left
 	}
 	t.Logf("%d hosts of the process that was killed went on within %v; %d pages were fetched again", len(hosts), latest.Round(time.Millisecond), again)
 	if most := lease * 5 / 2; latest > most {
@@ -59,9 +59,10 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 }
 
-// moves counts the requests to hosts that were asked before (visits). It also
-// counts the visits by another process than the one before (moves). owners has,
-// for each process, the hosts that this process was the last to ask.
+// moves has three results. The result visits is the number of requests to hosts
+// that had been asked before. The result moves is how many of these visits were
+// by a process that was not the last to ask the host. For each process, owners
+// has the hosts that this process was the last to ask.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

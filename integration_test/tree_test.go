@@ -147,11 +147,11 @@ func TestNothingOfOneMachine(t *testing.T) {
 		}
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
 		if err != nil {
-			continue // deleted, and the deletion is not committed yet
+			continue // the file was deleted, and the deletion is not committed yet
 		}
 		for name, inLine := range forbidden {
 			if !bytes.Contains(text, []byte(name)) {
-				continue // a quick test: the search of each line is slow
+				continue // this quick test comes first, because the search of each line is slow
 			}
 			for n, line := range bytes.Split(text, []byte("\n")) {
 				if hit := inLine.Find(line); hit != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A House is a package as this command draws it: its files, and which file uses
-// which.
+// A House describes a package: its files, and for each file the files that it
+// uses.
 type House struct {
 	Rooms  []string           // the names of the files, sorted
 	Arrows map[Arrow][]string // for each arrow, the names that From uses of To, sorted

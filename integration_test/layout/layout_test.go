@@ -12,9 +12,10 @@ import (
 	"testing"
 )
 
-// runsBack has the packages in which some arrows between files may run back up:
-// how many, and why. CONTRIBUTING.md explains each of these packages. Every
-// other package can be read from one end to the other.
+// runsBack has a row for each package in which some arrows between files may
+// run back up. The row says how many arrows, and why. CONTRIBUTING.md explains
+// each of these packages. Every other package can be read from one end to the
+// other.
 var runsBack = map[string]struct {
 	back int
 	why  string

@@ -14,9 +14,9 @@ type Plan struct {
 	Exact  bool    // whether Back is certain to be the fewest
 }
 
-// anArrow is the cost of an arrow that runs back up. order adds the number of
-// names that the arrow stands for. So the order with the fewest such arrows
-// wins. Among equals, the order with the fewest names wins.
+// anArrow is the cost of an arrow that runs back up. The method order adds the
+// number of names that the arrow stands for. So the order with the fewest such
+// arrows wins. If two orders have equally many, the one with fewer names wins.
 const anArrow = 1 << 16
 
 // order finds the order of the rooms in which the fewest arrows run back up (a
@@ -106,7 +106,7 @@ func floors(cost [][]int) int {
 }
 
 // within returns the costs of the arrows between the rooms of a circle. The
-// indexes of the result are places in circle.
+// indexes of the result are indexes of the argument circle.
 func within(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
@@ -117,8 +117,8 @@ func within(cost [][]int, circle []int) [][]int {
 	return part
 }
 
-// maxExact is the largest circle for exactOrder, which examines each set of the
-// circle's rooms. 20 rooms have a million sets.
+// maxExact is how many rooms a circle for exactOrder may have. exactOrder
+// examines each set of the circle's rooms. 20 rooms have a million sets.
 const maxExact = 20
 
 // cheapest orders the rooms of a circle from the lowest up, so that the arrows
@@ -194,7 +194,7 @@ func settle(cost [][]int, order []int, room int) bool {
 		saved := 0
 		for j := at + step; j >= 0 && j < len(order); j += step {
 			// The two rooms change places. An arrow between them that ran down
-			// now runs up, and the other way round.
+			// now runs up. One that ran up now runs down.
 			saved += step * (cost[room][order[j]] - cost[order[j]][room])
 			if saved > most {
 				best, most = j, saved

@@ -17,11 +17,12 @@ import (
 	"time"
 )
 
-// Each property has the options of spin, gcc and pan for its check. fleet.pml
-// explains the properties.
+// Each property has the options with which spin, gcc and pan check it.
+// fleet.pml explains the properties.
 var (
-	// safety checks the properties pace and owners. The calls of one member may
-	// be slow, and the engine (Redis) may lose its state once.
+	// safety checks the properties that fleet.pml calls pace and owners. The
+	// calls of one member may be slow, and the engine (Redis) may lose its
+	// state once.
 	safety = property{spin: "", gcc: "-DSAFETY"}
 	// safetyBothSlow is like safety, but the calls of both members may be slow,
 	// and the engine never loses its state.
@@ -31,11 +32,11 @@ var (
 	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// servedAfterLoss allows no fault, but the engine may lose its state once.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// silence allows the same faults as served.
+	// silence allows the same faults as the property served does.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
-	// safetyAgain is like safety, with a member that changes its mind about the
-	// host, also while it gives the host away. servedAgain is like served, and
-	// a member stops wanting the host once.
+	// safetyAgain is like safety, but a member may stop wanting the host, or
+	// want it again, even while it gives the host away. servedAgain is like
+	// served, but a member stops wanting the host once.
 	safetyAgain = property{spin: "-DAGAIN", gcc: "-DSAFETY"}
 	servedAgain = property{spin: "-DLIVE -DLosses=0 -DAGAIN", gcc: "-DNFAIR=3", pan: "-a -f"}
 )

@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// core maps each package that is changed to the packages whose tests should
-// notice a change: the package itself, and packages that build on it.
+// core has a row for each package that this command changes. The row lists the
+// packages whose tests should notice a change: the package itself, and packages
+// that build on it.
 var core = map[string][]string{
 	"robotsmw":                          {"./robotsmw"},
 	"robotsmw/internal/cache":           {"./robotsmw/internal/cache", "./robotsmw"},

@@ -129,8 +129,8 @@ const (
 	aborted                 // time ran out, or a temporary file could not be written
 )
 
-// try compiles the package with the change and runs the tests, first those of
-// the package itself.
+// try compiles the package with the change, and then runs the tests. It begins
+// with the tests of the package itself.
 func try(ctx context.Context, root string, c change) outcome {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -157,8 +157,8 @@ func try(ctx context.Context, root string, c change) outcome {
 		return invalid
 	}
 	for _, pkg := range core[c.dir] {
-		// go test itself ends a test that hangs, by its timeout. If the go
-		// command were killed instead, the test would go on.
+		// If a test hangs, go test ends it at the timeout. If the go command
+		// were killed instead, the test would go on.
 		limited, cancel := context.WithTimeout(ctx, 2*hangs)
 		test := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-timeout", hangs.String(), "-overlay", overlay, pkg)
 		test.Dir = root

@@ -38,8 +38,9 @@ type contender struct {
 }
 
 // firstVerdicts prints how long each parser takes for the first verdict on each
-// class of files. It prints the median time of all rounds. It also prints the
-// ratio to Courtesy's time in the same round, as median and quartiles.
+// class of files. It prints the median time of all rounds. It also divides the
+// time of each round by Courtesy's time in that round, and prints the median
+// and the quartiles of these ratios.
 func firstVerdicts(out io.Writer, classes []parseWorkload, rounds int, atLeast time.Duration) error {
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {

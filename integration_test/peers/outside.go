@@ -24,8 +24,8 @@ var runners embed.FS
 
 type outsider struct {
 	name  string
-	clone string // the directory of its package
-	path  string // the path of its program
+	clone string // the directory of the peer's package
+	path  string // the path of the program that was built
 }
 
 // outsiders builds programs for the peers with a clone in COURTESY_PEERS. It

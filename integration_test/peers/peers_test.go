@@ -75,8 +75,8 @@ func TestVerdictsOnWorkloads(t *testing.T) {
 				differ++
 			}
 		}
-		// Temoto does not anchor wildcards, and compares the lengths of regular
-		// expressions instead of patterns.
+		// Temoto does not anchor wildcards. Where it should compare the lengths
+		// of patterns, it compares the lengths of regular expressions.
 		if differ*5 > len(m.urls) || differ > 0 && strings.HasPrefix(m.name, "literal") {
 			t.Errorf("%s: %d of %d verdicts differ", m.name, differ, len(m.urls))
 		}

@@ -70,7 +70,7 @@ func Example_retriesInside() {
 	// https://shop.example/shaky 200
 }
 
-// A client that retries above robotsmw must know that a refusal is final. By
+// A client that retries above robotsmw must be told that a refusal is final. By
 // default it retries after every error that it does not know.
 func Example_retriesOutside() {
 	web := composedWeb()

@@ -119,8 +119,9 @@ var targets = []string{
 	"https://a.example/moved",
 }
 
-// capitals is tested only without HTTP/2: net/http (Go 1.26) waits for ever for
-// an HTTP/2 connection to a host with capitals outside ASCII.
+// capitals is a URL that is tested only without HTTP/2. If a host has capitals
+// outside ASCII, net/http (Go 1.26) never stops waiting for its HTTP/2
+// connection.
 const capitals = "https://BÜCHER.example/"
 
 func targetsFor(http2 bool) []string {
@@ -191,8 +192,8 @@ func get(t *testing.T, client *http.Client, method, target string) {
 	resp.Body.Close()
 }
 
-// verify lets judge check every request that the server saw. The request must
-// be valid as it came, and not valid if any signed byte is changed.
+// verify calls the function judge for every request that the server saw. Each
+// request must be valid as it came, and invalid if any signed byte is changed.
 func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast int) {
 	t.Helper()
 	if len(s.seen) < atLeast {
@@ -223,8 +224,8 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 	}
 }
 
-// forgeries yields copies of the request. In each copy, another signed byte is
-// changed. The string says which byte.
+// forgeries yields copies of the request. In each copy, a different signed byte
+// is changed. The string says which byte.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
@@ -276,8 +277,8 @@ func other(c byte) string {
 	return "a"
 }
 
-// httpsign accepts each signature of a Directory. It rejects a signature if the
-// Content-Digest or the authority is another one.
+// httpsign accepts each signature of a Directory. If the Content-Digest or the
+// authority is changed, httpsign rejects the signature.
 func TestDirectory(t *testing.T) {
 	_, first := newKey(t)
 	_, second := newKey(t)
