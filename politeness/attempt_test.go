@@ -88,7 +88,7 @@ func TestAttemptIsAContext(t *testing.T) {
 		ends     time.Duration
 		err      error
 		timedOut bool
-		cause    error // nil: the same as err
+		cause    error // nil: the cause is the same as the field err
 	}{
 		{"a caller without a deadline", context.WithCancel, timeout, timeout, timeout, context.DeadlineExceeded, true, nil},
 		{"a caller with a later one", withTimeout(time.Minute), timeout, timeout, timeout, context.DeadlineExceeded, true, nil},

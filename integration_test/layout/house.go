@@ -11,7 +11,7 @@ import (
 // uses.
 type House struct {
 	Rooms  []string           // the names of the files, sorted
-	Arrows map[Arrow][]string // for each arrow, the names that From uses of To, sorted
+	Arrows map[Arrow][]string // for each arrow, the names from the file To that the file From uses, sorted
 }
 
 // An Arrow leads from a room to another room that it uses. The numbers are
