@@ -158,8 +158,9 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf returns the verdict that two decisions show. private is about a URL
-// that someRules forbid, public about a URL that they allow.
+// verdictOf returns the verdict that two decisions show. The argument private
+// is the decision about a URL that someRules forbid. The argument public is the
+// decision about a URL that they allow.
 func verdictOf(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:
@@ -398,8 +399,9 @@ func mustURLs(t testing.TB, raw []string) []*url.URL {
 	return us
 }
 
-// Only the first 500 KiB of a robots.txt count (RFC 9309 §2.5), and only one
-// byte more is read. A rule that the limit cuts is ignored.
+// The client obeys only the first 500 KiB of a robots.txt (RFC 9309 §2.5). It
+// reads one byte more, to see whether the file goes on. A rule that the limit
+// cuts is ignored.
 func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := "Disallow: /" + strings.Repeat("x", 89) + "\n"

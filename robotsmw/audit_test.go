@@ -169,13 +169,14 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 
 func allowedThere(site auditedSite, path string) bool {
 	if strings.HasSuffix(path, "?print=1") && site.allowed("/private/") != site.allowed("/") {
-		return false // by the wildcard rule of auditRules
+		return false // disallowed by the wildcard rule of auditRules
 	}
 	return site.allowed(path)
 }
 
-// auditedPages serves an origin: its robots.txt, its pages, and redirects to a
-// private page of this origin and of the origin next.
+// auditedPages serves an origin: its robots.txt, its pages, and two redirects
+// to private pages. One redirect leads to this origin, the other to the origin
+// that the argument next names.
 func auditedPages(robots http.Handler, next string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robots)

@@ -133,7 +133,7 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return name, nil
 }
 
-// checkAt is like check, but gets the name of u's origin.
+// checkAt is like check, but the caller passes the name of u's origin.
 func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
 	if err := c.decide(ctx, name, u, d); err != nil {
 		return err
@@ -165,7 +165,8 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 	return nil
 }
 
-// judge fills d, which must be zero, with what rec decides about u.
+// judge decides about u from rec, and fills d with the decision. d must be
+// zero.
 func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
 	d.URL, d.RobotsURL, d.Status, d.doc, d.Time = u, rec.URL, int(rec.Status), rec.Doc, now
 	d.Fetched, d.Expires = rec.Fetched, rec.Expires
@@ -201,10 +202,10 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	}
 }
 
-// target returns what rules are matched with: the path and the query as they
-// are sent, not decoded and not reordered. The result may share memory with
-// buf, which saves an allocation, and is valid until buf is used again. If
-// plain is true, the path has no other form.
+// target returns the text that rules are matched with: the path and the query
+// as they are sent. They are not decoded and not reordered. The result may
+// share memory with buf, which saves an allocation, and is valid until buf is
+// used again. If the result plain is true, the path has no other form.
 func target(buf []byte, u *url.URL) (target string, plain bool) {
 	path := u.Path
 	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {
@@ -361,7 +362,7 @@ func rootOf(u *url.URL) (*url.URL, error) {
 
 // Stats says what a Checker holds in memory.
 type Stats struct {
-	Origins int   // origins that have a record and are not being fetched now
+	Origins int   // origins that have a record and no fetch under way
 	Bytes   int64 // the size of all records in memory, roughly
 }
 

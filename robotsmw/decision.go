@@ -49,7 +49,7 @@ type Decision struct {
 	// does not apply to the URL, if the origin has an override, or if the URL
 	// is robots.txt itself.
 	RobotsURL string
-	Status    int       // status of the response to robots.txt that the decision rests on; 0: none
+	Status    int       // status of the robots.txt response that the decision rests on; 0: none
 	Fetched   time.Time // when that response came or was last confirmed; zero: never
 	Expires   time.Time // when the lifetime of that response ends; NextTry if Reason is Unreachable
 	Stale     bool      // whether that lifetime is over, and robots.txt cannot be fetched now
@@ -185,7 +185,8 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut shortens a text of more than most bytes to its beginning and "...".
+// cut returns text. If text has more bytes than the argument most allows, cut
+// returns the beginning of text and "...".
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

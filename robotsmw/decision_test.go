@@ -16,8 +16,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A decision says why it was made: text is for people, json is for programs. A
-// synctest clock starts at midnight UTC on 1 January 2000.
+// A decision says why it was made, as a sentence for people (the field text)
+// and as JSON for programs (the field json). A synctest clock starts at
+// midnight UTC on 1 January 2000.
 func TestDecisionSaysWhy(t *testing.T) {
 	const a = "http://a.example/robots.txt"
 	for _, tt := range []struct {

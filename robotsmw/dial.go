@@ -23,15 +23,16 @@ func DialControl(f func(netip.Addr) error) func(network, address string, _ sysca
 
 // PublicOnly is a function for Options.RefuseAddress. It refuses every address
 // that is not on the public internet according to IANA's registries of
-// special-purpose addresses (RFC 6890): loopback, private, link-local, shared
-// by carriers (RFC 6598), for documentation or benchmarks, reserved,
-// unspecified and multicast addresses. It does not refuse what the registries
-// call globally reachable.
+// special-purpose addresses (RFC 6890). These are loopback, private,
+// link-local, reserved, unspecified and multicast addresses, addresses that
+// carriers share (RFC 6598), and addresses for documentation or benchmarks.
+// PublicOnly does not refuse an address that the registries call globally
+// reachable.
 //
-// An IPv6 address that leads to an IPv4 address is judged by the IPv4 address
-// too: IPv4-mapped, NAT64 (RFC 6052), 6to4 (RFC 3056) and Teredo (RFC 4380).
-// PublicOnly does not know a network's own NAT64 prefixes. If your network has
-// any, refuse them yourself.
+// Some IPv6 addresses lead to IPv4 addresses: IPv4-mapped, NAT64 (RFC 6052),
+// 6to4 (RFC 3056) and Teredo (RFC 4380) addresses. They are judged by the IPv4
+// addresses too. PublicOnly does not know a network's own NAT64 prefixes. If
+// your network has any, refuse them yourself.
 func PublicOnly(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	b := blockOf(addr)

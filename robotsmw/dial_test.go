@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Each row has four marks: for the address before the block, its first address,
-// its last, and the address after it. "+" means public, "-" refused, and "." no
-// such address.
+// Each row has four marks: for the address before the block, for the first and
+// the last address of the block, and for the address after the block. "+" means
+// public, "-" means refused, and "." means that there is no such address.
 func TestPublicOnly_EachBlock(t *testing.T) {
 	rows := map[string]string{
 		"0.0.0.0/8": ".--+", "0.0.0.0/32": ".---",
@@ -26,7 +26,7 @@ func TestPublicOnly_EachBlock(t *testing.T) {
 		"64:ff9b::/96":      "----", // the first and last address lead to 0.0.0.0 and 255.255.255.255
 		"64:ff9b:1::/48":    "----", "100::/64": "----", "100:0:0:1::/64": "----",
 		"2000::/3":      "-++-",
-		"2001::/23":     "+--+", // the first address is Teredo with the server 0.0.0.0
+		"2001::/23":     "+--+", // first address: Teredo server 0.0.0.0
 		"2001::/32":     "+---", // first address: Teredo server 0.0.0.0; last address: Teredo client 0.0.0.0
 		"2001:1::1/128": "-+++", "2001:1::2/128": "++++", "2001:1::3/128": "+++-",
 		"2001:2::/48": "----", "2001:3::/32": "-++-", "2001:4:112::/48": "-++-",

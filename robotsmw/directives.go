@@ -88,7 +88,7 @@ func isClean(body io.ReadCloser) bool {
 	return ok && b.NoRefusal()
 }
 
-// A sent is three things at once, for one allocation: the state of a request,
+// A sent is three things in one, to save allocations: the state of a request,
 // the context that the request is sent with, and the carrier of the Crawl-delay
 // to the Limiter.
 type sent struct {
@@ -99,8 +99,8 @@ type sent struct {
 
 	refused *refusal.Refusal // the refusal by status and header; nil: none
 
-	tells      bool          // whether the Limiter is told crawlDelay
-	crawlDelay time.Duration // 0: there is none, and the Limiter is told so
+	tells      bool          // whether the Limiter is told the crawlDelay
+	crawlDelay time.Duration // 0: there is none; if tells is set, the Limiter learns this
 
 	decision *Decision // nil: Observer.Decided is not set
 }

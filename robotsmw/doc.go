@@ -30,11 +30,11 @@
 // robots.txt is unreachable. Other schemes pass through, because robots.txt
 // does not apply to them. All spellings of a host are one host (see
 // politeness.HostKey). A request is sent with the Host that robots.txt was
-// fetched with. This is the URL's host, or the request's own Host, which makes
-// an origin of its own at the same address. A request whose target names
-// another authority (URL.Opaque, or a path in absolute form) is an error. So is
-// a host that is longer than a name in the DNS can be. The length is checked
-// first, so such a name is neither converted nor stored.
+// fetched with. This is the URL's host, unless the request has another Host of
+// its own. Such a Host makes another origin at the same address. A request
+// whose target names another authority (URL.Opaque, or a path in absolute form)
+// is an error. So is a host that is longer than a name in the DNS can be. The
+// length is checked first, so such a name is neither converted nor stored.
 //
 // Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
 // /private/. So a path is judged in three forms: as it is written; with its dot
@@ -51,8 +51,8 @@
 // RFC 9309 §2.3.1 distinguishes three outcomes, and so does Decision.Reason:
 //
 //   - Successful (2xx): the file's rules are obeyed, whatever its type.
-//   - Unavailable (4xx except 429; more than five redirects, or one that leads
-//     nowhere): there are no rules; all is allowed. With
+//   - Unavailable (4xx except 429; more than five redirects, or a redirect that
+//     leads nowhere): there are no rules; all is allowed. With
 //     Options.DisallowForbidden, a 401 or 403 disallows all, as the draft of
 //     1996 advises.
 //   - Unreachable (429, 5xx and any status not named above, network failure, a
@@ -64,9 +64,9 @@
 //     been unreachable for 30 days, without a good copy, allows all.
 //
 // A good copy is also obeyed past its lifetime if a fetch would have to wait
-// for its slot for more than ten seconds. The copy serves at once, marked
-// stale, and robots.txt is fetched when the host may be asked. If the wait is
-// shorter, as for an interval, the request waits for the new file.
+// for its slot for more than ten seconds. Then the copy is used at once and
+// marked stale, and robots.txt is fetched when the host may be asked. If the
+// wait is shorter, as for an interval, the request waits for the new file.
 //
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
@@ -87,10 +87,11 @@
 //
 // # How long a file is kept
 //
-// A file is kept as long as Cache-Control, Expires and Age say (RFC 9111),
-// within 5 minutes and 24 hours, and for 24 hours if they say nothing. An
-// unavailable file is kept as a good one is, but only for an hour after
-// redirects that lead nowhere. A file is revalidated with its ETag and
+// A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
+// for at least 5 minutes and at most 24 hours. If they say nothing, the file is
+// kept for 24 hours. The record of an unavailable file is kept for the same
+// time. If the reason is a redirect that led nowhere, or too many redirects,
+// the record is kept for one hour. A file is revalidated with its ETag and
 // Last-Modified. The first request after four fifths of the lifetime starts a
 // refresh in the background and does not wait for it. Records are in memory,
 // bounded by Options.MaxOrigins and MaxBytes. A Store (package diskstore,
@@ -101,12 +102,13 @@
 // robots.txt is being fetched keeps its place too. If such origins hold all
 // places, one domain gives way: the registrable domain (or IP address, or /64
 // network) with the most unreachable origins. Its oldest unreachable origins
-// are forgotten, and one entry takes their place. Until the last of these might
-// be tried again, an unknown origin of that domain is refused with a
-// *politeness.DelayError, and nothing is sent to it. If no domain has two
-// unreachable origins, or if the domain with the most is that of a new origin,
-// it is the new origin that is refused, until the first of the others may be
-// tried.
+// are forgotten, and one entry takes their place. Until the last of the
+// forgotten origins might be tried again, an unknown origin of that domain is
+// refused with a *politeness.DelayError, and nothing is sent to it. In two
+// cases, a new origin is refused instead: if no domain has two unreachable
+// origins, or if the new origin belongs to the domain with the most. It is
+// refused until the first of the unreachable origins may be tried again, but
+// for at most one second while a fetch is under way.
 //
 // # One fetch
 //
@@ -153,9 +155,9 @@
 // PageNotExamined, and one that was closed early is PagePartial. What such a
 // page says is unknown, which does not mean that it says nothing.
 //
-// PageDirectives also tells, as Page.Refusal, that a response is no page: a
-// wall or the server challenges, blocks, names a price, a licence or legal
-// reasons, or limits the rate. Such a response must not be kept as content, and
+// PageDirectives also reports, as Page.Refusal, that a response is a refusal: a
+// wall or the server answers with a challenge, a block, a price, a licence,
+// legal reasons or a rate limit. A refusal must not be kept as content, and
 // says nothing about indexing. Package politeness decides what a refusal means
 // for the pace of the host. A price, a licence and legal reasons are final for
 // a URL: the next request would get the same answer. Nothing here solves a
@@ -188,7 +190,7 @@
 //	budget         how much a host is asked for in a day
 //	fleet          processes that keep one pace for each host
 //	owner          the process of a fleet that may ask a host now
-//	lease          how long an owner that is not heard from keeps its hosts
+//	lease          how long a silent owner keeps its hosts
 //
 // # What is not promised
 //

@@ -21,8 +21,8 @@ func (e *IdentityError) Error() string {
 // userAgentOf returns the User-Agent in a request's header, or "" if there is
 // none. plain reports that the header has exactly one User-Agent and no odd
 // name, so it can be sent unchanged. isOdd tells which names are odd.
-// Header.Set does not write them, but a caller can, and net/http would send
-// them.
+// Header.Set never writes an odd name. But a caller can write one into the map,
+// and net/http would send it.
 func userAgentOf(h http.Header) (agent string, plain bool) {
 	lines := h["User-Agent"] // Header.Get would first check the name
 	if len(lines) > 0 {
@@ -38,7 +38,7 @@ func userAgentOf(h http.Header) (agent string, plain bool) {
 			continue
 		}
 		plain = false
-		// Of several odd names, the first in the alphabet counts, because the
+		// Of several odd names, the first in the alphabet is used, because the
 		// order of a map changes.
 		if strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != "" && (odd == "" || name < odd) {
 			odd = name
@@ -63,9 +63,9 @@ func withUserAgent(h http.Header, agent string) http.Header {
 	return with
 }
 
-// isOdd reports whether a header's name is User-Agent or Host in another case
-// than usual, such as "user-agent". net/http would send such a line besides its
-// own, and the server would choose one of them.
+// isOdd reports whether a header's name is User-Agent or Host in an unusual
+// letter case, such as "user-agent". net/http would send such a line besides
+// its own line, and the server would choose one of the two.
 func isOdd(name string) bool {
 	switch len(name) {
 	case len("User-Agent"):
@@ -126,8 +126,8 @@ func tokenOf(userAgent string) (string, error) {
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
 	// A product may be followed by its version, a comment, a URL, or the end of
-	// the comment around it. Another word means that the product's name has
-	// spaces.
+	// the comment that contains the product. Another word means that the
+	// product's name has spaces.
 	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {
 		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens", userAgent, suggestToken(agent))
 	}

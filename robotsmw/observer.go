@@ -38,8 +38,8 @@ type Observer struct {
 	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
 	//
 	// body is the part of the body that was read. It is decoded if the status
-	// is 2xx, or 4xx except 429. Otherwise it is as received. It is not
-	// complete if the whole is longer than a robots.txt may be, or if the
+	// is 2xx, or 4xx except 429. Otherwise it is as it was received. It is not
+	// complete if the whole body is longer than a robots.txt may be, or if the
 	// status alone decides. err says why there is no answer, or why the answer
 	// is not complete. Do not change these values, and do not keep them.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
@@ -147,7 +147,7 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 // or confirmed. Any other Status means that there is none.
 type Fetch struct {
 	URL       string        // of the origin's robots.txt
-	Status    int           // of the last response; after a 304, of the confirmed response; 0: none
+	Status    int           // of the last response, or of the copy that a 304 has confirmed; 0: none
 	Renewed   bool          // whether a 304 has confirmed the copy at hand
 	Redirects int           // how many redirects were followed to the answer that is in force
 	Bytes     int           // the length of the body, decoded
@@ -174,7 +174,7 @@ const (
 	LookupRefused Lookup = "refused" // memory is full of origins that must not be forgotten
 )
 
-// fetchOf converts a fetch of the loader for an Observer.
+// fetchOf converts a load.Fetch to the Fetch that an Observer gets.
 func fetchOf(f load.Fetch) Fetch {
 	rec := f.Record
 	e := Fetch{

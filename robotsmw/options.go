@@ -27,7 +27,7 @@ type Options struct {
 	UserAgent string
 
 	// ProductTokens are the names under which robots.txt may address this
-	// crawler, in order of preference. The first one that some group names
+	// crawler, in order of preference. The first token that is named by a group
 	// selects the rules. If no group names any of them, the "*" group selects
 	// the rules (RFC 9309 §2.2.1). A token consists of letters, digits, '_',
 	// '-' and '.'; case does not matter. Nil: the first product of UserAgent,
@@ -54,7 +54,7 @@ type Options struct {
 
 	// RefuseAddress is called before each connection, also of redirect hops,
 	// with the address to connect to. An error refuses the address. With
-	// PublicOnly as this function, no site can point the crawler into a private
+	// PublicOnly as this function, no site can lead the crawler into a private
 	// network. With a proxy, the address is the proxy's. RefuseAddress can only
 	// be set if Base is nil. In a Base of your own, use DialControl(f) as
 	// net.Dialer.Control instead. Nil: every address is dialled.
@@ -86,27 +86,27 @@ type Options struct {
 	// Store keeps robots.txt records beyond this process: in a directory
 	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
 	// Locker too, a fleet fetches each robots.txt once. A Store that fails,
-	// hangs or returns garbage never changes a decision. It costs a fetch. Nil:
-	// records are kept only in memory.
+	// hangs or returns garbage costs a fetch, but never changes a decision.
+	// Nil: records are kept only in memory.
 	Store Store
 
 	// MaxOrigins and MaxBytes bound the records in memory. The least recently
 	// used record is dropped first. The record of an unreachable origin stays
-	// until its next try if there is other room. If there is none, the domain
-	// with the most unreachable origins gives way: one entry takes the place of
-	// its oldest ones. Or a new origin is refused with a
-	// *politeness.DelayError: see "How long a file is kept" in the package doc.
-	// Fetches that wait or run also count for MaxOrigins. 0: 100,000 origins
-	// and 128 MiB.
+	// until its next try, as long as other records can be dropped. When there
+	// are no others, the domain with the most unreachable origins gives way:
+	// one entry takes the place of its oldest unreachable origins. If no domain
+	// can give way, a new origin is refused with a *politeness.DelayError. See
+	// "How long a file is kept" in the package doc. Fetches that wait or run
+	// also count for MaxOrigins. 0: 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 
 	// KeepFiles keeps each whole robots.txt besides its rules, for
-	// Decision.File. It is for crawlers that need other lines too, such as what
-	// an owner says about use (package preference). Each different file takes
-	// about twice its size in memory, and more if its lines are short: see
-	// robotstxt.File.Size. MaxBytes counts this memory. False: only the rules
-	// and sitemaps are kept.
+	// Decision.File. It is for crawlers that need other lines too, such as an
+	// owner's preferences about the use of pages (package preference). Each
+	// different file takes about twice its size in memory, and more if its
+	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
+	// False: only the rules and sitemaps are kept.
 	KeepFiles bool
 
 	// DisallowForbidden treats a robots.txt that answers 401 or 403 as one that
@@ -121,12 +121,12 @@ type Options struct {
 	// fetched.
 	AllowAfter30Days bool
 
-	// Override maps an origin ("https://example.com") to the text of the
-	// robots.txt to obey there in place of the origin's own. The origin's own
-	// file is then fetched only if the robots.txt of another origin redirects
-	// to it. Override is meant for the owner of a site. "" allows everything
-	// there, and "User-agent: *\nDisallow: /\n" disallows everything. Nil:
-	// none.
+	// Override maps an origin ("https://example.com") to the text of a
+	// robots.txt. The crawler obeys this text there, in place of the origin's
+	// own file. The origin's own file is then fetched only if the robots.txt of
+	// another origin redirects to it. Override is meant for the owner of a
+	// site. "" allows everything there, and "User-agent: *\nDisallow: /\n"
+	// disallows everything. Nil: none.
 	Override map[string]string
 
 	// DryRun lets disallowed requests pass and only reports them. In their
@@ -158,7 +158,7 @@ const (
 type config struct {
 	Options
 	tokens    []string
-	overrides map[string]string // by canonical origin
+	overrides map[string]string // Options.Override, with canonical origins as keys
 	page      page.Options
 }
 

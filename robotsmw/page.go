@@ -23,15 +23,15 @@ type Page struct {
 	//
 	// If Refusal.Sure is set, status and header show the refusal. Then there
 	// are no Directives, because they would not be those of the page, and the
-	// body is not content. If Sure is not set, the refusal is a guess by a
-	// field such as a cookie, or by marks in the first 16 KiB of HTML. A guess
-	// is only reported: nothing acts on it.
+	// body is not content. If Sure is not set, the refusal is a guess from a
+	// header field such as a cookie, or from marks in the first 16 KiB of HTML.
+	// A guess is only reported: nothing acts on it.
 	Refusal refusal.Refusal
 }
 
 // A PageState says how much of a page has been examined for directives. A
 // restriction that was found counts in every state. If no restriction was
-// found, this is final only in PageHeaderOnly and PageComplete.
+// found, that result is final only in PageHeaderOnly and PageComplete.
 type PageState uint8
 
 const (
@@ -84,7 +84,7 @@ type PageOptions struct {
 
 	// HeadOnly counts only the metas that a browser would put into the page's
 	// head. HeadOnly is for sites whose visitors can write into the body.
-	// False: all metas count, since a meta can only restrict.
+	// False: all metas count, because a meta can only restrict.
 	HeadOnly bool
 
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head, for
@@ -96,10 +96,10 @@ type PageOptions struct {
 
 	// Decoder returns a reader that decodes a Content-Encoding such as "br" or
 	// "zstd" (in lower case). Decoder is for callers who set Accept-Encoding
-	// themselves. body is a copy of the beginning of the body, in memory. If
-	// Decoder returns an error or a nil reader, the page is not examined.
-	// Decoder must not call PageDirectives. Nil: only gzip and deflate are
-	// known.
+	// themselves. The argument body is a copy, in memory, of the beginning of
+	// the response's body. If Decoder returns an error or a nil reader, the
+	// page is not examined. Decoder must not call PageDirectives. Nil: only
+	// gzip and deflate are known.
 	Decoder func(coding string, body io.Reader) (io.Reader, error)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // benchPage returns a page of about size bytes. Its head has 23 metas, the
-// median of 419 real pages. Half of them have a name.
+// median of 419 real pages. Half of the metas have a name.
 func benchPage(size int, head string) string {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)

@@ -93,7 +93,7 @@ func TestPageStates(t *testing.T) {
 		method  string
 		opts    PageOptions
 		before  PageState
-		after   PageState // after all was read
+		after   PageState // after the whole body was read
 		noIndex bool
 	}{
 		{name: "HTML", handler: func(w http.ResponseWriter, _ *http.Request) { html(w); io.WriteString(w, noIndexPage) },
@@ -210,7 +210,7 @@ func TestPageStates(t *testing.T) {
 		{name: "a long page", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			io.WriteString(w, noIndexPage+strings.Repeat("<p>text</p>", 100_000))
-			panic(http.ErrAbortHandler) // beyond the part that is examined
+			panic(http.ErrAbortHandler) // comes after the part that is examined
 		}, before: PagePending, after: PageComplete, noIndex: true},
 		{name: "a gzip bomb", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)

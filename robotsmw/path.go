@@ -10,8 +10,8 @@ import (
 // "//" nor "/.". So it is sent as it is, and it has no other name (see the
 // package doc of robotstxt).
 //
-// isPlain sees every URL, so it looks at eight bytes at a time. The last of the
-// eight is also the first of the next eight, so no pair of neighbours is
+// isPlain sees every URL, so it looks at eight bytes at a time. Each step
+// overlaps the next one by at least one byte, so no pair of neighbours is
 // missed.
 func isPlain(path string) bool {
 	if len(path) < 8 || path[0] != '/' {

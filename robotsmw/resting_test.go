@@ -20,7 +20,7 @@ import (
 const day = 24 * time.Hour
 
 // rest tells the Limiter that a page answered 429, with d as Retry-After. The
-// host then rests: it is not asked for d.
+// host then rests: it gets no request until the time d is over.
 func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
@@ -252,7 +252,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	})
 }
 
-// A good copy past its lifetime still serves while its host rests. The client
+// A good copy past its lifetime is still used while its host rests. The client
 // fetches the new file when the host may be asked.
 func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	for _, tt := range []struct {
@@ -372,9 +372,9 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	})
 }
 
-// While a host rests, a good copy serves. It may come from the Store, or belong
-// to the origin that a redirect leads to. It also serves if the Limiter refuses
-// the wait.
+// While a host rests, a good copy is used. The copy may come from the Store, or
+// belong to the origin that a redirect leads to. It is also used if the Limiter
+// refuses the wait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -455,7 +455,7 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 		if n := len(web.Log()); n != places {
 			t.Errorf("%d fetches", n)
 		}
-		for i := range 50 { // one after another there is room for all
+		for i := range 50 { // fetches that run one after another all find room
 			decide(t, c, fmt.Sprintf("http://h%d.example/", i))
 		}
 		if s := c.Stats(); s.Origins != places {

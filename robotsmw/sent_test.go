@@ -97,8 +97,8 @@ func (w *wire) sent() []string {
 	return w.requests[len(w.requests)-1]
 }
 
-// header returns the values of all header lines with this name, in upper or
-// lower case.
+// header returns the values of all header lines with this name. Letter case
+// does not matter.
 func header(lines []string, name string) (values []string) {
 	for _, l := range lines[1:] {
 		if n, v, _ := strings.Cut(l, ": "); strings.EqualFold(n, name) {
@@ -168,15 +168,15 @@ func TestSpellingsOfAnOriginShareItsRobotsTxt(t *testing.T) {
 	}
 }
 
-// The Transport sends exactly one User-Agent, in whatever case the field's name
-// is written. The value is the request's own, or the Transport's if the request
-// has none.
+// The Transport sends exactly one User-Agent, even if the caller writes the
+// field's name in another letter case. The value is the request's own, or the
+// Transport's if the request has none.
 func TestOneUserAgentIsSent(t *testing.T) {
 	const foreign, ours = "OtherBot/1.0", "ExampleBot/9"
 	for _, tt := range []struct {
 		name   string
 		header http.Header
-		want   string // "": the foreign one is sent, or refused under StrictIdentity
+		want   string // "": the foreign one is sent; under StrictIdentity, it is refused
 	}{
 		{"none", nil, testAgent},
 		{"its own", http.Header{"User-Agent": {ours}}, ours},

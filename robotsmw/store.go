@@ -15,12 +15,12 @@ import (
 //     miss: an error for which errors.Is(err, fs.ErrNotExist) holds;
 //   - may forget a value at any time, and forgets it after its ttl;
 //   - keeps no reference to a value that it was given or has returned;
-//   - obeys the context, and returns the context's error when that ends;
+//   - obeys the context, and returns the context's error when the context ends;
 //   - returns no error from Delete if the key is not there.
 //
-// Package storetest checks whether a Store does this. The Checker gives each
-// call of a Store two seconds. If a call fails, the Checker goes on without its
-// result.
+// Package storetest checks whether a Store meets these conditions. The Checker
+// gives each call of a Store two seconds. If a call fails, the Checker goes on
+// without its result.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error

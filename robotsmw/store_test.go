@@ -541,7 +541,7 @@ func TestStoreAndIPv6Zone(t *testing.T) {
 	})
 }
 
-// A stored validator that cannot stand in a header is not sent. The file is
+// A stored validator that is not valid in a header is not sent. The file is
 // fetched without it.
 func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
 	srv := newLoopback(t)

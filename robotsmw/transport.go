@@ -153,9 +153,10 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	return out, s, nil
 }
 
-// identify checks a User-Agent that differs from Options.UserAgent. If it
-// contains no product token, identify returns an error under StrictIdentity.
-// Without StrictIdentity, identify logs the first such User-Agent.
+// identify checks a User-Agent that differs from Options.UserAgent. If the
+// User-Agent contains no product token, identify returns an error under
+// StrictIdentity. Without StrictIdentity, identify logs the first such
+// User-Agent.
 func (t *Transport) identify(agent string) error {
 	for _, token := range t.cfg.tokens {
 		if names(agent, token) {

@@ -14,8 +14,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A cannedConn answers each request at once, with robots or with page. It costs
-// next to nothing, so a benchmark measures only the client.
+// A cannedConn answers each request at once, with its robots or with its page.
+// It takes almost no time, so a benchmark measures only the client.
 type cannedConn struct {
 	net.Conn     // nil, because none of its methods is called
 	page, robots []byte
@@ -68,10 +68,10 @@ func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 	return t
 }
 
-// wholeRequests returns four transports by name, and their names in order. Each
-// has an http.Transport of its own, and all but "bare" add something to it. An
-// interval of a nanosecond makes no request wait, but the pacing does all its
-// work.
+// wholeRequests returns the names of four transports, in order, and the
+// transports by name. Each has an http.Transport of its own, and all but "bare"
+// add something to it. An interval of a nanosecond makes no request wait, but
+// the pacing does all its work.
 func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
 	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }
 	return []string{"bare", "robots", "paced", "robots+paced"}, map[string]http.RoundTripper{
@@ -97,7 +97,7 @@ func fetchWhole(tb testing.TB, rt http.RoundTripper, req *http.Request, buf []by
 }
 
 // BenchmarkWhole measures a whole request, from RoundTrip to the body's end,
-// over a connection that costs next to nothing.
+// over a connection that takes almost no time.
 func BenchmarkWhole(b *testing.B) {
 	for _, page := range []struct{ name, kind, body string }{
 		{"text", "text/plain", strings.Repeat("x", 1000)},
