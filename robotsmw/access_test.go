@@ -43,7 +43,7 @@ func TestStatusMatrix(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		handler http.Handler
-		fail    error // the error of the connection, instead of a handler
+		fail    error // if set, the connection fails with this error, and no handler is called
 		edit    func(*Options)
 		want    verdict
 		next    time.Duration

@@ -268,7 +268,7 @@ type Checked struct {
 
 // parallelOrigins is how many origins CheckAll asks at the same time. It limits
 // the sockets of this process, not the load on a server, because most origins
-// are different servers.
+// are on different servers.
 const parallelOrigins = 64
 
 // CheckAll calls Check for many URLs. It fetches the robots.txt files of up to

@@ -31,10 +31,10 @@ type Decision struct {
 	Rule string         // the rule's pattern as written
 	Line int            // the rule's line in robots.txt, counted from 1
 
-	// Resolved is the form of path and query that the rule disallows, if that
-	// is not the form as written: "/private/" for "/x/%2e%2e/private/" or
-	// "//private/". It has no dot segments and no empty segments. "": the URL
-	// was decided as it is written.
+	// Resolved is the disallowed form of path and query, if it differs from the
+	// form as written: "/private/" for "/x/%2e%2e/private/" or "//private/". It
+	// has no dot segments and no empty segments. "": the URL was decided as it
+	// is written.
 	Resolved string
 
 	// Group has the user-agent lines of the group that the decision follows, if
@@ -51,7 +51,7 @@ type Decision struct {
 	RobotsURL string
 	Status    int       // status of the robots.txt response that the decision rests on; 0: none
 	Fetched   time.Time // when that response came or was last confirmed; zero: never
-	Expires   time.Time // when the lifetime of that response ends; NextTry if Reason is Unreachable
+	Expires   time.Time // when that response's lifetime ends; NextTry's value if Reason is Unreachable
 	Stale     bool      // whether that lifetime is over, and robots.txt cannot be fetched now
 
 	// These are set only while robots.txt cannot be fetched. Cause is the last

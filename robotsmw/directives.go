@@ -54,9 +54,9 @@ func PageDirectives(resp *http.Response) Page {
 	return says
 }
 
-// lookedAt returns what the method look has found out about resp. It finds this
-// in the context of the request that was sent, because http.Client may wrap the
-// body. If resp.Request is nil, lookedAt uses the body.
+// lookedAt returns the findings of the method look about resp. It takes them
+// from the context of the request that was sent, because http.Client may wrap
+// the body. If resp.Request is nil, lookedAt uses the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
 	if resp.Request == nil {
 		if body, _ = resp.Body.(*page.Body); body != nil {

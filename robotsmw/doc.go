@@ -36,15 +36,15 @@
 // is an error. So is a host that is longer than a name in the DNS can be. The
 // length is checked first, so such a name is neither converted nor stored.
 //
-// Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
-// /private/. So a path is judged in three forms: as it is written; with its dot
-// segments resolved (RFC 3986 §5.2.4) and then its empty segments merged; and
-// with these two steps in the other order. If any of the three is disallowed,
-// so is the URL. Decision.Resolved has the disallowed form, unless that is the
-// form as written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons,
-// backslashes, letter case and the query are left alone.
-// robotstxt.Rules.MatchResolved judges all three forms. Match judges only the
-// form that it is given.
+// Some servers take one path for another. For example, they take
+// /x/%2e%2e/private/ and //private/ for /private/. So a path is judged in three
+// forms: as it is written; with its dot segments resolved (RFC 3986 §5.2.4) and
+// then its empty segments merged; and with these two steps in the other order.
+// If any of the three is disallowed, so is the URL. Decision.Resolved has the
+// disallowed form, unless that is the form as written. %2F is not a slash (RFC
+// 9309 §2.2.2). Semicolons, backslashes, letter case and the query are left
+// alone. robotstxt.Rules.MatchResolved judges all three forms. Match judges
+// only the form that it is given.
 //
 // # What an answer to robots.txt means
 //
@@ -133,8 +133,8 @@
 // Options.AttemptTimeout limits each attempt from the end of its wait. A wait
 // that would outlast the request's deadline fails at once with a
 // *politeness.DelayError. The error says when to come again, and no slot is
-// used up. If the fetch of robots.txt is refused in this way, that is never
-// taken for an outage.
+// used up. If the fetch of robots.txt fails in this way, the origin does not
+// count as unreachable.
 //
 // # Order of composition
 //
@@ -153,15 +153,16 @@
 // notes these directives: it blocks no page, and waits for none unless
 // PageOptions.ReadAhead is set. A page that was not examined is
 // PageNotExamined, and one that was closed early is PagePartial. What such a
-// page says is unknown, which does not mean that it says nothing.
+// page says is unknown. It may still say noindex.
 //
 // PageDirectives also reports, as Page.Refusal, that a response is a refusal: a
 // wall or the server answers with a challenge, a block, a price, a licence,
 // legal reasons or a rate limit. A refusal must not be kept as content, and
 // says nothing about indexing. Package politeness decides what a refusal means
 // for the pace of the host. A price, a licence and legal reasons are final for
-// a URL: the next request would get the same answer. Nothing here solves a
-// challenge, repeats a refused request at once, or gets round a refusal.
+// a URL: the next request would get the same answer. This package does not
+// solve challenges, does not repeat a refused request at once, and does not
+// evade refusals.
 //
 // # Words
 //

@@ -113,7 +113,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// events records what its observer is told.
+// events records the calls of its Observer's functions.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision

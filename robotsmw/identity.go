@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// IdentityError is what RoundTrip returns, with Options.StrictIdentity, for a
-// request whose own User-Agent contains none of the crawler's product tokens.
+// IdentityError is the error of RoundTrip for a request whose own User-Agent
+// contains none of the crawler's product tokens. It is returned only with
+// Options.StrictIdentity.
 type IdentityError struct {
 	UserAgent string   // of the request
 	Tokens    []string // of the crawler

@@ -119,7 +119,7 @@ func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 }
 
 // A 404 allows all for its lifetime, even during an outage. If the outage lasts
-// longer, the origin becomes unreachable.
+// longer than this lifetime, the origin becomes unreachable.
 func TestUnavailableIsNoCopyThatOutlivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

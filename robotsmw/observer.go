@@ -144,7 +144,7 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 // Fetch is one fetch of a robots.txt, redirects included. Cause and Status say
 // what the result is (RFC 9309 §2.3.1). With a Cause, robots.txt is
 // unreachable. Without a Cause, a Status of 2xx means that there is a file, new
-// or confirmed. Any other Status means that there is none.
+// or confirmed. Any other Status means that there is no file.
 type Fetch struct {
 	URL       string        // of the origin's robots.txt
 	Status    int           // of the last response, or of the copy that a 304 has confirmed; 0: none

@@ -68,8 +68,8 @@ type Options struct {
 	Limiter *politeness.Limiter
 
 	// AttemptTimeout limits each attempt, from the end of its wait to the end
-	// of its body. It has no effect without a Limiter. 0: 30 s. Negative: no
-	// limit.
+	// of the response's body. It has no effect without a Limiter. 0: 30 s.
+	// Negative: no limit.
 	AttemptTimeout time.Duration
 
 	// RobotsTimeout limits each hop of a robots.txt fetch, to the last byte
@@ -109,10 +109,10 @@ type Options struct {
 	// False: only the rules and sitemaps are kept.
 	KeepFiles bool
 
-	// DisallowForbidden treats a robots.txt that answers 401 or 403 as one that
-	// disallows everything, as the 1996 draft advised. False: such a robots.txt
-	// is unavailable like any other 4xx, and everything is allowed (RFC 9309
-	// §2.3.1.3).
+	// DisallowForbidden disallows everything on an origin whose robots.txt
+	// answers 401 or 403. The draft of 1996 advised this. False: such a
+	// robots.txt is unavailable, as after any other 4xx, and everything is
+	// allowed (RFC 9309 §2.3.1.3).
 	DisallowForbidden bool
 
 	// AllowAfter30Days allows everything on an origin whose robots.txt has been

@@ -256,8 +256,8 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	})
 }
 
-// AttemptTimeout limits an attempt from the end of its wait to the end of its
-// body.
+// AttemptTimeout limits an attempt from the end of its wait to the end of the
+// response's body.
 func TestAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

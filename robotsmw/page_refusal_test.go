@@ -118,7 +118,7 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// A mark counts once the caller has read all of it.
+// A mark is found when the caller has read all of it.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]

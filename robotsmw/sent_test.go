@@ -322,7 +322,7 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 		_, errSitemaps := tr.Checker().Sitemaps(t.Context(), u)
 		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
 		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
-		if took := time.Since(start); took > 10*time.Second { // a refusal takes some µs; without the check of the length, two minutes
+		if took := time.Since(start); took > 10*time.Second { // a refusal takes some µs; without the length check, it takes two minutes
 			t.Errorf("%s: refused after %v", name, took)
 		}
 		for what, err := range map[string]error{"Check": errCheck, "Sitemaps": errSitemaps, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {

@@ -131,8 +131,8 @@ func TestWarmStart(t *testing.T) {
 	})
 }
 
-// The thirty days count from the first failed fetch, whatever the number of
-// restarts.
+// The thirty days are counted from the first failed fetch, whatever the number
+// of restarts.
 func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -303,8 +303,8 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 	})
 }
 
-// After a restart, a stored 404 counts until it expires. A good copy counts for
-// a month.
+// After a restart, a stored 404 is used until it expires. A good copy is used
+// for a month.
 func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -119,8 +119,9 @@ func BenchmarkWhole(b *testing.B) {
 }
 
 // TestAllocationsOfAWholeRequest limits the allocations that robots.txt, the
-// pace and page directives add to a bare http.Transport. Four allocations of a
-// paced request are net/http's: its context can end, so net/http watches it.
+// pace and page directives add to a bare http.Transport. Four of the
+// allocations that the pace adds are made by net/http: the context of a paced
+// request can end, so net/http watches it.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has net/http's pools drop what they hold")
