@@ -35,10 +35,11 @@ import (
 // An origin that waits for its next try is held: it is not dropped, because the
 // next request would then ask a server in trouble. Held origins are in a heap
 // and not in the LRU list. An origin with a fetch under way takes a place too,
-// and is in neither. When a shard is full of held origins and fetches, it
-// forgets held origins of the [domain] that has the most of them. If no domain
-// has two, or if the new origin is of that domain itself, the shard refuses the
-// new origin until it may have room.
+// but is neither in the heap nor in the list. When a shard is full of held
+// origins and fetches, it forgets held origins of the [domain] that has the
+// most of them. If no domain has two of them, or if the new origin belongs to
+// the domain with the most, the shard refuses the new origin until there may be
+// room.
 type Cache struct {
 	queues
 
@@ -59,8 +60,8 @@ type shard struct {
 	entries  map[string]*entry
 	lru      entry     // sentinel: lru.next is the most recently used
 	held     retryHeap // entries that wait for their next try, and may not be dropped before
-	domains  domains   // the entries in held that are origins, by domain
-	folded   int       // how many entries in held stand for a domain
+	domains  domains   // the origins in the heap, by domain
+	folded   int       // how many entries in the heap stand for a domain
 	idle     int       // how many entries are in the LRU list
 	flying   int       // how many entries have a fetch under way
 	maxCount int
@@ -74,8 +75,8 @@ const (
 	maxShards       = 64
 )
 
-// New returns a cache with these limits. In docs it counts how many origins
-// have each document.
+// New returns a cache with these limits. The cache counts in docs how many
+// origins have each document.
 func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	n := 1
 	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {
@@ -118,12 +119,12 @@ func (c *Cache) Get(origin []byte) *record.Record {
 }
 
 // Begin returns the fetch under way for the origin, or a new one if there is
-// none. started says that the Flight is new: then the caller must make the
-// fetch and call End. If there is a record by now that needs no fetch, Begin
-// returns the record and no Flight. Unless background is set, it does the same
-// with a record that needs only a refresh. If there is no room for a new
-// origin, the error is a *politeness.DelayError. A caller that gets a Flight
-// must call its Wait, Leave or GoOn.
+// none. If the result started is true, the Flight is new, and the caller must
+// make the fetch and call End. If there is by now a record that needs no fetch,
+// Begin returns that record and no Flight. A record that needs only a refresh
+// is returned in the same way, unless the argument background is true. If there
+// is no room for a new origin, the error is a *politeness.DelayError. A caller
+// that gets a Flight must call its Wait, Leave or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -139,7 +140,7 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 		s.entries[name] = e
 	case e.flight != nil && e.flight.join():
 		return nil, e.flight, false, nil
-	case e.flight != nil: // it was dropped, but has not ended yet
+	case e.flight != nil: // the flight was dropped, but has not ended yet
 		after = e.flight.done
 	default:
 		rec = e.rec.Load()
@@ -169,7 +170,7 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[f.Origin]
-	if e == nil || e.flight != f { // forgotten, or replaced by a new flight
+	if e == nil || e.flight != f { // the origin was forgotten, or has a new flight
 		return
 	}
 	s.drop(e)
@@ -195,8 +196,9 @@ func (c *Cache) Forget(name string) {
 	}
 }
 
-// Size returns how many origins are in the cache, without those with a fetch
-// under way, and how many bytes all entries and documents take.
+// Size returns how many origins are in the cache, and how many bytes all
+// entries and documents take. Origins with a fetch under way are left out of
+// the first number.
 func (c *Cache) Size() (origins int, bytes int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -208,8 +210,8 @@ func (c *Cache) Size() (origins int, bytes int64) {
 }
 
 // admit makes room for a new origin. It returns false if there can be no room,
-// or if an entry stands for the origin's domain. Then until is when the next
-// call may succeed.
+// or if an entry stands for the origin's domain. Then the result until is the
+// time at which the next call may succeed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
 	if s.folded > 0 {
@@ -328,20 +330,21 @@ func (s *shard) forget(e *entry) {
 }
 
 // shrink evicts entries from the end of the list until the limits hold. Entries
-// in the heap and those with a fetch under way stay. As long as only bytes are
-// too many, the last entry in the list stays too, because it would be fetched
-// again at once.
+// in the heap and those with a fetch under way stay. If only the limit of bytes
+// is exceeded, the last entry in the list stays too, because its robots.txt
+// would be fetched again at once.
 func (s *shard) shrink() {
 	for s.idle > 0 && s.count() > s.maxCount || s.idle > 1 && s.overweight() {
 		s.evict(s.lru.prev)
 	}
 }
 
-// cool clears hot if it is this entry.
+// cool clears the field hot if it points to this entry.
 func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
 // release moves the entries whose next try is due back to the list. Entries
-// that stand for a domain are forgotten instead. It ends with shrink.
+// that stand for a domain are forgotten instead. At the end, release calls
+// shrink.
 func (s *shard) release(now time.Time) {
 	for len(s.held) > 0 && !s.held[0].rec.Load().Waiting(now) {
 		e := s.held[0]

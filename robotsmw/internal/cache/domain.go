@@ -16,9 +16,10 @@ import (
 // hosts. One owner can have any number of hosts. If all of them were in
 // trouble, they would take all places. So when there is no other room, the
 // domain with the most held entries gives way. Two of its origins are
-// forgotten, and one entry that stands for the domain takes their place. Later
-// ones are forgotten one at a time. Until the last of the forgotten origins
-// could have been asked again, new origins of the domain are refused.
+// forgotten, and one entry that stands for the domain takes their place. If
+// more room is needed, more of its origins are forgotten, one at a time. Until
+// the last of the forgotten origins could have been asked again, new origins of
+// the domain are refused.
 type domains struct {
 	byName map[string]*domain
 	bySize domainHeap
@@ -78,7 +79,7 @@ func (ds *domains) remove(e *entry) {
 }
 
 // largest returns the domain with the most held entries, or nil if no domain
-// has two.
+// has two held entries.
 func (ds *domains) largest() *domain {
 	if len(ds.bySize) == 0 || ds.bySize[0].size < 2 {
 		return nil
@@ -86,8 +87,8 @@ func (ds *domains) largest() *domain {
 	return ds.bySize[0]
 }
 
-// restOf returns the record for an entry that stands for a domain: no origin of
-// the domain may be tried before until.
+// restOf returns the record for an entry that stands for a domain. The argument
+// until is the time before which no origin of the domain may be tried.
 func restOf(until time.Time) *record.Record {
 	return &record.Record{Failure: &record.Failure{Retry: until}}
 }

@@ -15,8 +15,8 @@ type entry struct {
 	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
 	flight     *Flight                       // nil unless a fetch is under way
 	prev, next *entry                        // neighbours in the LRU list or, for an entry in the heap, in its domain's list
-	domain     *domain                       // set in the heap, unless the entry itself stands for a domain
-	at         int                           // 1 + index in the heap; 0: not there
+	domain     *domain                       // set while in the heap; nil if the entry itself stands for a domain
+	at         int                           // 1 + index in the heap; 0: not in the heap
 }
 
 // A domain is the list of held entries of one registrable domain. It has at
@@ -47,7 +47,7 @@ func (e *entry) doc() *record.Document {
 	return nil
 }
 
-// linkAfter links e, which is in no list, into a list behind prev.
+// linkAfter puts e into a list, behind prev. e must not be in a list yet.
 func (e *entry) linkAfter(prev *entry) {
 	e.prev, e.next = prev, prev.next
 	e.prev.next, e.next.prev = e, e
@@ -60,7 +60,7 @@ func (e *entry) unlink() {
 
 func (e *entry) retry() time.Time { return e.rec.Load().Failure.Retry }
 
-// retryHeap orders entries by when their next try is due.
+// retryHeap orders entries by the time of their next try.
 type retryHeap []*entry
 
 func (h retryHeap) Len() int           { return len(h) }

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// ShortWait is the longest wait for a slot that is taken for an interval.
-	// During a longer wait the host is said to rest, and a good copy serves
-	// instead of the fetch.
+	// ShortWait is the longest wait that counts as the host's interval. If the
+	// wait for a slot is longer, the host is said to rest, and a good copy
+	// serves instead of the fetch.
 	ShortWait = 10 * time.Second
 
 	// longWait is the longest time that a fetch may wait for its slot while no
@@ -29,23 +29,23 @@ const (
 //
 // If the last caller leaves while the flight waits for its first slot, the
 // flight is dropped: nothing was asked, so nothing is lost. A flight that has
-// had a slot goes on, and its result is kept. So does a refresh, for which no
-// caller waits. But these two are dropped as well if no caller waits and the
-// slot is further away than [longWait].
+// had a slot goes on, and its result is kept. A refresh goes on too, although
+// no caller waits for it. But if no caller waits and the slot is further away
+// than [longWait], both sorts of flight are dropped as well.
 type Flight struct {
 	Origin    string
 	RobotsURL string
-	Prev      *record.Record // the record before it; nil: none
+	Prev      *record.Record // the record before this fetch; nil: there was none
 
 	// Depth is how many flights have led to this one: a flight that meets a
 	// redirect may begin another one, whose Depth is greater by one. The caller
 	// that begins a flight sets its Depth.
 	Depth int
 
-	// After is nil unless a dropped flight of this origin has not ended yet. It
-	// is closed when that flight ends, and so has left its host's queue. This
-	// flight waits for that before it enters the queue, or it would stand
-	// behind the dropped one.
+	// After is nil unless an earlier flight of this origin was dropped and has
+	// not ended yet. It is closed when the earlier flight ends. By then, that
+	// flight has left its host's queue. This flight enters the queue only
+	// afterwards, because it would otherwise stand behind the dropped flight.
 	After <-chan struct{}
 
 	done chan struct{} // closed at the end, when rec and err are set
@@ -60,10 +60,10 @@ type Flight struct {
 	refresh bool           // whether it goes on if nobody waits for it
 	begun   bool           // it has had a slot
 	dropped bool           // nobody waited for it any more, so ctx was cancelled
-	copy    *record.Record // the latest record before it, in memory or the Store
+	copy    *record.Record // the latest record from before the flight, in memory or in the Store
 	until   time.Time      // when its slot is expected; zero: it waits for none
-	instead *record.Record // copy, if it is good, marked as delayed: it serves until then
-	moved   chan struct{}  // closed when until changes
+	instead *record.Record // the field copy, if good, marked as delayed; serves while the host rests
+	moved   chan struct{}  // closed when the field until changes
 
 	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
 }
@@ -116,9 +116,10 @@ func (f *Flight) Found(rec *record.Record) {
 	f.copy = rec
 }
 
-// Dropped returns nil if the flight was not dropped. Otherwise delay says when
-// it would have got its slot. again says that the flight is a refresh that
-// never had a slot: its maker should begin it again at that time.
+// Dropped returns nil if the flight was not dropped. Otherwise the result delay
+// says when the flight would have got its slot. If the result again is true,
+// the flight is a refresh that never had a slot. Its maker should begin it
+// again at the time in delay.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,8 +133,8 @@ func (f *Flight) delay() *politeness.DelayError {
 	return &politeness.DelayError{Host: origin.Host(f.Origin), Until: f.until}
 }
 
-// Leave says that a caller, which got the flight from Begin, will not wait for
-// it.
+// Leave says that one of the callers that got the flight from Begin will not
+// wait for it.
 func (f *Flight) Leave() { f.leave(false) }
 
 // GoOn is like Leave, but makes the flight a refresh, which goes on even if
@@ -149,8 +150,8 @@ func (f *Flight) leave(refresh bool) {
 }
 
 // settle drops the flight if it waits for a slot and nobody waits for the
-// flight. It keeps a flight that has begun, and a refresh, if the slot is not
-// further away than longWait. The caller must hold f.mu.
+// flight. But if the slot is not further away than longWait, settle keeps a
+// flight that has begun, and keeps a refresh. The caller must hold f.mu.
 func (f *Flight) settle() {
 	if f.waiting > 0 || f.dropped || f.until.IsZero() {
 		return
@@ -183,9 +184,9 @@ func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-ch
 }
 
 // Instead returns the good copy, marked as delayed, that serves while the
-// flight's host rests. If the host does not rest or there is no good copy, it
-// returns nil. With a copy it also calls GoOn, because its caller then no
-// longer waits.
+// flight's host rests. If the host does not rest or there is no good copy,
+// Instead returns nil. If it returns a copy, it also calls GoOn, because its
+// caller no longer waits then.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {
@@ -195,9 +196,9 @@ func (f *Flight) Instead() *record.Record {
 }
 
 // Wait waits for a flight that Begin returned, until the flight or the context
-// ends. It does not wait in two cases. If the host rests and there is a good
-// copy, it returns this copy. If the flight cannot get its slot before the
-// context's deadline, it returns a *politeness.DelayError.
+// ends. In two cases Wait returns earlier. If the host rests and there is a
+// good copy, Wait returns this copy. If the flight cannot get its slot before
+// the context's deadline, Wait returns a *politeness.DelayError.
 func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	deadline, limited := ctx.Deadline()
 	for {
@@ -226,12 +227,13 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// queues guards Flight.behind, which says which flight waits for which. It lets
-// no flight wait for itself.
+// queues guards Flight.behind, which says which flight waits for which. No
+// flight may wait for itself: see Queue.
 type queues struct{ mu sync.Mutex }
 
-// Queue notes that f waits for other and returns true. It returns false if f is
-// other, or if other already waits for f, directly or through further flights.
+// Queue notes that the flight f waits for the flight other, and returns true.
+// It returns false if f and other are the same flight, or if other already
+// waits for f, directly or through further flights.
 func (q *queues) Queue(f, other *Flight) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -244,10 +246,11 @@ func (q *queues) Queue(f, other *Flight) bool {
 	return true
 }
 
-// WaitBehind makes f wait until other ends, and returns other's result. f must
-// have been queued behind other. Meanwhile WaitBehind tells f's own callers
-// when other will get its slot. If other's host rests, it returns the good copy
-// of other. If f is dropped, it returns f's delay as the error.
+// WaitBehind makes the flight f wait until the flight other ends, and returns
+// the result of other. Queue must have put f behind other. During the wait, the
+// callers of f learn when other will get its slot. If the host of other rests
+// and other has a good copy, WaitBehind returns that copy. If f is dropped, it
+// returns the DelayError of f.
 func (q *queues) WaitBehind(f, other *Flight) (*record.Record, error) {
 	defer func() {
 		q.mu.Lock()

@@ -15,21 +15,21 @@ import (
 type Answer struct {
 	Status      int         // 0: no response
 	Header      http.Header // the fields that matter for a robots.txt and are not too long
-	Body        []byte      // of a 2xx, decoded; at most robotstxt.MaxSize and one byte more
+	Body        []byte      // the decoded body of a 2xx; at most robotstxt.MaxSize plus one byte
 	Conditional bool        // the request had validators
 	Refusal     string      // which bot wall answered instead of the site, and how; "": none
 }
 
-// longest is how many bytes a header field that is kept may have, and how many
-// the URL of a redirect may have.
+// longest is the most bytes that a kept header field may have. It limits the
+// URL of a redirect too.
 const longest = 8 << 10
 
 // fields are the header fields that matter for a robots.txt.
 var fields = [...]string{"Age", "Cache-Control", "Date", "Etag", "Expires", "Last-Modified", "Location", "Retry-After"}
 
-// essence returns the fields of a header that are kept. It shares no memory
-// with h, because an Answer that waits would otherwise keep the whole header,
-// which may be megabytes. A field of more than longest bytes is left out.
+// essence returns the fields of a header that are kept. The result shares no
+// memory with h. Otherwise an Answer would keep the whole header in memory,
+// which may be megabytes. A field of more than [longest] bytes is left out.
 func essence(h http.Header) http.Header {
 	kept := make(http.Header)
 	for _, name := range fields {
@@ -69,8 +69,9 @@ func (a Answer) IsRedirect() bool {
 }
 
 // Target returns the URL that a redirect leads to, without user name and
-// password. from is the URL that redirects. Target returns false if there is no
-// Location, or if it is not a valid http or https URL of up to longest bytes.
+// password. The argument from is the URL that redirects. Target returns false
+// if there is no Location, or if the URL is not a valid http or https URL of at
+// most [longest] bytes.
 func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
 	if loc == "" {

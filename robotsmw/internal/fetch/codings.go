@@ -53,9 +53,9 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	return nil, fmt.Errorf("unknown content coding %.60q", coding)
 }
 
-// codingOf returns the content coding of a body in lower case, "" if it has
-// none. More than one coding is an error. No robots.txt needs two, and a
-// hostile body could take long to decode.
+// codingOf returns the content coding of a body, in lower case, or "" if the
+// body has none. More than one coding is an error. No robots.txt needs two, and
+// a hostile body could take long to decode.
 func codingOf(h http.Header) (coding string, err error) {
 	for _, line := range h.Values("Content-Encoding") {
 		for name := range strings.SplitSeq(line, ",") {

@@ -33,7 +33,7 @@ type Client struct {
 
 // A Question is one request for a robots.txt.
 type Question struct {
-	Context context.Context // ends the question early; nil: nothing does
+	Context context.Context // its end ends the question early; nil: the question has no such limit
 
 	URL  *url.URL
 	Host string // Host header; "": the URL's own
@@ -50,12 +50,12 @@ type Question struct {
 	// one. An error cancels the question. May be nil.
 	Granted func() error
 
-	// Answered is called at the end with the response, the part of its body
-	// that was read, and the error that Ask returns, or the value with which it
-	// panics as an error. The response's Body is
-	// closed. Without an answer, the response has only its Request. The body is
-	// decoded if the status is 2xx, or 4xx except 429. Otherwise it is as
-	// received. May be nil.
+	// Answered is called at the end. It gets the response, the part of the body
+	// that was read, and the error that Ask returns. If Ask panics, the error
+	// states the value of the panic. The response's Body is closed. Without an
+	// answer, the response has only its Request. The argument body is decoded
+	// if the status is 2xx, or 4xx except 429. Otherwise it is as received. May
+	// be nil.
 	Answered func(resp *http.Response, body []byte, err error)
 }
 

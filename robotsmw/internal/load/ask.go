@@ -16,10 +16,11 @@ import (
 )
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the next
-// record from the answer (RFC 9309 §2.3.1). body is the robots.txt if one was
-// fetched now. lock, if not nil, is taken for each request. A panic, such as
-// one in Base, counts as a failed fetch. If there is an error, it is a
-// *politeness.DelayError or [store.ErrElsewhere], and this fetch has no result.
+// record from the answer (RFC 9309 §2.3.1). The result body is the robots.txt,
+// if one was fetched now. The argument lock is taken for each request, unless
+// it is nil. A panic, such as one in Base, counts as a failed fetch. If there
+// is an error, it is a *politeness.DelayError or [store.ErrElsewhere], and this
+// fetch has no result.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
@@ -90,8 +91,9 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 	}
 }
 
-// put sends one question of a flight, with the validators that prev has for u
-// and host. If the flight was dropped, the error is the flight's DelayError.
+// put sends one question of a flight, with the validators that the record prev
+// has for u and host. If the flight was dropped, the error is the flight's
+// DelayError.
 func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	if l.cfg.Asked != nil {
@@ -117,8 +119,9 @@ func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Reco
 	return ans, orDropped(f, err)
 }
 
-// orDropped returns the error of a question of f, or f's DelayError if the
-// question failed because f was dropped.
+// orDropped returns err, the error of a question that the flight f has asked.
+// If the question failed because f was dropped, orDropped returns the
+// DelayError of f instead.
 func orDropped(f *cache.Flight, err error) error {
 	if delay, _ := f.Dropped(); err != nil && delay != nil {
 		return delay
@@ -138,8 +141,8 @@ func isDelay(err error) bool {
 	return ok
 }
 
-// rests reports whether the limiter refused a wait of more than
-// cache.ShortWait, and prev can serve in the meantime.
+// rests reports whether the limiter refused a wait of more than cache.ShortWait
+// and the record prev can serve in the meantime.
 func rests(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
@@ -173,15 +176,16 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 	}
 }
 
-// redirected returns the record of an origin whose robots.txt redirects to that
-// of another origin, whose record is other. The new record is a copy of other,
-// fresh or stale, and expires when other does. If other is unreachable, so is
-// this origin, until the next try of other. If both together have followed too
-// many redirects, this origin has no robots.txt.
+// redirected returns the record of an origin whose robots.txt redirects to the
+// robots.txt of another origin. The argument other is the record of that other
+// origin. The new record is a copy of other, fresh or stale, and expires at the
+// same time. If the other origin is unreachable, this origin is unreachable
+// too, until the next try of the other. If the two fetches together have
+// followed too many redirects, this origin has no robots.txt.
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
-	case other.InForce(now) == record.None: // its Hops may be those of an older answer
+	case other.InForce(now) == record.None: // this comes before the case of Hops, which may be those of an older answer
 		why := other.Failure
 		if why.Delay != nil {
 			return prev.Delayed(f.RobotsURL, now, why.Delay)
@@ -202,9 +206,9 @@ func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, s
 	}
 }
 
-// isOriginFile reports whether some origin's own fetch of its robots.txt would
-// ask for u with this host. name is that origin. An origin with an override has
-// no such fetch.
+// isOriginFile reports whether u, with this host, is the address of some
+// origin's own robots.txt. The result name is that origin. An origin with an
+// override does not count, because it has no fetch of its own.
 func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
 	name, err := origin.Of(u, host)
 	if err != nil || l.overrides[name] != nil {

@@ -44,8 +44,8 @@ func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.R
 	return prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0)
 }
 
-// refresh begins a fetch that no caller waits for, unless one is under way or
-// none is due any more.
+// refresh begins a fetch that no caller waits for. If a fetch is under way
+// already, or is no longer due, refresh does nothing.
 func (l *Loader) refresh(name string, now time.Time) {
 	_, f, started, err := l.cache.Begin(name, now, true)
 	switch {
@@ -66,9 +66,9 @@ func (l *Loader) refreshKnown(name string) {
 	}
 }
 
-// obtain gets the record from the Store if that has a newer one, or else from
-// the origin. keep stores a record that was fetched and releases the lock. Call
-// keep once the callers have their answer.
+// obtain gets the record from the Store if the Store has a newer one, or else
+// from the origin. The result keep is a function that stores a fetched record
+// and releases the lock. Call it once the callers have their answer.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		rec, _, err = l.ask(f, f.Prev, nil)
@@ -90,8 +90,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 		}
 		// If another flight waits for this one (Depth > 0), this one must not
 		// wait for a lock. The other flight already has a lock. Another member
-		// may have this flight's lock and wait for that of the other flight.
-		// Then neither member would go on.
+		// of the fleet may have the lock of this flight and wait for the lock
+		// of the other flight. Then neither member would go on.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
 			l.recalled(f, stored)
@@ -111,9 +111,9 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	}
 }
 
-// maxTries is how many times a fetch waits for the lock. It waits again if
-// another member has the lock when the slot of this fetch comes. After that it
-// fetches even without the lock.
+// maxTries is how many times a fetch waits for the lock. A fetch has to wait
+// again if another member of the fleet has the lock when the slot of the fetch
+// comes. After maxTries waits, robots.txt is fetched even without the lock.
 const maxTries = 3
 
 // follow returns the record of another origin, to whose robots.txt f was
@@ -121,10 +121,11 @@ const maxTries = 3
 // which follow joins or starts. So a file that many origins point to is fetched
 // once.
 //
-// loop says that the flight of the other origin itself waits for f. If follow
-// returns no record, no error and no loop, f has to ask the other origin
-// itself. The reason is that there is no room for another record, or that so
-// many redirects have led from flight to flight that the chain may have no end.
+// If the result loop is true, the flight of the other origin itself waits for
+// f. If follow returns no record, no error and no loop, f has to ask the other
+// origin itself. This happens if there is no room for another record. It also
+// happens if redirects have led from flight to flight so often that the chain
+// may have no end.
 func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop bool, err error) {
 	now := time.Now()
 	known := l.cache.Get([]byte(name))

@@ -1,7 +1,7 @@
 // Package load gets the record of an origin from memory, from the Store, or
-// from the origin itself, which it asks once however many callers wait. It is
-// the only package that joins the other internal packages. A call goes through
-// them in this order:
+// from the origin itself. However many callers wait, the origin is asked once.
+// Package load is the only package that joins the other internal packages. A
+// call goes through them in this order:
 //
 //	Load → cache → (a flight:) store → fetch → record → cache, store
 //
@@ -9,7 +9,7 @@
 // ask.go asks the servers and makes records from their answers. loader.go has
 // what these share. Each file uses only those after it, with one exception: a
 // redirect to the robots.txt of another origin begins that origin's own flight,
-// so ask.go calls follow in flight.go.
+// so ask.go calls the function follow in flight.go.
 package load
 
 import (
@@ -27,10 +27,10 @@ func (l *Loader) Override(name []byte) *record.Record { return l.overrides[strin
 
 // Load returns the origin's record and the time at which to judge it. If the
 // record must be fetched first, Load begins a fetch or joins the one under way,
-// and waits until ctx ends. If the fetch has to wait for a host that rests,
-// Load returns the good copy that has expired, if there is one. The error is
-// ctx's, wrapped, or a *politeness.DelayError. Load ignores overrides: see
-// Override.
+// and waits for its result, until ctx ends at the latest. If the fetch has to
+// wait for a host that rests, and there is a good copy that has expired, Load
+// returns that copy. The error wraps the error of ctx, or is a
+// *politeness.DelayError. Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()
 	rec := l.cache.Get(name)
@@ -63,8 +63,8 @@ func (l *Loader) Forget(name string) {
 	}
 }
 
-// Size returns how many origins have a record in memory and no fetch under way,
-// and roughly how many bytes all records take.
+// Size returns how many origins have a record in memory, without those with a
+// fetch under way. It also returns roughly how many bytes all records take.
 func (l *Loader) Size() (origins int, bytes int64) { return l.cache.Size() }
 
 // wait begins a fetch of the origin's robots.txt, or joins one, and waits for

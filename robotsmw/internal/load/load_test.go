@@ -21,8 +21,8 @@ import (
 )
 
 // Everything happens at once: random redirects among origins that fail, hang
-// and change, a small cache, a Store, Forget, and callers that give up. Still
-// each Load returns within five minutes, and no flight is left.
+// and change, a small cache, a Store, Forget, and callers that give up. Even
+// so, each Load returns within five minutes, and no flight is left at the end.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -190,8 +190,9 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l.redirected(f, nil, other, 1, 301)
 }
 
-// The other origin fails now, and its last answer came by as many redirects as
-// are followed. The origin that redirects there is unreachable as well.
+// The other origin fails now. Its last answer came after the largest number of
+// redirects that are followed. The origin that redirects there is unreachable
+// as well.
 func TestRedirectedToAnOriginThatFails(t *testing.T) {
 	l := newLoader(nil)
 	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
@@ -203,7 +204,7 @@ func TestRedirectedToAnOriginThatFails(t *testing.T) {
 	}
 }
 
-// newLoader returns a Loader over web that logs nothing.
+// newLoader returns a Loader that asks the servers of web, and logs nothing.
 func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
 		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},

@@ -50,7 +50,7 @@ type Fetch struct {
 	URL      string         // of the origin's robots.txt
 	Record   *record.Record // the record after the fetch
 	Renewed  bool           // whether a 304 has confirmed the copy at hand
-	Bytes    int            // in the bodies of the answers, decoded
+	Bytes    int            // total size of the answers' bodies, decoded
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 }
 
