@@ -10,9 +10,9 @@ import (
 // error then contains.
 const longestCause = 300
 
-// causeOf returns a text in the form that a Failure keeps: printable, with
-// spaces for all white space, at most longestCause bytes long, and sharing no
-// memory with text.
+// causeOf returns text in the form that a Failure keeps. All characters are
+// printable, and all white space is replaced by spaces. The result has at most
+// [longestCause] bytes and shares no memory with text.
 func causeOf(text string) string {
 	const more = "..."
 	cause := make([]byte, 0, min(len(text), longestCause))

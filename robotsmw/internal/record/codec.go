@@ -87,9 +87,10 @@ func Encode(name string, rec *Record, body []byte) []byte {
 // Decode decodes a stored value of an origin and trusts nothing in it. The
 // value must be for this origin, its body must have the hash that the first
 // line states, and no lifetime or pause may be longer than this package would
-// give. If the origin shares the file of another origin, elsewhere returns the
-// body with this hash that is stored there. If that is missing, elsewhere
-// returns nil, and Decode's error wraps fs.ErrNotExist.
+// give. If the origin shares the file of another origin, Decode calls elsewhere
+// with the name of the other origin and the hash. The function elsewhere
+// returns the body with this hash that is stored for the other origin, or nil
+// if there is none. If it returns nil, Decode's error wraps fs.ErrNotExist.
 func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
@@ -162,9 +163,9 @@ func Body(value []byte, hash [sha256.Size]byte) []byte {
 	return body
 }
 
-// Validator returns s if s may be sent back as a validator, else "". A long one
-// is refused: a server may answer 4xx to a header of some kilobytes, and that
-// would mean that there is no robots.txt.
+// Validator returns s if s may be sent back as a validator, else "". A long
+// validator is refused: a server may answer 4xx to a header of some kilobytes,
+// and that would mean that there is no robots.txt.
 func Validator(s string) string {
 	const longest = 1 << 10
 	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {

@@ -16,10 +16,11 @@ const (
 	LoopLifetime = time.Hour // after redirects in a circle, which are probably a mistake that will be mended
 )
 
-// Lifetime returns how long a response with the header h, which was received
-// now, may be used (RFC 9111 §4.2): between 5 minutes and 24 hours. stated
-// reports whether the header states a lifetime. If it does not, the lifetime is
-// 24 hours. s-maxage does not apply, because a crawler's cache is private.
+// Lifetime returns how long a response may be used (RFC 9111 §4.2): between 5
+// minutes and 24 hours. The response was received at the time now, with the
+// header h. The result stated reports whether the header states a lifetime. If
+// it does not, the lifetime is 24 hours. s-maxage does not apply, because a
+// crawler's cache is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	cc := parseCacheControl(h.Values("Cache-Control"))
 	switch {
@@ -60,7 +61,7 @@ func currentAge(h http.Header, now time.Time) time.Duration {
 }
 
 type cacheControl struct {
-	noStore   bool // or no-cache: both ask for a fetch each time and get MinLifetime
+	noStore   bool // no-store or no-cache: both ask for a fetch each time, and get MinLifetime
 	invalid   bool // a max-age that is no number, or two that differ: stale (RFC 9111 §4.2.1)
 	hasMaxAge bool
 	maxAge    time.Duration
@@ -106,8 +107,9 @@ func deltaSeconds(s string) (time.Duration, bool) {
 const maxDuration = time.Duration(1<<63 - 1)
 
 // nextTry returns how long to wait after the nth failed fetch in a row (n ≥ 1):
-// as long as the server asked for with retryAfter, up to 24 hours. If it did
-// not ask, the wait is 1 minute, and doubles with each failure up to 1 hour.
+// as long as the server asked for (retryAfter), but no more than 24 hours. If
+// the server did not ask, the wait is 1 minute after the first failure. It
+// doubles with each further failure, up to 1 hour.
 func nextTry(n int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, MaxLifetime)
@@ -119,9 +121,9 @@ func nextTry(n int, retryAfter time.Duration) time.Duration {
 	return min(first<<(n-1), longest)
 }
 
-// passed reports whether t is over by the monotonic clock or by the wall clock.
-// One alone is not enough: the monotonic clock stands still while a machine
-// sleeps, and the wall clock can be set back.
+// passed reports whether the time t has come, by the monotonic clock or by the
+// wall clock. One clock alone is not enough: the monotonic clock stands still
+// while a machine sleeps, and the wall clock can be set back.
 func passed(t, now time.Time) bool {
 	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }

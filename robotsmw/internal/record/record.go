@@ -14,9 +14,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// ThirtyDays is how long an origin of which no good copy is known must have
-// been unreachable before it may be treated as one without rules (RFC 9309
-// §2.3.1.4). It is also how long a Store keeps records.
+// ThirtyDays is the time after which an unreachable origin may be treated as
+// one without rules, if no good copy is known (RFC 9309 §2.3.1.4). It is also
+// the longest time that a Store keeps a record.
 const ThirtyDays = 30 * 24 * time.Hour
 
 // clockSkew is how far apart the clocks of processes that share a Store may be.
@@ -79,10 +79,11 @@ type Failure struct {
 	Delay *politeness.DelayError
 }
 
-// Validates returns the source whose validators may be sent to url, with host
-// as the request's Host ("": the URL's own). It returns nil if there is none. A
-// validator may be sent only to the place that it came from, and one URL is a
-// different file at each virtual host.
+// Validates returns the source whose validators may be sent with a request for
+// url. The argument host is the request's Host ("": the URL's own). Validates
+// returns nil if there is no such source. A validator may be sent only to the
+// place that it came from, and one URL is a different file at each virtual
+// host.
 func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil
@@ -150,9 +151,9 @@ func (r *Record) Use(now time.Time) Use {
 }
 
 // calm is a quick check. If it returns true, the record is fresh and needs no
-// refresh, by both clocks of passed. It counts whole seconds, so it returns
-// false for some fresh records, shortly before their refresh is due. The slower
-// checks decide about these.
+// refresh, by both clocks (see [passed]). It counts whole seconds. So shortly
+// before the refresh of a record is due, it may return false although the
+// record is fresh. The slower checks then decide.
 func (r *Record) calm(now time.Time) bool {
 	fetched, s := r.Fetched.Unix(), now.Unix()
 	calm := (r.Expires.Unix()-fetched)/5*4 - 1
@@ -165,7 +166,7 @@ type Use uint8
 const (
 	UseFetch      Use = iota // wait for a fetch
 	UseFresh                 // use it as it is
-	UseStale                 // use it as it is: it is Expired, but the next try is not due
+	UseStale                 // use it as it is: it has expired, but the next try is not due
 	UseAndRefresh            // use it as it is, and start a fetch in the background
 )
 
@@ -173,7 +174,7 @@ const (
 func (u Use) AsIs() bool { return u == UseFresh || u == UseStale }
 
 // Renewed returns the record after a 304: the same file for another lifetime.
-// If the 304 does not state a lifetime, it is as long as before.
+// If the 304 states no lifetime, the new lifetime is as long as the one before.
 func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 	next := *r
 	d, stated := Lifetime(h, now)
@@ -184,8 +185,8 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 	return &next
 }
 
-// Failed returns the record after one more failed fetch: r with another
-// Failure. A nil r gives a record in which nothing else is known.
+// Failed returns the record after one more failed fetch. It is a copy of r with
+// a new Failure. If r is nil, the new record has only a URL and the Failure.
 func (r *Record) Failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *Record {
 	next := &Record{URL: url}
 	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: causeOf(cause)}
@@ -200,8 +201,8 @@ func (r *Record) Failed(url string, now time.Time, status int, cause string, ret
 	return next
 }
 
-// AfterError returns the record after a fetch that ended in err: Delayed if err
-// is a limiter's refusal, else Failed.
+// AfterError returns the record after a fetch that ended in err. If err is a
+// limiter's refusal, this is the result of Delayed, else the result of Failed.
 func (r *Record) AfterError(url string, now time.Time, status int, err error, retryAfter time.Duration) *Record {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		return r.Delayed(url, now, delay)
@@ -212,7 +213,8 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 // Delayed returns the record for a fetch that a limiter puts off, because of
 // the origin itself or of the host that it redirects to. This does not count as
 // a failed fetch. The next fetch is due at delay.Until, or in 24 hours if that
-// is sooner. If delay.Until is over, it is due as after a failure.
+// is sooner. If delay.Until has passed already, the wait is as long as after a
+// failure.
 func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError) *Record {
 	next := r.Failed(url, now, 0, delay.Error(), delay.Until.Sub(now))
 	next.Failure.Count--

@@ -14,28 +14,30 @@ import (
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet has fetched it, or fetches it now")
 
 // A Lock is the right to fetch an origin's robots.txt, which one member of a
-// fleet has at a time. The right does not last as long as a host may rest. So
-// its holder gives it back while it waits for the host (Release), and takes it
-// again when the host may be asked (Take). A Lock is safe for concurrent use.
+// fleet has at a time. A host may rest for longer than the right lasts. So the
+// holder gives the right back while it waits for the host (Release), and takes
+// it again when the host may be asked (Take). A Lock is safe for concurrent
+// use.
 type Lock struct {
 	keeper  *Keeper
 	name    string
 	prev    *record.Record // the record that the fetch is to replace
 	patient bool
 
-	mu     sync.Mutex // guards unlock and taken; held during calls of the Store
+	mu     sync.Mutex // guards the fields unlock and taken; held during calls of the Store
 	unlock func()     // nil: the lock is not held
 	taken  time.Time
 }
 
 // Lock makes sure that only one member of a fleet fetches. It waits until this
-// member may fetch. Or it returns a record that another member has stored
-// meanwhile, that is newer than prev and that needs no fetch. If the member
-// that holds the lock has died, Lock waits until that lock expires.
+// member may fetch, or until another member has stored a record that is newer
+// than prev and needs no fetch. Lock returns such a record. If the member that
+// holds the lock has died, Lock waits until that lock expires.
 //
-// If patient is false, Lock does not wait. Then it may return without the
-// right, and two members may fetch. The same can happen if the Store fails, or
-// if others keep the lock for longer than lockTTL. The Lock is never nil.
+// If the argument patient is false, Lock does not wait. Then it may return
+// without the right, and two members may fetch. The same can happen if the
+// Store fails, or if others keep the lock for longer than lockTTL. The Lock is
+// never nil.
 func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.Record, *Lock) {
 	l := &Lock{keeper: k, name: name, prev: prev, patient: patient}
 	if k.locker == nil {
@@ -69,10 +71,11 @@ func (l *Lock) Release() {
 }
 
 // Take makes sure, before a question is asked, that the lock lasts until the
-// answer. It takes the lock anew if that was released, or is older than slack.
-// The error is ErrElsewhere. If the Store fails, or if the Lock is not patient
-// and another member has the lock, Take returns nil, and the member fetches
-// without the lock.
+// answer. It takes the lock anew if the lock was released, or is older than
+// slack. If another member has the lock then, or has stored a record that makes
+// the fetch needless, Take returns ErrElsewhere. There are two exceptions: if
+// the Store fails, or if another member has the lock and this Lock is not
+// patient, Take returns nil. The member then fetches without the lock.
 func (l *Lock) Take(slack time.Duration) error {
 	if l.keeper.locker == nil {
 		return nil

@@ -1,7 +1,7 @@
 // Package store puts records into a Store and shields the crawl from a Store
-// that fails, hangs or lies. A call of the Store gets two seconds. Faults of
-// the Store are not returned but reported to a function. A fault only costs a
-// fetch.
+// that fails, hangs or lies. A call of the Store may take two seconds. Faults
+// of the Store are not returned. They are reported to a function, and a fault
+// costs no more than a fetch.
 package store
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const (
 	timeout    = 2 * time.Second  // how long a call may take
-	pauseAfter = 10 * time.Second // how long no call is made after one that did not end in time
+	pauseAfter = 10 * time.Second // how long no call is made after a call that did not end in time
 )
 
 // A Store is a robotsmw.Store. That type's doc says what a Store must do.
@@ -46,10 +46,11 @@ type Keeper struct {
 }
 
 // New returns the Keeper of a Store, whose records are read as kind says.
-// lockTTL is how long the lock of a holder that died lasts. It must be longer
-// than a question takes plus the time that a holder may wait for a slot without
-// releasing the lock (see [Lock]). failed is called after a fault of the Store.
-// op is "get", "put", "delete", "lock" or "unlock".
+// lockTTL is how long a lock lasts if its holder dies. It must be longer than
+// the sum of two times: how long a question takes, and how long a holder may
+// wait for a slot without releasing the lock (see [Lock]). The function failed
+// is called after a fault of the Store. Its argument op is "get", "put",
+// "delete", "lock" or "unlock".
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
@@ -63,12 +64,12 @@ func (k *Keeper) Forget(name string) {
 	k.delete(name)
 }
 
-// Forgotten returns how many times Forget was called, for Put.
+// Forgotten returns how many times Forget was called. Put needs this number.
 func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
 
-// Put stores the result of a fetch. forgotten is what Forgotten returned when
-// the fetch began. If any origin was forgotten since then, nothing is stored,
-// which may cost a fetch.
+// Put stores the result of a fetch. The argument forgotten is what the method
+// Forgotten returned when the fetch began. If any origin was forgotten since
+// then, nothing is stored, which may cost a fetch.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
 	if k.forgets.Load() != forgotten {
 		return
@@ -113,14 +114,14 @@ func (k *Keeper) getValue(name string) []byte {
 // stored without a body, because the body is stored with that origin.
 func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	if rec.Failure != nil && rec.Failure.Delay != nil {
-		return // the record tells of a limiter, not of the origin
+		return // the record is about a limiter, not about the origin
 	}
 	if rec.State == record.Good {
 		if _, shared := origin.OfRobotsTxt(rec.From().URL); shared {
 			body = nil
 		} else if body == nil {
 			if body = k.bodyOf(name, rec.Doc.Hash); body == nil {
-				return // the body is gone; after a restart the file is fetched
+				return // the body is gone; after a restart the file is fetched again
 			}
 		}
 	}
@@ -135,7 +136,7 @@ func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	k.report("put", err)
 }
 
-// bodyOf returns the stored robots.txt of an origin if that has the hash.
+// bodyOf returns the stored robots.txt of an origin if the file has this hash.
 // Otherwise it returns nil.
 func (k *Keeper) bodyOf(name string, hash [sha256.Size]byte) []byte {
 	return record.Body(k.getValue(name), hash)
