@@ -3,17 +3,17 @@
 //
 //	http://Example.COM:80/page  →  "http://example.com"  →  http://example.com/robots.txt
 //
-// An origin is written as "https://example.com:8443": scheme and host in lower
-// case, the host in ASCII (IDNA), without a trailing dot, the port only if it
-// is not the scheme's default. An http and an https URL of one host have two
-// origins (RFC 9309 §2.3: the rules apply to the authority that served them). A
-// request whose Host header overrides the host of its URL has an origin of its
-// own, written "http://127.0.0.1:8080 example.com": its robots.txt is fetched
-// at the same address with that Host.
+// An origin is written as "https://example.com:8443". Scheme and host are in
+// lower case. The host is in ASCII (IDNA) and has no trailing dot. The port is
+// left out if it is the scheme's default. An http URL and an https URL of one
+// host have different origins (RFC 9309 §2.3: the rules apply to the authority
+// that served them). A request whose Host header overrides the host of its URL
+// has an origin of its own, written "http://127.0.0.1:8080 example.com": its
+// robots.txt is fetched at the same address with that Host.
 //
 // Hosts have the form that package politeness gives them. So all spellings of a
-// host share their rules as they share their pace. Requests are sent with that
-// form too (sent.go).
+// host share their rules, and they also share their pace. Requests are sent
+// with that form too (sent.go).
 package origin
 
 import (
@@ -61,9 +61,10 @@ func defaultPort(prefix string) string {
 	return "21"
 }
 
-// Append appends the origin of u to buf, or nothing if robots.txt does not
-// apply to its scheme. host is the request's Host; "": the URL's own. A plain
-// host costs no allocation, so a cached origin can be looked up without one.
+// Append appends the origin of u to buf. If robots.txt does not apply to the
+// scheme of u, it appends nothing. The argument host is the request's Host; "":
+// the URL's own. A plain host costs no allocation, so a cached origin can be
+// looked up without one.
 func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	prefix := prefixOf(u.Scheme)
 	if prefix == "" {
@@ -110,15 +111,15 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	return appendOddHost(buf, prefix, hostport)
 }
 
-// maxLabel is how many bytes a DNS label may have. A whole name of up to so
-// many bytes has no label that is too long.
+// maxLabel is how many bytes a DNS label may have. If a whole name has no more
+// bytes than that, none of its labels is too long.
 const maxLabel = 63
 
 // mayBeNumber reports whether a host may be an IPv4 address in an unusual form,
 // such as 127.1. Such a host ends in a digit, maybe a hexadecimal one, and its
 // last label begins with a digit.
 func mayBeNumber(host []byte) bool {
-	if host[len(host)-1] > 'f' { // as after .com or .org
+	if host[len(host)-1] > 'f' { // as in a name that ends in .com or .org
 		return false
 	}
 	if b := host[bytes.LastIndexByte(host, '.')+1]; b < '0' || b > '9' {
@@ -140,8 +141,8 @@ var plainHost = func() (lower [256]byte) {
 	return lower
 }()
 
-// appendOddHost is like appendHost, for any host. It lets politeness convert
-// the host's name, so that origins and paces have the same name for a host.
+// appendOddHost is like appendHost, for any host. It lets package politeness
+// convert the name of the host, so that origins and paces use the same name.
 func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	if len(hostport) > 2048 { // HostKey has the exact limit; this saves a look at each byte
 		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
@@ -220,10 +221,10 @@ func isCanonicalPort(prefix, port string) bool {
 	return err == nil && port != "" && canonical == port
 }
 
-// isWritable reports whether the name can stand in an origin. politeness leaves
-// names that IDNA forbids unchanged. Such a name may contain non-ASCII bytes, a
-// space or brackets. In an origin, a space ends a name, and brackets enclose an
-// IPv6 address.
+// isWritable reports whether the name can stand in an origin. If IDNA forbids a
+// name, package politeness leaves the name unchanged. Such a name may contain
+// non-ASCII bytes, a space or brackets. In an origin, a space ends a name, and
+// brackets enclose an IPv6 address.
 func isWritable(name string) bool {
 	for i := range len(name) {
 		switch b := name[i]; {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// SentHost returns the Host header to send with a request to u. name is the
-// request's origin, and host is the Host of the http.Request. The result is the
-// Host that the origin's robots.txt is fetched with, or "" if net/http sends
-// that Host anyway.
+// SentHost returns the Host header to send with a request to u. The argument
+// name is the request's origin, and the argument host is the Host of the
+// http.Request. The result is the Host that the origin's robots.txt is fetched
+// with, or "" if net/http sends that Host anyway.
 func SentHost(name []byte, u *url.URL, host string) string {
 	if host == "" {
 		host = u.Host
@@ -25,11 +25,11 @@ func SentHost(name []byte, u *url.URL, host string) string {
 	return string(own)
 }
 
-// SentURL returns the URL to send a request for u to. This is u, unless the
-// path of u has no leading slash. net/http would send such a path as it is, and
-// a proxy would take the path ".b.example/" for part of the host's name. So
-// SentURL adds the slash. If the path is an absolute URL, SentURL makes it the
-// request target.
+// SentURL returns the URL to which a request for u is sent. The result is u
+// itself, unless the path of u has no leading slash. net/http would send such a
+// path as it is, and a proxy would take the path ".b.example/" for part of the
+// host's name. So SentURL adds the slash. But if the path is an absolute URL,
+// SentURL makes that path the request target.
 func SentURL(u *url.URL) *url.URL {
 	if HasPlainTarget(u) || u.Opaque != "" || u.Path == "*" {
 		return u
@@ -47,10 +47,10 @@ func SentURL(u *url.URL) *url.URL {
 }
 
 // CheckTarget returns an error if the target of a request to u names another
-// origin, or is neither a path nor an absolute URL. host is the Host of the
-// http.Request. A target in absolute form overrides the Host header (RFC 9112
-// §3.2.2). So the rules of one host would decide about a request that another
-// host answers.
+// origin, or is neither a path nor an absolute URL. The argument host is the
+// Host of the http.Request. A target in absolute form overrides the Host header
+// (RFC 9112 §3.2.2). Without this check, the rules of one host would decide
+// about a request that another host answers.
 func CheckTarget(u *url.URL, host string) error {
 	if HasPlainTarget(u) {
 		return nil

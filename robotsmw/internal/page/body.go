@@ -15,9 +15,9 @@ import (
 )
 
 // A Body is the body of an HTML page. It passes the body on to the reader, and
-// keeps a copy of the beginning. Without a content coding, it also searches
-// what is read for relevant tags and, at the end, for marks of bot walls. Says
-// does the rest.
+// keeps a copy of the beginning. If the body has no content coding, it also
+// searches the bytes that are read for relevant tags and, at the end, for marks
+// of bot walls. The method Says does the rest.
 type Body struct {
 	io.ReadCloser
 	opts   *Options
@@ -35,16 +35,16 @@ type Body struct {
 	found   robotsmeta.Directives
 	state   State
 	final   bool // the result is final; the copy of the page is dropped
-	decoded int  // how many bytes of coded were scanned
+	decoded int  // how many bytes of the field coded were scanned
 
 	// The marks of bot walls in the page.
 	refusal *refusal.Refusal // nil: none
 	marked  int              // how many bytes of the page were searched for marks
 
-	// What was read ahead of the caller.
+	// What was read before the caller asked for it.
 	ahead    []byte
 	aheadErr error
-	reading  chan aheadRead // will have the result of a read that outlasts readAhead
+	reading  chan aheadRead // gets the result of a read that was still under way when readAhead returned
 	closed   bool
 }
 
@@ -57,8 +57,9 @@ const (
 	endedEarly
 )
 
-// maxCoded is how many bytes coded holds at most. They decode to all that is
-// examined, even if the page could not be compressed.
+// maxCoded is how many bytes the field coded holds at most. They are enough to
+// decode the whole part that is examined, even if the page could not be
+// compressed.
 const maxCoded = htmlmeta.Window + 4<<10
 
 // Tokens returns the product tokens whose directives are looked for.
@@ -228,13 +229,14 @@ type aheadRead struct {
 	err  error
 }
 
-// maxAhead is how many bytes are read ahead at most. They count as sent, before
-// decoding.
+// maxAhead is how many bytes are read ahead at most. The bytes are counted
+// before decoding.
 const maxAhead = 64 << 10
 
 // readAhead reads up to the end of the page's head, within limits of time and
-// size. A read that outlasts the time limit or ctx goes on until data comes or
-// the caller closes the body. The caller's next Read takes its result.
+// size. If the time limit or ctx ends during a read, the read goes on until
+// data comes or the caller closes the body. The caller's next Read takes its
+// result.
 func (b *Body) readAhead(ctx context.Context) {
 	timer := time.NewTimer(b.opts.ReadAhead)
 	defer timer.Stop()
@@ -265,7 +267,7 @@ func (b *Body) takeAhead(r aheadRead) {
 }
 
 // readFromAhead serves a Read from what was read ahead: the data, then the
-// error that came after it. ok is false if nothing of these is left.
+// error that came after it. The result ok is false if neither is left.
 func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
 	b.mu.Lock()
 	closed := b.closed

@@ -23,7 +23,8 @@ func hasHTML(resp *http.Response, method string) bool {
 
 // mayBeHTML reports whether a body with this Content-Type may be HTML. If the
 // type is missing or unknown, browsers treat a body that looks like HTML as
-// HTML (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
+// HTML (WHATWG MIME Sniffing §7.1). A parameter may follow the type without a
+// semicolon.
 func mayBeHTML(contentType string) bool {
 	if contentType == "text/html" || strings.HasPrefix(contentType, "text/html;") {
 		return true
@@ -40,7 +41,8 @@ func mayBeHTML(contentType string) bool {
 }
 
 // charset returns the charset of the Content-Type if it is a form of UTF-16.
-// Otherwise it returns "", because htmlmeta has to know no other charset.
+// Otherwise it returns "", because htmlmeta does not need to know other
+// charsets.
 func charset(h http.Header) string {
 	kind := h.Get("Content-Type")
 	if !strings.Contains(kind, "16") {

@@ -1,8 +1,8 @@
 // Package page looks for robots metas and for marks of bot walls in the body of
 // a response while the caller reads it. Look replaces the response's body by a
 // Body, and Body.Says returns at any time what has been found so far. The body
-// is passed on unchanged. Only Options.ReadAhead reads what the caller did not
-// ask for.
+// is passed on unchanged. Nothing is read before the caller asks for it, unless
+// Options.ReadAhead is set.
 package page
 
 import (
