@@ -65,8 +65,8 @@ func TestBoundHolds(t *testing.T) {
 	t.Errorf("%d bytes", total)
 }
 
-// Put and TryLock create the directory again if it was removed. Open of a file
-// is an error.
+// Put and TryLock create the directory again if it was removed. If a file is in
+// the place of the directory, Open returns an error.
 func TestBadDirectories(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "d")

@@ -105,8 +105,8 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return data[n:], nil
 }
 
-// Put writes the value, to be kept for ttl. It returns an error for a key of
-// more than 65,535 bytes, and for a value whose file would have more than 16
+// Put writes the value, which expires after ttl. Put returns an error for a key
+// of more than 65,535 bytes, and for a value whose file would have more than 16
 // MiB.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
@@ -145,7 +145,7 @@ func (s *Store) limit() int64 {
 }
 
 // sweepInBackground sweeps the directory in a goroutine, so no caller waits. If
-// a sweep is under way, it does nothing.
+// a sweep is under way already, sweepInBackground does nothing.
 func (s *Store) sweepInBackground() {
 	if s.sweeping.CompareAndSwap(false, true) {
 		go func() {
@@ -235,8 +235,8 @@ func (s *Store) create(name string, mark []byte) error {
 }
 
 // breakLock removes a lock that has expired. It reports whether the key may be
-// free now. A lock that this user may not read counts as held. Any other error
-// of reading is returned.
+// free now. A lock that this user may not read counts as held. If the lock
+// cannot be read for another reason, that error is returned.
 func (s *Store) breakLock(name string) (free bool, err error) {
 	mark, err := readFile(name, maxMark)
 	switch {
@@ -299,7 +299,7 @@ func (s *Store) sweep() {
 	now := time.Now()
 	filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // a directory; or not readable now, and the next sweep tries again
+			return nil // a directory, or a path that cannot be read now: the next sweep tries again
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -336,21 +336,22 @@ func (s *Store) sweep() {
 	}
 }
 
-// A value is the file of a value that a sweep has found.
+// A value describes a file that a sweep has found and that holds a value.
 type value struct {
 	path    string
 	size    int64
 	written time.Time
 }
 
-// remove removes the file unless it has been written again since.
+// remove removes the file, unless it was written again after the sweep found
+// it.
 func (v value) remove() bool {
 	info, err := os.Stat(v.path)
 	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
 
-// outlived reports whether the value in a file has expired, or the file is too
-// short to say when it expires.
+// outlived reports whether the value in a file has expired, or whether the file
+// is too short to say when it expires.
 func outlived(path string, now time.Time) bool {
 	f, err := openFile(path, maxFile)
 	if err != nil {

@@ -99,9 +99,9 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 		},
 		func(name string) error { return os.WriteFile(name, []byte(strings.Repeat("\xff", 100)), 0o600) },
 	} {
-		// The first sweep runs at the same time. It may find a damaged file,
-		// and then remove the new file in its place, if both have the same
-		// time.
+		// The first sweep runs at the same time as this loop. If the sweep
+		// finds a damaged file, and then a new file with the same time replaces
+		// it, the sweep removes the new file.
 		for damaged := false; !damaged; {
 			if err := s.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
 				t.Fatal(err)
@@ -204,8 +204,8 @@ func countFiles(t *testing.T, dir, suffix string) int {
 	return len(files)
 }
 
-// waitFor waits until ok returns true, because another process or goroutine has
-// done its work.
+// waitFor waits until the function ok returns true. Another process or
+// goroutine makes that happen.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {

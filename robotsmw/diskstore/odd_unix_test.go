@@ -16,7 +16,8 @@ import (
 
 // If something else is in the place of a value or a lock, Get and TryLock treat
 // that as missing. They neither wait for it nor read much of it. A link to
-// itself is an exception: both return an error that says what was tried.
+// itself is an exception: Get and TryLock both return an error, which says what
+// was tried.
 func TestOddFilesAreMisses(t *testing.T) {
 	tests := []struct {
 		name string

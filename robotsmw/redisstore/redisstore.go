@@ -56,8 +56,8 @@ func (s *Store) valueKey(origin string) string { return s.prefix + "robots:" + o
 func (s *Store) lockKey(origin string) string  { return s.prefix + "robots-lock:" + origin }
 
 // Get returns the value of the key. If there is no value, errors.Is finds
-// fs.ErrNotExist in the error. Any other error wraps that of the client, or is
-// that of ctx.
+// fs.ErrNotExist in the error. Any other error wraps the error of the client,
+// or is the error of ctx.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -24,9 +24,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Run tests the Stores that open returns. Each call of open must return an
-// empty Store, and clean up with t.Cleanup. The tests take a few seconds,
-// because they wait until values expire.
+// Run tests the Stores that the function open returns. Each call of open must
+// return an empty Store, and clean up with t.Cleanup. The tests take a few
+// seconds, because they wait until values expire.
 func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	ctx := context.Background()
 	long := time.Hour
@@ -241,7 +241,8 @@ func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	})
 }
 
-// samples returns keys and values like those of a Checker, and stranger ones.
+// samples returns keys and values like those of a Checker, and some unusual
+// ones.
 func samples() map[string][]byte {
 	binary := make([]byte, 600<<10)
 	for i := range binary {

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// A memory is about the simplest Store and Locker that pass: maps of values
-// that expire.
+// A memory is about the simplest Store and Locker that pass the tests. It
+// consists of maps whose values expire.
 type memory struct {
 	mu     sync.Mutex
 	values map[string]value
