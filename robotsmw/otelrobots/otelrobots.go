@@ -35,7 +35,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// New creates the instruments and the observers that feed them: one for
+// New creates the instruments, and two observers that feed them: one for
 // robotsmw.Options and one for a politeness.Limiter. Both observers are safe
 // for concurrent use. robotsmw.Join and politeness.Join combine them with other
 // observers. New returns an error if meter is nil or cannot create an

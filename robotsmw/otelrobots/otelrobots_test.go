@@ -20,7 +20,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// crawl visits a few URLs of a small web, observed through meter.
+// crawl visits a few URLs of a small web. The metrics go to meter.
 func crawl(meter metric.Meter) {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n", "/": "welcome"})
@@ -72,8 +72,8 @@ func TestInstruments(t *testing.T) {
 	})
 }
 
-// A handFleet is a politeness.Fleet whose Holds the test receives and answers
-// itself.
+// A handFleet is a politeness.Fleet that passes its Holds to the test. The test
+// answers them.
 type handFleet chan *politeness.Hold
 
 func (f handFleet) Look(h *politeness.Hold) { f <- h }

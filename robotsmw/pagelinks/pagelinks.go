@@ -14,8 +14,8 @@
 //
 // # What keeps a link from being followed
 //
-//   - the page says nofollow or none, in a header or a meta. Then none of its
-//     links is followed, nor its refresh;
+//   - the page says "nofollow" or "none", in a header or a meta. Then its links
+//     are not followed, nor is its refresh;
 //   - the link says rel="nofollow", unless [Options.FollowRelNoFollow] is set;
 //   - robots.txt disallows it, or cannot be checked now. Without an
 //     [Options.Checker], robots.txt is not asked.
@@ -33,10 +33,10 @@
 // These elements are links: <a>, <area>, <iframe>, <frame>, and the first <meta
 // http-equiv="refresh">. They count inside <noscript> too, but not inside
 // <template>. Addresses are resolved against the first <base href>. Fragments
-// are dropped, and schemes other than http and https are left out. If the
-// resolved addresses of a page are together more than 64 MiB longer than as
-// they are written, the rest of the links is left out, and [Page].Truncated is
-// true.
+// are dropped, and schemes other than http and https are left out. Resolved
+// addresses may be longer than they are as written. When the base of a page has
+// added more than 64 MiB to its addresses in total, the rest of the links is
+// left out, and [Page].Truncated is true.
 package pagelinks
 
 import (
@@ -54,9 +54,9 @@ import (
 // Options are the settings for judging links. With zero Options, robots.txt is
 // not asked.
 type Options struct {
-	// Checker judges each link that nothing else excludes by its robots.txt. It
-	// may fetch the robots.txt and wait. Nil: robots.txt is not asked and
-	// excludes no link from Queue.
+	// Checker judges by robots.txt each link that nothing else excludes. It may
+	// fetch the robots.txt and wait. Nil: robots.txt is not asked and excludes
+	// no link from Queue.
 	Checker *robotsmw.Checker
 
 	// FollowRelNoFollow follows links with rel="nofollow", which Google calls a
@@ -77,7 +77,7 @@ type Page struct {
 	Links     []Link        // in the order of the page; links in <noscript> may come last
 	Refresh   *Refresh      // where the page redirects by refresh; nil: nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil: none
-	Licenses  []*url.URL    // <link rel="license">: terms, of RSL 1.0 or others
+	Licenses  []*url.URL    // from <link rel="license">: terms, in RSL 1.0 or another form
 	Truncated bool          // Read stopped at Options.MaxBytes, or Base made the links too long
 
 	opts  Options
@@ -116,10 +116,11 @@ type Refresh struct {
 	URL   *url.URL
 }
 
-// FromDocument returns the links of the page doc, whose address is u. says is
-// what robotsmw.PageDirectives returned for the page. doc is not changed. If
-// ctx ends while a Checker judges the links, FromDocument returns an error of
-// ctx together with the Page.
+// FromDocument returns the links of the page doc. The argument u is the address
+// of the page, and the argument says is what robotsmw.PageDirectives returned
+// for it. FromDocument does not change doc. If ctx ends while a Checker judges
+// the links, FromDocument returns the Page together with an error that wraps
+// the error of ctx.
 func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
 	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
@@ -159,15 +160,15 @@ func (p *Page) Follows(l Link) bool {
 	return p.wants(l) && (p.opts.Checker == nil || l.Checked && l.Decision.Allowed)
 }
 
-// wants reports whether l may be followed by what the page and the link itself
-// say. It does not ask robots.txt.
+// wants reports whether l may be followed, according to the page and the link
+// itself. It does not ask robots.txt.
 func (p *Page) wants(l Link) bool {
 	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
 
 // check asks the Checker about each link that nothing else excludes. For the
-// other links no robots.txt is fetched. If ctx ends first, check returns an
-// error of ctx.
+// other links no robots.txt is fetched. If ctx ends before the Checker is done,
+// check returns an error that wraps the error of ctx.
 func (p *Page) check(ctx context.Context) error {
 	var urls []*url.URL
 	index := map[string]int{}
@@ -265,8 +266,8 @@ type relation struct{ text string }
 
 func relOf(s *goquery.Selection) relation { return relation{s.AttrOr("rel", "")} }
 
-// has reports whether a rel has a word, in any case. Words are separated by
-// white space and, on many pages, by commas.
+// has reports whether a rel attribute contains the word, in upper or lower
+// case. Words are separated by white space and, on many pages, by commas.
 func (r relation) has(word string) bool {
 	for w := range strings.FieldsFuncSeq(r.text, func(c rune) bool { return c == ',' || strings.ContainsRune(" \t\r\n\f", c) }) {
 		if strings.EqualFold(w, word) {
@@ -277,8 +278,8 @@ func (r relation) has(word string) bool {
 }
 
 // resolve calls the function resolve with the page's Base. But if Base has
-// added more than maxAdded bytes to the page's addresses by now, it sets
-// Truncated and returns nil.
+// already added more than maxAdded bytes to the page's addresses, the method
+// sets Truncated and returns nil.
 func (p *Page) resolve(address string) *url.URL {
 	if p.added > maxAdded {
 		p.Truncated = true

@@ -241,8 +241,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// serve returns a client of a server that answers every request with this
-// header and page, except that it has no robots.txt.
+// serve returns a client of a server. The server has no robots.txt, and answers
+// every other request with this header and page.
 func serve(t *testing.T, header http.Header, page string) *http.Client {
 	t.Helper()
 	web := new(robotstest.Internet)

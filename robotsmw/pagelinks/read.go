@@ -19,14 +19,15 @@ const defaultMaxBytes = 16 << 20
 
 // Read reads the HTML page in resp, which must come from a robotsmw.Transport.
 // It closes the body and returns the page's links. It does not read a response
-// without HTML, which has no links, or one that is surely a refusal
-// (robotsmw.Page.Refusal), because the links of a refusal are not the site's.
+// without HTML, because such a response has no links. Nor does it read a
+// response that is surely a refusal (robotsmw.Page.Refusal), because the links
+// of a refusal are not the site's.
 //
 // If the body cannot be read, Read returns an error and no Page. If ctx ends
-// while a Checker judges the links, Read returns an error of ctx together with
-// the Page. If a single link could not be judged, its Err says why. A body with
-// a content coding is an error: a caller that sets Accept-Encoding has to
-// decode the body and call FromHTML.
+// while a Checker judges the links, Read returns the Page together with an
+// error that wraps the error of ctx. If a single link could not be judged, its
+// Err says why. A body with a content coding is an error: a caller that sets
+// Accept-Encoding has to decode the body and call FromHTML.
 func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
 	defer resp.Body.Close()
 	if resp.Request == nil || resp.Request.URL == nil {

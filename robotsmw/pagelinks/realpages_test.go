@@ -148,8 +148,8 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
-		// The list's flags name what the metas say. It also flags words in a
-		// value attribute, which mean nothing.
+		// The list's flags name what the metas say. The list also flags words
+		// in a value attribute, which mean nothing.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue

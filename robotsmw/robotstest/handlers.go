@@ -8,8 +8,8 @@ import (
 )
 
 // Site serves fixed pages by path. A page that begins with "<" has the type
-// text/html, any other text/plain. For a path without a page, the status is
-// 404. The query is ignored.
+// text/html. Any other page has the type text/plain. For a path without a page,
+// the status is 404. The query is ignored.
 type Site map[string]string
 
 func (s Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -66,9 +66,10 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Trickle sends Chunk again and again until the client gives up, with a pause
-// of Every between two chunks. So it is a tarpit, or without a pause an endless
-// body. If Times is positive, the body ends after that many chunks.
+// Trickle sends Chunk again and again until the client gives up. Between two
+// chunks it pauses for the duration Every. So it can act as a tarpit or, if
+// Every is 0, send an endless body at full speed. If Times is positive, the
+// body ends after that many chunks.
 type Trickle struct {
 	Chunk string
 	Every time.Duration

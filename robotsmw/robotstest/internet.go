@@ -54,7 +54,7 @@ type Internet struct {
 	server *http.Server
 
 	mu    sync.Mutex
-	hosts map[string]host // by address, as func addresses returns it
+	hosts map[string]host // by address, in the form that the function addresses returns
 	log   []*Request
 }
 
@@ -78,23 +78,23 @@ type Request struct {
 var _ http.RoundTripper = (*Internet)(nil)
 
 // Handle lets h answer for a host. It replaces what Handle or Fail has set for
-// the host before. The host is written
+// the host before. These are the forms of a host:
 //
 //	example.com             http on port 80 and https on port 443
 //	example.com:8080        http and https on that port
 //	http://example.com      one scheme alone; with or without a port
 //
-// in any case, in ASCII (punycode), with IPv6 addresses in brackets. A host
-// without a handler does not exist: RoundTrip returns a *net.OpError that wraps
-// a *net.DNSError.
+// A name is in ASCII (punycode), in any letter case. The scheme is in lower
+// case. An IPv6 address is in brackets. A host without a handler does not
+// exist: RoundTrip returns a *net.OpError that wraps a *net.DNSError.
 //
 // Handle panics if the host is malformed, as http.ServeMux does with a bad
 // pattern.
 //
-// Only the URL's host decides which handler is called, as an IP address would
-// decide. If several names have one handler, the handler can tell them apart by
-// [http.Request.Host], like a server with virtual hosts. An http.ServeMux with
-// patterns such as "b.example/robots.txt" does so by itself.
+// Only the URL's host decides which handler is called, just as the IP address
+// does on a real network. If several names have one handler, the handler can
+// tell them apart by [http.Request.Host], like a server with virtual hosts. An
+// http.ServeMux with patterns such as "b.example/robots.txt" does so by itself.
 func (in *Internet) Handle(name string, h http.Handler) { in.set(name, host{handler: h}) }
 
 // Fail makes every connection to a host fail: RoundTrip returns a *net.OpError
@@ -261,8 +261,8 @@ func (pipeAddr) String() string  { return "pipe" }
 
 var defaultPorts = []struct{ scheme, port string }{{"http", "80"}, {"https", "443"}}
 
-// addresses returns the one or two addresses of a host that is written as for
-// Handle. Each has the form "scheme://name:port".
+// addresses returns the one or two addresses of a host. The name of the host is
+// written as for Handle. Each address has the form "scheme://name:port".
 func addresses(name string) []string {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {
