@@ -221,7 +221,8 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 }
 
 // create creates the whole lock file in one step. If the file exists, the error
-// is fs.ErrExist. A link is used, because a rename would replace that file.
+// is fs.ErrExist. create makes a hard link, because a rename would replace a
+// file that exists.
 func (s *Store) create(name string, mark []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err

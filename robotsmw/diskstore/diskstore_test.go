@@ -148,8 +148,8 @@ func TestDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// A process is killed in the middle of its Puts, again and again. It leaves
-// only whole values, and no lock that never expires.
+// A process is killed in the middle of its Puts, again and again. All values
+// that it leaves are whole, and all its locks expire.
 func TestKilledWriterLeavesWholeValues(t *testing.T) {
 	if dir := os.Getenv("DISKSTORE_WRITE_TO"); dir != "" {
 		writeForEver(open(t, dir))

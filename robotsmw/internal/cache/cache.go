@@ -68,8 +68,8 @@ type shard struct {
 	cache    *Cache
 }
 
-// If there are several shards, each has room for originsPerShard or more. In
-// smaller shards an uneven spread would waste much of the limit.
+// If there are several shards, each has room for originsPerShard or more. With
+// smaller shards, some would be full while others have much room left.
 const (
 	originsPerShard = 1024
 	maxShards       = 64

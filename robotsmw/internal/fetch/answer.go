@@ -96,8 +96,8 @@ func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	return u, true
 }
 
-// NamesHost reports whether the Location of a redirect names a host. If not, it
-// leads to the host that answered.
+// NamesHost reports whether the Location of a redirect names a host. If not,
+// the redirect leads to the host that answered.
 func (a Answer) NamesHost() bool {
 	u, err := url.Parse(a.Header.Get("Location"))
 	return err == nil && u.Host != ""

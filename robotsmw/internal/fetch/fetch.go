@@ -1,6 +1,7 @@
 // Package fetch asks a server for a robots.txt: one question and its decoded
-// answer. It tells the site's answer from a bot wall's. It follows no redirects
-// and knows no records: package load decides what the answer means.
+// answer. It finds out whether the site or a bot wall has answered. It follows
+// no redirects and knows no records: package load decides what the answer
+// means.
 //
 // It reads and keeps little of an answer, because a server may be hostile.
 package fetch

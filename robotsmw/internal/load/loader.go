@@ -39,7 +39,7 @@ type Lookup string
 // The lookups, as robotsmw reports them.
 const (
 	Hit     Lookup = "hit"     // in memory, fresh
-	Stale   Lookup = "stale"   // in memory, expired or unreachable; a fetch is not due or must wait
+	Stale   Lookup = "stale"   // in memory, expired or unreachable, while a fetch is not due or has to wait
 	Miss    Lookup = "miss"    // a fetch was begun
 	Joined  Lookup = "joined"  // a fetch was under way and was waited for
 	Refused Lookup = "refused" // memory is full of origins that must not be forgotten

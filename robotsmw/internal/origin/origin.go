@@ -31,7 +31,7 @@ import (
 )
 
 // Applies reports whether robots.txt applies to URLs of the scheme. The scheme
-// may be in any case.
+// may be in upper or lower case.
 func Applies(scheme string) bool { return prefixOf(scheme) != "" }
 
 // prefixOf returns how the origins of a scheme begin, or "" if robots.txt does

@@ -132,9 +132,9 @@ func (b *Body) finish() {
 }
 
 // lookForMarks searches the part of the page that was read for marks of bot
-// walls. A mark found before is dropped if the page turns out to be longer than
-// a wall's page. The copy may be shorter than the page, so the body's length is
-// used too.
+// walls. A mark that was found earlier is dropped if the page turns out to be
+// longer than a wall's page. The copy may be shorter than the page, so the
+// body's length is used too.
 func (b *Body) lookForMarks() {
 	page := b.scanner.Bytes()
 	page = page[:min(len(page), refusal.Window)]

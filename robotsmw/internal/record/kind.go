@@ -12,8 +12,8 @@ type Kind struct {
 	KeepFiles         bool     // keep each file in addition to its rules
 	DisallowForbidden bool     // 401 and 403 disallow everything
 
-	// Read is called with each robots.txt, and its hash, before a record has
-	// it. Nil: nothing is called.
+	// Read is called with each robots.txt and its hash, before the file becomes
+	// part of a record. Nil: nothing is called.
 	Read func(hash [sha256.Size]byte, body []byte)
 
 	Documents Documents // the documents in this crawler's cache

@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// moments returns times after the fetch of a record with this lifetime. They
-// are spread over more than a day, and some are close to the time at which the
-// refresh is due.
+// moments returns times, counted from the fetch of a record with this lifetime.
+// They go from two hours before the fetch to 26 hours after it. Some are close
+// to the time at which the refresh is due.
 func moments(lifetime time.Duration) (after []time.Duration) {
 	for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
 		after = append(after, at)

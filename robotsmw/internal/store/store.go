@@ -45,11 +45,11 @@ type Keeper struct {
 	forgets atomic.Int64 // how many times Forget was called
 }
 
-// New returns the Keeper of a Store, whose records are read as kind says.
-// lockTTL is how long a lock lasts if its holder dies. It must be longer than
-// the sum of two times: how long a question takes, and how long a holder may
-// wait for a slot without releasing the lock (see [Lock]). The function failed
-// is called after a fault of the Store. Its argument op is "get", "put",
+// New returns the Keeper of a Store. The argument kind says how records are
+// read. lockTTL is how long a lock lasts if its holder dies. It must be longer
+// than the sum of two times: how long a question takes, and how long a holder
+// may wait for a slot without releasing the lock (see [Lock]). The function
+// failed is called after a fault of the Store. Its argument op is "get", "put",
 // "delete", "lock" or "unlock".
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
