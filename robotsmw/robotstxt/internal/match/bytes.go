@@ -10,16 +10,16 @@ import (
 // each.
 const ones, highs = 0x0101010101010101, 0x8080808080808080
 
-// load64 returns the first eight bytes of s, with the first byte in the lowest
-// place.
+// load64 returns the first eight bytes of s as a number. The first byte is in
+// its lowest eight bits.
 func load64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// load32 returns the first four bytes of s, with the first byte in the lowest
-// place.
+// load32 returns the first four bytes of s as a number. The first byte is in
+// its lowest eight bits.
 func load32(s string) uint32 {
 	_ = s[3]
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24

@@ -13,10 +13,10 @@ import (
 type Compiler struct {
 	dialect syntax.Dialect
 	text    []byte // the packed rules
-	form    []byte // a buffer for a pattern in the form in memory
+	form    []byte // a buffer for a pattern in the form that the dialect compares
 	count   int    // how many rules there are
-	nbytes  int    // how many bytes the patterns have in the file, in all
-	keyed   int    // how many keys and passages the filter of prefixes will have
+	nbytes  int    // length of all patterns together, as written in the file, in bytes
+	keyed   int    // how many keys and passages the filter of prefixes must have room for
 	wild    int    // how many rules have wildcards
 	eager   bool   // whether targets must be compared in canonical form
 	loose   []looseRule
@@ -24,8 +24,7 @@ type Compiler struct {
 
 var compilers = sync.Pool{New: func() any { return new(Compiler) }}
 
-// NewCompiler returns a Compiler for a group. The group's file is in this
-// dialect.
+// NewCompiler returns a Compiler for a group of a file in this dialect.
 func NewCompiler(dialect syntax.Dialect) *Compiler {
 	c := compilers.Get().(*Compiler)
 	*c = Compiler{dialect: dialect, text: c.text[:0], form: c.form, loose: c.loose}
@@ -84,9 +83,9 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 }
 
 // Finish puts the rules into a new Set, and the Compiler back into the pool. If
-// the Set needs an index, Finish leaves the index to be made later. besides is
-// how many bytes of memory the owner of the Set takes, because memoryBound is
-// for both together.
+// the Set needs an index, the index is made later. The argument besides is how
+// many bytes of memory the owner of the Set takes without the Set, because
+// memoryBound limits the Set and its owner together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {
@@ -114,11 +113,12 @@ func (c *Compiler) Finish(s *Set, besides int) {
 	compilers.Put(c)
 }
 
-// With up to maxTried rules, there is never an index.
+// A group of at most maxTried rules never gets an index.
 const maxTried = 8
 
-// With more than manyTried rules, there is always an index. In between, there
-// is an index if it takes no more memory than is allowed.
+// A group of more than manyTried rules always gets an index. A group with more
+// than maxTried and at most manyTried rules gets an index if it takes no more
+// memory than memoryBound allows.
 const manyTried = 32
 
 func (c *Compiler) needsIndex(besides int) bool {
@@ -138,6 +138,6 @@ func (c *Compiler) ranked(rules packed) packed {
 	for i := range c.loose {
 		text = c.loose[i].appendTagged(text, c.loose[i].tag())
 	}
-	clear(c.loose) // the loose rules would keep the text in memory
+	clear(c.loose) // otherwise the loose rules would keep the text in memory
 	return packed(asString(text[:len(rules)]))
 }

@@ -9,14 +9,15 @@
 // # What questions cost
 //
 // The chart shows the total cost of a number of questions to one group, in
-// steps of about a nanosecond. Each line is a number of questions, and each
-// column a cost. The cost is the mean of 2,061 groups of many rules: one from
-// each file with such a group in a corpus of 3,491 real files
+// steps of about a nanosecond. A line stands for a number of questions, and a
+// column for a cost. The cost is the mean of 2,061 groups of many rules: one
+// from each file with such a group in a corpus of 3,491 real files
 // (TestSharedCorpusQuestions of package robotstxt). "s" is the cost if the
 // rules are only tried one by one, "c" is the cost if they are compiled at
-// once, and "*" is the cost of a Set. In a place of both "*" and a letter, the
-// chart shows "*". For any of these groups and any number of questions up to
-// 10,000, a Set costs at most 2.02 times the lower of "s" and "c".
+// once, and "*" is the cost of a Set. Where "*" and a letter would be in the
+// same place, the chart shows only "*". For any of these groups and any number
+// of questions up to 10,000, a Set costs at most 2.02 times the lower of "s"
+// and "c".
 //
 //	             1,000       10,000      100,000     1,000,000
 //	    1    *                 c
@@ -35,8 +36,8 @@
 //
 // # Files
 //
-// The files use each other in one direction. The list begins with those that
-// use no other:
+// The files use each other in one direction only. Files that use no other file
+// come first in this list:
 //
 //	bytes        bytes, eight at a time; buffers
 //	escape       the canonical form, in which bytes are compared
@@ -55,7 +56,7 @@
 //	search       rules tried one by one, and what that costs
 //	scan         many rules tried one by one, before they have an index
 //	prefix       rules without wildcards, by their beginnings
-//	gram         rules with wildcards, by four bytes from within
+//	gram         rules with wildcards, by four bytes of their patterns
 //	filer        makes an index
 //	set          the rules of a group, and the one that decides
 //	compile      makes a Set

@@ -1,16 +1,17 @@
 package match
 
-// RFC 9309 §2.2.2 compares paths byte by byte, after both have been brought
-// into one form. Here it is called canonical. It has one way to write each
-// byte:
+// RFC 9309 §2.2.2 compares two paths byte by byte, after both have been brought
+// into one form. This package calls it the canonical form. It has one way to
+// write each byte:
 //
 //   - a printable ASCII byte is written as itself: "~" for "%7E", ":" for
 //     "%3A";
-//   - except that "%2F", "%3F", "%23" and "%25" stay as they are, because "/",
-//     "?", "#" and "%" have a special meaning as themselves. In the query, "/"
-//     and "?" have none, so there "%2F" becomes "/" and "%3F" becomes "?";
-//   - every other byte (controls, the space, all beyond ASCII) is written as an
-//     escape with upper-case digits: "%E3%83%84" for "ツ" and "%e3%83%84";
+//   - there are four exceptions: "%2F", "%3F", "%23" and "%25" stay as they
+//     are, because an unescaped "/", "?", "#" or "%" has a special meaning. In
+//     the query, "/" and "?" have no special meaning, so "%2F" becomes "/"
+//     there, and "%3F" becomes "?";
+//   - every other byte (a control, a space, a byte beyond ASCII) is written as
+//     an escape with upper-case digits: "%E3%83%84" for "ツ" and "%e3%83%84";
 //   - a "%" without two hexadecimal digits after it is no escape, and stays as
 //     it is.
 //
@@ -20,8 +21,8 @@ package match
 // becomes one of the other byte values, in patterns and in targets.
 const (
 	literalStar   = 0x80 // "*" or "%2A" in a target, "%2A" in a pattern
-	literalDollar = 0x81 // "$" or "%24" in a target; in a pattern "%24", or "$" before the end
-	eitherEscape  = 0x82 // the "%" of "%2F" or "%3F" in a pattern that may match in path or query
+	literalDollar = 0x81 // "$" or "%24" in a target; "%24", or "$" before the end, in a pattern
+	eitherEscape  = 0x82 // "%" of a pattern's "%2F" or "%3F" that may match in path or in query
 )
 
 const upperhex = "0123456789ABCDEF"

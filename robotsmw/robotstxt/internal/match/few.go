@@ -5,9 +5,9 @@ package match
 // For most targets, the byte after the "/" shows that no rule matches.
 
 // atFirstSight returns the bytes after "/" with which a target may match a
-// rule. ASCII bytes that may change in canonical form are always among them. If
-// few is false, the bytes are of no use. few is true if each rule is literal
-// and has a plain byte after its "/".
+// rule. ASCII bytes that may change in canonical form are always among them.
+// The result few is true if each rule is literal and has a plain byte after its
+// "/". If few is false, the bytes must not be used.
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {

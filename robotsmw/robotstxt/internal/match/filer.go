@@ -10,14 +10,14 @@ import (
 type filer struct {
 	rules    []looseRule // the rules in the order of the file
 	hashes   []uint64    // the hashes of the rules' keys; 0 for a rule without a key
-	keys     []uint64    // of each rule: upper bits of its two hashes (key, essence), its number
+	keys     []uint64    // for each rule: upper bits of the hashes of key and essence; its number
 	passages hashSet     // the passages of literal rules, see prefix.go
 	grams    gramScratch
 }
 
 // file makes an index from x. The rules of x must be in the order of the
-// robots.txt file. besides is how many bytes of memory the Set takes besides
-// the rules and the table.
+// robots.txt file. The argument besides is how many bytes of memory the Set
+// takes in addition to the rules and the table.
 func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}
 	f.rules = x.rules.unpack(f.rules[:0])
@@ -37,7 +37,7 @@ func (f *filer) file(x *index, besides int) *index {
 	made.fit((int(x.most) - besides - size) / wordSize)
 	made.table = make([]uint32, made.words())
 	made.rules = f.fill(made, f.keys[:kept], size)
-	clear(f.rules) // the loose rules would keep the text in memory
+	clear(f.rules) // otherwise the loose rules would keep the text in memory
 	return made
 }
 
@@ -53,10 +53,11 @@ func (f *filer) sort() {
 	slices.Sort(f.keys)
 }
 
-// dropDuplicates drops rules that match the same targets as another rule. It
-// keeps the one that overrides the others, and returns how many rules it keeps.
+// dropDuplicates looks for rules that match the same targets. Of these rules,
+// it keeps only the one that overrides the others. It returns how many rules it
+// keeps in all.
 func (f *filer) dropDuplicates() (kept int) {
-	run := 0 // the first of the keys that differ only in the rule's number
+	run := 0 // start of the keys that differ only in the rule's number
 	for i, key := range f.keys {
 		if i > 0 && key>>16 != f.keys[i-1]>>16 {
 			run = kept

@@ -4,7 +4,7 @@ import "strings"
 
 // appendGooglePattern appends a pattern in the form that Google's parser
 // compares: bytes beyond ASCII are escaped, and escapes have upper-case digits.
-// A "$" before the last byte becomes a literalDollar.
+// A "$" that is not the last byte becomes a literalDollar.
 func appendGooglePattern(dst []byte, pattern string) []byte {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -33,8 +33,9 @@ func upper(c byte) byte {
 }
 
 // appendGoogleTarget appends a target in a form that can be compared with
-// patterns from appendGooglePattern. Bytes beyond ASCII become 0xff. No pattern
-// has this byte, because patterns have such bytes escaped.
+// patterns from appendGooglePattern. Bytes beyond ASCII become 0xff. No such
+// pattern has this byte, because appendGooglePattern escapes bytes beyond
+// ASCII.
 func appendGoogleTarget(dst []byte, target string) []byte {
 	target = googlePath(target)
 	if target == "" || target[0] != '/' {
@@ -70,9 +71,9 @@ func googlePath(url string) string {
 	return path
 }
 
-// directoryOfIndex returns a pattern that matches only the directory itself, if
-// pattern is for an index page of the directory. In Google's parser, an Allow
-// for the page also allows the directory.
+// directoryOfIndex recognizes a pattern for the index page of a directory. It
+// returns a pattern that matches only the directory itself. In Google's parser,
+// an Allow for the page also allows the directory.
 func directoryOfIndex(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')
 	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {

@@ -11,8 +11,8 @@ import (
 // rarest gram, and tries it only on targets with that gram. A pattern without a
 // gram is tried on every target.
 //
-// minIndexed is the least number of rules with wildcards that are filed under
-// grams. If there are fewer, all of them are tried on every target.
+// If a group has fewer rules with wildcards than minIndexed, such rules are not
+// filed under grams, but tried on every target.
 const minIndexed = 10
 
 // If there is room, the filter of grams has gramBits bits for each rule with
@@ -87,12 +87,12 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 	return hashes
 }
 
-// tryGrams returns the rule that decides among best and the rules filed under
-// the target's grams, or TooMuch.
+// tryGrams tries the rules that are filed under the target's grams. It returns
+// the rule that decides among these and the rule best, or TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
 	filter := x.gramFilter()
 	size := uint32(len(filter) * wordBits)
-	tried := uint64(1) << 32 // no gram
+	tried := uint64(1) << 32 // no gram has this value
 	for rest := s.target; len(rest) >= gramSize; rest = rest[1:] {
 		gram := load32(rest)
 		hash := hashGram(gram)
@@ -111,7 +111,7 @@ func (x *index) tryGrams(s *search, best int) int {
 // tryGram tries the rules that are filed under the gram at target[at:].
 func (x *index) tryGram(s *search, hash uint64, at, best int) int {
 	from, to := x.bucket(hash)
-	if s.seen != nil && !s.seen.isFirst(s.target, at) { // the gram's rules have been tried
+	if s.seen != nil && !s.seen.isFirst(s.target, at) { // the rules of this gram have been tried before
 		return best
 	}
 	tag := tagOf(hash)

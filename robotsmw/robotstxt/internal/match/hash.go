@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// blockSize is how many bytes mix hashes at a time.
+// blockSize is how many bytes the function mix takes in one call.
 const blockSize = 8
 
 const gramSize = 4
@@ -21,8 +21,8 @@ func mix(state, block uint64) uint64 {
 	return hi ^ lo
 }
 
-// blockOf returns the first bytes of s, up to eight, with the first byte in the
-// lowest place.
+// blockOf returns the first bytes of s, up to eight, as a number. The first
+// byte is in its lowest eight bits.
 func blockOf(s string) (block uint64) {
 	if len(s) >= blockSize {
 		return load64(s)
@@ -33,8 +33,8 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns a hash for the statement "some key continues after these
-// blocks". state is the hash of the blocks.
+// passage returns the hash of a passage (prefix.go). The argument state is the
+// hash of the passage's blocks.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
 func hashString(s string) (state uint64) {
@@ -51,13 +51,14 @@ func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 // smaller place.
 func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
 
-// tagOf returns a part of a hash, which distinguishes the rules of a bucket.
+// tagOf returns one byte of a hash. It tells apart most rules in the same
+// bucket that have different keys.
 func tagOf(hash uint64) byte { return byte(hash >> 24) }
 
 // A hashSet is a set of hashes. It ignores the lowest bit of each hash.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // a hash is in the slot of its upper bits or the next free slot; 0: free
+	slots  []uint64 // a hash is in the slot that its upper bits give, or the next free one; 0: free
 	shift  int
 }
 

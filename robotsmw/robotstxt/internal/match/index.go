@@ -29,8 +29,8 @@ type index struct {
 
 func (x *index) isMade() bool { return x.table != nil }
 
-// price returns how many steps making the index costs, as measured on real
-// files.
+// price estimates the cost of making the index, in steps, from measurements on
+// real files.
 func (x *index) price() int { return basePrice + pricePerByte*len(x.rules) }
 
 const basePrice, pricePerByte = 1000, 5
@@ -44,16 +44,16 @@ type indexSizes struct {
 // memoryBound returns how many bytes of memory an index may take, together with
 // the rest of its Set and the Set's owner. nbytes is how many bytes the
 // patterns take in the file. The rules alone may take more, if patterns are
-// short or not stored as written. Then fit makes the index as small as it can,
-// so that the bound in the package doc of robotstxt holds.
+// short or not stored as written. Then the method fit makes the index as small
+// as it can, so that the bound in the package doc of robotstxt holds.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
 
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 
-// fit makes an index smaller if it takes more than room words. It keeps about
-// an eighth of each part even if there is no room.
+// fit makes an index smaller if it takes more words than the argument room. It
+// keeps about an eighth of each part even if there is no room.
 func (s *indexSizes) fit(room int) {
 	words := s.words()
 	if room >= words {

@@ -11,7 +11,7 @@ import (
 // right only for a target that is in canonical form already.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
-		return true, pattern[len(pattern)-1] != '$' // a final "$" means the end, but target goes on with a "$" of its own
+		return true, pattern[len(pattern)-1] != '$' // the final "$" means the end, but target has a "$" of its own there
 	}
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }

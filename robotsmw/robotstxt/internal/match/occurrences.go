@@ -8,7 +8,7 @@ package match
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte
-	grams  [1 << gramPlaces]stretch // a gram is at its hash, or a little after it
+	grams  [1 << gramPlaces]stretch // a gram is in the place of its hash, or a little after it
 }
 
 // A stretch has the first and the last place at which a byte or gram begins.
@@ -27,8 +27,9 @@ func (s *stretch) add(place int) {
 	s.last = uint32(place)
 }
 
-// gram returns the stretch of a gram in a target, or in the part that find has
-// read. If grams share a place, they share its stretch.
+// gram returns the stretch of a gram in a target. While the method find reads
+// the target, gram returns the stretch in the part that find has read. Grams
+// that share a place share its stretch.
 func (o *occurrences) gram(target string, gram uint32) *stretch {
 	home := hashGram(gram) >> (64 - gramPlaces)
 	for i := range uint64(gramTries) {
@@ -87,9 +88,9 @@ func (o *occurrences) allow(target, pattern string) bool {
 	return true
 }
 
-// isFirst reports whether a target has the gram at target[at:] here for the
-// first time. For a gram that shares its place, isFirst may also return true
-// later. That costs time but changes no match.
+// isFirst reports whether the gram at target[at:] occurs nowhere before it in
+// the target. If the gram shares its place with another gram, isFirst may also
+// return true for a later occurrence. That costs time but changes no match.
 func (o *occurrences) isFirst(target string, at int) bool {
 	gram := load32(target[at:])
 	first := int(o.gram(target, gram).first) - 1

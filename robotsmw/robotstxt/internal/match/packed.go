@@ -6,9 +6,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A packed has rules, one after the other, and then padding. A rule is
-// identified by the place at which it begins. Pointers to rules would take more
-// room than the rules, because most groups have a few short rules.
+// A packed is a string of rules, one after the other, with padding at the end.
+// A rule is identified by the place at which it begins. Pointers to rules would
+// take more room than the rules, because most groups have a few short rules.
 type packed string
 
 // A head is the beginning of a packed rule. The rule's pattern in canonical
@@ -17,8 +17,8 @@ type packed string
 // A rule is rare if its pattern is too long for the length in the head, or is
 // spelled differently in the file. Then two lengths of four bytes each follow
 // the head: those of the pattern and of its spelling in the file. The pattern
-// and the spelling come after them. If the spelling is the pattern itself, its
-// length is 0 and it is left out.
+// and the spelling come after them. If the file spells the pattern as it is
+// stored, the length of the spelling is 0, and the spelling is left out.
 type head uint64
 
 const (
@@ -38,7 +38,7 @@ const (
 )
 
 // tagWild is the tag of rules whose wildcards must be matched. In an index, the
-// rules in buckets have the tags of tagOf instead.
+// rules in buckets have the tags that tagOf returns instead.
 const tagWild = 1
 
 // padding is how many bytes follow the last rule. It lets load64 read eight
@@ -75,7 +75,8 @@ func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	return append(append(b, pattern...), spelled...)
 }
 
-// packedSize returns how many bytes appendRule appends for these two lengths.
+// packedSize returns how many bytes appendRule appends for a pattern and a
+// spelling of these lengths.
 func packedSize(pattern, spelled int) int {
 	if pattern > maxLength || spelled > 0 {
 		return headSize + lengthsSize + pattern + spelled
@@ -94,8 +95,9 @@ func (t packed) rule(at int) packedRule {
 	return packedRule{h, string(t[from:to]), to}
 }
 
-// begin returns the first eight bytes of the pattern of the rule at a place. If
-// the pattern is shorter, the bytes after it are included.
+// begin returns the first eight bytes of a rule's pattern. The argument at is
+// where the rule begins, and h is its head. If the pattern is shorter, the
+// bytes after it are included.
 func (t packed) begin(at int, h head) uint64 {
 	at += headSize
 	if h&headRare != 0 {
@@ -124,8 +126,8 @@ func (t packed) asWritten(at int) string {
 
 func (t packed) end() int { return max(len(t)-padding, 0) }
 
-// overrides reports whether p decides a target that both p and q match. RFC
-// 9309 §2.2.2 gives precedence to the longest pattern, and to Allow among
+// overrides reports whether p decides about a target that p and q both match.
+// RFC 9309 §2.2.2 gives precedence to the longest pattern, and to Allow among
 // patterns of equal length. Of two Allows or two Disallows with equal lengths,
 // the one that comes first in the file decides.
 func (p *packedRule) overrides(q *packedRule) bool {
@@ -138,8 +140,8 @@ func (p *packedRule) overrides(q *packedRule) bool {
 	return p.line() < q.line()
 }
 
-// better returns the one of two rules that overrides the other. If best is
-// None, it returns at.
+// better returns at or best: the place of the rule that overrides the other. If
+// best is None, it returns at.
 func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
 		p, q := t.rule(at), t.rule(best)
@@ -152,8 +154,8 @@ func (t packed) better(at, best int) int {
 
 func (t packed) allows(at int) bool { return head(t[at+1])<<8&headAllow != 0 }
 
-// isOverridden reports whether best overrides p. It returns false if best is
-// None.
+// isOverridden reports whether the rule at the place best overrides p. It
+// returns false if best is None.
 func (t packed) isOverridden(p *packedRule, best int) bool {
 	if best < 0 {
 		return false
@@ -162,7 +164,8 @@ func (t packed) isOverridden(p *packedRule, best int) bool {
 	return q.overrides(p)
 }
 
-// These values stand for the place of the rule that decides, if no rule does.
+// If no rule decides, a function that returns the place of the deciding rule
+// returns one of these values.
 const (
 	None    = -1 - iota // no rule matches
 	TooMuch             // the rules take more steps than maxWork
@@ -194,7 +197,7 @@ func (p *looseRule) appendTagged(text []byte, tag byte) []byte {
 	return appendRule(text, p.head&kept|head(tag), p.pattern, p.spelled)
 }
 
-// compare orders rules so that each comes before those that it overrides.
+// compare is for sorting: a rule comes before those that it overrides.
 func compare(p, q *looseRule) int {
 	switch {
 	case p.overrides(&q.packedRule):
@@ -205,9 +208,9 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns the rule's pattern. If its only "*" are at its end, essence
-// leaves them out, because they do not change what the pattern matches. Of two
-// rules with the same essence, one never decides.
+// essence returns the rule's pattern. If each "*" of the pattern is at its end,
+// essence leaves these out, because they do not change what the pattern
+// matches. If two rules have the same essence, one of them never decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

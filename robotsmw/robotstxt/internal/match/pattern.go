@@ -33,11 +33,11 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // appendPattern appends a pattern in canonical form.
 //
-// Whether "%2F" is the same as "/", or "%3F" as "?", depends on where the
-// target has it, in the path or in the query. An escape after a "?" of the
+// Whether "%2F" is the same as "/", or "%3F" as "?", depends on whether it
+// matches in the path or in the query of a target. An escape after a "?" of the
 // pattern is in the query. An escape without a "?" or "*" before it is in the
-// path. Any other escape may be in either, and appendPattern stores it as an
-// eitherEscape.
+// path. Any other "%2F" or "%3F" may match in either of the two, and
+// appendPattern stores it as an eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {
@@ -83,9 +83,9 @@ func literalPart(pattern string) (literal string, ok bool) {
 }
 
 // needsWild reports whether the wildcards of a pattern must be matched. It
-// returns true for each pattern that has a "*" before its last byte. Patterns
-// with several "*" only at the end do not need this, but are too rare for a
-// case of their own.
+// returns true for each pattern that has a "*" before its last byte. The
+// wildcards of a pattern like "/a**" need not be matched, but such a pattern is
+// too rare for a case of its own.
 func needsWild(pattern string) bool {
 	i := strings.IndexByte(pattern, '*')
 	return i >= 0 && i < len(pattern)-1

@@ -6,18 +6,19 @@ package match
 
 // scan returns the rule that decides, or None. The rules must be in the order
 // of the file, and the target in the form that the dialect compares. scan skips
-// each rule that an earlier matching one overrides. The first bytes of nearly
-// all others show that they do not match. If s.left is negative afterwards, the
-// steps did not suffice, and the result does not count.
+// each rule that is overridden by an earlier rule that matches. For nearly all
+// other rules, the first bytes show that the rule does not match. If s.left is
+// negative afterwards, the steps did not suffice, and the result does not
+// count.
 //
-// most is an upper bound on the steps that a search by an index would take. An
-// index has the rules in another order, so it may try some rules that scan
-// skips.
+// The result most is an upper bound on the steps that a search with an index
+// would take. An index has the rules in another order, so such a search may try
+// some rules that scan skips.
 func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
 	longest, allowed := 0, false
-	most = len(text) / 2 // more steps than a glance at each rule
+	most = len(text) / 2 // more than glance steps for each rule
 	s.left -= len(text) / scannedPerStep
 	for next := 0; next < len(text)-padding && s.left >= 0; {
 		at := next

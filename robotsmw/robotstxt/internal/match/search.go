@@ -13,8 +13,9 @@ const (
 
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
-// dear is how many steps a search may take without occurrences. Beyond that,
-// tryDear begins a new search with them. Hardly any target needs so many steps.
+// dear is how many steps a search may take without occurrences. If a search
+// needs more steps, tryDear begins a new search with occurrences. Hardly any
+// target needs so many steps.
 const dear = 1 << 12
 
 // A search finds the rule that decides about one target. Its fields are set one
@@ -25,20 +26,20 @@ type search struct {
 	target string
 	block  uint64 // the first bytes of the target, up to eight
 	left   int    // how many steps the search may still take
-	tries  int    // how many patterns begin like the target, except short ones
+	tries  int    // how many patterns tried so far begin like the target, not counting short ones
 	pairs  pairSet
-	seen   *occurrences // those of the target in a dear search; otherwise nil
+	seen   *occurrences // the occurrences in the target, in a search of tryDear; otherwise nil
 }
 
-// spend takes steps from those left, and reports whether there were enough.
+// spend subtracts steps from s.left, and reports whether s.left was enough.
 func (s *search) spend(steps int) bool {
 	s.left -= steps
 	return s.left >= 0
 }
 
 // tryEach tries the rules before the place end. Each rule must override those
-// after it. tryEach returns the rule that decides among these rules and best,
-// or TooMuch if the steps do not suffice.
+// after it. tryEach returns the rule that decides among these rules and the
+// rule best, or TooMuch if the steps do not suffice.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)
@@ -53,8 +54,8 @@ func (s *search) tryEach(end, best int) int {
 	return best
 }
 
-// try returns the place of a rule if the rule matches, and best if not. It
-// returns TooMuch if the steps do not suffice.
+// try tries the rule p, whose place is at. It returns at if p matches, best if
+// not, and TooMuch if the steps do not suffice.
 func (s *search) try(at int, p *packedRule, best int) int {
 	if !s.mayMatch(s.rules.begin(at, p.head), p.pattern) {
 		if !s.spend(glance) {
@@ -109,8 +110,9 @@ func firstStar(block uint64) int {
 }
 
 // A pairSet says which pairs of bytes follow each other in a target. Several
-// pairs may share a bit. mayMatch uses it from the third pattern that begins
-// like the target, because it does not pay for fewer patterns.
+// pairs may share a bit. mayMatch does not use it for the first two patterns
+// that begin like the target, because for so few patterns it costs more than it
+// saves.
 type pairSet struct {
 	bits  [16]uint64
 	known bool

@@ -10,16 +10,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Set has the rules of a group. The zero value has none. Its answers never
-// change. Any number of goroutines may use it. A Set must not be copied after
-// first use.
+// A Set has the rules of a group. The zero value has no rules. Its answers
+// never change. Any number of goroutines may use it. A Set must not be copied
+// after first use.
 type Set struct {
 	text    packed                // the rules, if they are few
-	second  byteSet               // if few: the bytes after "/" with which a target may match
+	second  byteSet               // if few is true: the bytes after "/" with which a target may match
 	index   atomic.Pointer[index] // the rules, if they are many; replaced once, when the index is made
 	dialect syntax.Dialect
 	some    bool // whether there are any rules
-	few     bool // whether all rules are in text, literal, and with a plain byte after "/"
+	few     bool // whether all rules are in text, are literal and have a plain byte after "/"
 	eager   bool // whether targets must be compared in canonical form
 }
 
@@ -53,8 +53,9 @@ func (s *Set) Allowed(target string) bool {
 	}
 }
 
-// Decide returns the rule that decides about a target. without is then 0. If no
-// rule decides, without says why: it is [None], [TooMuch] or [Itself].
+// Decide returns the rule that decides about a target. If a rule decides,
+// without is 0. Otherwise without says why: it is [None], [TooMuch] or
+// [Itself].
 func (s *Set) Decide(target string) (r Rule, without int) {
 	rules, decides := s.decide(target)
 	if decides < 0 {
@@ -64,9 +65,9 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 }
 
 // DecideForm is Decide for a target in the form of [AppendTarget]. It compiles
-// the rules first. It also returns how many steps the decision then took. If a
-// first search cost too much and a second one began, only the second one
-// counts.
+// the rules first. It also returns how many steps the decision took, without
+// the compiling. If a first search cost too much and a second one began, only
+// the second one counts.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -140,8 +141,8 @@ func (s *Set) Kept() int {
 	return s.Size()
 }
 
-// fixedSize is the part of Size that does not depend on the rules, for a Set
-// with an index.
+// fixedSize is for a Set with an index. It is the part of its size that does
+// not depend on the rules.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
 // Compile makes the index of a large group now. Without Compile, the Set makes
@@ -152,10 +153,10 @@ func (s *Set) Compile() {
 	}
 }
 
-// Spent returns how many steps questions have taken so far (steps), at how many
-// steps the rules are compiled (price), and whether they are compiled (done).
-// For compiled rules, steps is 0. A small group is never compiled: its done is
-// true, and its steps and price are 0.
+// Spent returns how many steps questions have taken so far (steps), after how
+// many steps the rules are compiled (price), and whether they are compiled
+// (done). For compiled rules, steps is 0. A small group is never compiled: its
+// done is true, and its steps and price are 0.
 func (s *Set) Spent() (steps, price int, done bool) {
 	x := s.index.Load()
 	if x == nil {
@@ -165,7 +166,8 @@ func (s *Set) Spent() (steps, price int, done bool) {
 }
 
 // compile makes an index and puts it in the place of x, which must not be made
-// yet. If several goroutines do so at once, all get the first of their indexes.
+// yet. If several goroutines call compile at the same time, all get the index
+// that was first put there.
 func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
 	made := f.file(x, fixedSize)
@@ -227,8 +229,8 @@ func (s *Set) decide(target string) (rules packed, decides int) {
 // such as "/robots%2Etxt".
 func mayBeRobotsTxt(path string) bool { return !arePlain(path[:min(len(path), 3*len(robotsTxt))]) }
 
-// decideEscaped is decide for a target that is not yet in canonical form, or in
-// the form of the dialect.
+// decideEscaped is decide for a target that must first be brought into the form
+// that the dialect compares.
 func (s *Set) decideEscaped(target string) (rules packed, decides int) {
 	if need := 1 + 3*len(target); need > stackBuffer {
 		buf := buffers.Get().(*[]byte)
@@ -251,8 +253,8 @@ func (s *Set) decideCanonical(target string) (rules packed, decides int) {
 	return rules, decides
 }
 
-// decideForm decides about a target in canonical form, or in the form of the
-// dialect. It also returns how many steps it took.
+// decideForm decides about a target in the form that the dialect compares. It
+// also returns how many steps it took.
 func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
 	x := s.index.Load()
 	switch {
@@ -272,8 +274,9 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 
 // decideMany is decideForm for an index that is not made yet. It scans the
 // rules until all questions together have cost as much as making the index, and
-// then makes it. So n questions cost at most twice as much as in the cheaper of
-// the two ways, plus one question.
+// then makes it. There are two simpler ways: to scan for every question, or to
+// make the index for the first one. With decideMany, n questions cost at most
+// twice as much as in the cheaper of these ways, plus the cost of one question.
 //
 // A scan may decide where an index would return TooMuch. But the answer must
 // not depend on which of the two is used. So if an index might take more than
@@ -291,10 +294,10 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 	return s.decideIndexed(s.compile(x), target)
 }
 
-// tryRest returns the rule that decides among best and all rules that
-// longestPrefix does not try, or TooMuch. It also returns how many steps it
-// took. If tryDear begins a second search, the steps of the first one do not
-// count. x is nil for a group without an index.
+// tryRest tries all rules that longestPrefix does not try. It returns the rule
+// that decides among these and the rule best, or TooMuch. It also returns how
+// many steps it took. If tryDear begins a second search, the steps of the first
+// one do not count. x is nil for a group without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {

@@ -28,8 +28,8 @@ func AfterAuthority(target string) string {
 	return target[i:]
 }
 
-// appendTarget appends a result of pathAndQuery in canonical form, with a "/"
-// at its beginning.
+// appendTarget appends a result of pathAndQuery in canonical form. It puts a
+// "/" before a target that does not begin with one.
 func appendTarget(dst []byte, target string) []byte {
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')

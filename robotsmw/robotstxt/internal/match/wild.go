@@ -16,10 +16,11 @@ func matchesWild(pattern, target string) bool {
 
 // matches reports whether a pattern without an eitherEscape matches a target.
 //
-// It looks for the pieces between the wildcards from left to right, each at the
-// first place after the previous piece. The first place is always right,
-// because it leaves the most room for the rest. So no piece is tried again, and
-// the work is in proportion to the lengths of the target and the pattern.
+// It takes the pieces between the wildcards from left to right, and looks for
+// the first occurrence of each piece after the previous piece. The first
+// occurrence is always right, because it leaves the most room for the rest. So
+// no piece is tried again, and the work is in proportion to the lengths of the
+// target and the pattern.
 func matches(pattern, target string) bool {
 	piece, pattern, more := strings.Cut(pattern, "*")
 	if !more {
@@ -72,11 +73,11 @@ func matchesEither(pattern, target string) bool {
 	spellings = appendEither(spellings, pattern, true)
 	inQuery := asString(spellings[len(inPath):])
 
-	query := strings.IndexByte(target, '?') // a piece that begins here has the spelling for the path
+	query := strings.IndexByte(target, '?') // where the "?" is; a piece that begins there is spelled as in the path
 	if query < 0 {
 		query = len(target)
 	}
-	first, inPath, _ := strings.Cut(inPath, "*") // both spellings begin alike, without an eitherEscape
+	first, inPath, _ := strings.Cut(inPath, "*") // up to the first "*", both spellings are the same
 	_, inQuery, _ = strings.Cut(inQuery, "*")
 	if !strings.HasPrefix(target, first) {
 		return false
