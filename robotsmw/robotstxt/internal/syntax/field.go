@@ -18,9 +18,10 @@ const (
 // FieldOf returns the Field that a name means, ignoring case.
 //
 // FieldOf accepts the misspellings of User-agent and Disallow that Google's
-// parser accepts, and all names that begin with one of them. So robots are
-// restricted as the owner meant. "Allow" must be exact apart from case, because
-// a guess could open what an owner meant to close.
+// parser accepts. It also accepts all names that begin with a spelling of one
+// of these two fields. So robots are restricted as the owner meant. "Allow"
+// must be exact apart from case, because a guess could open what an owner meant
+// to close.
 func FieldOf(name string) Field {
 	switch name { // the usual spellings
 	case "Disallow", "disallow":
@@ -72,9 +73,9 @@ func knownField(line string) (field Field, length uint32) {
 
 const wordSize = 8
 
-// lower64 returns the first eight bytes of s with letters in lower case, the
-// first byte in the lowest place. It also changes some bytes that are not
-// letters.
+// lower64 returns the first eight bytes of s as a number, with letters in lower
+// case. The first byte is in its lowest eight bits. lower64 also changes some
+// bytes that are not letters.
 func lower64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

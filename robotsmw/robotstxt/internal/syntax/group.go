@@ -41,10 +41,10 @@ func (g *GroupReader) NextFor(t Token) bool {
 // GroupsFor returns the groups for a robot. It chooses the first of the robot's
 // tokens that some group names, and returns this token and the groups that name
 // it. The last of the tokens must be [Everyone]. If no group names any of the
-// tokens, GroupsFor returns nil. groups must be empty: GroupsFor appends the
-// result to it.
+// tokens, GroupsFor returns nil. The argument groups must be empty: GroupsFor
+// appends the result to it.
 func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
-	best := len(tokens) // index of the first token that a group so far names
+	best := len(tokens) // index of the first token that some group has named so far
 	for all := f.Groups(); all.Next(); {
 		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
 		switch {
@@ -93,8 +93,8 @@ func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Di
 type DelayReader struct {
 	file  *File
 	token Token
-	named bool // whether the user-agent lines that own the next delay name the robot
-	read  bool // whether a Crawl-delay has followed these lines
+	named bool // whether the lines that the next Crawl-delay belongs to name the robot
+	read  bool // whether a Crawl-delay has come after these lines
 }
 
 // DelaysFor returns a DelayReader for one group and the robot with this token.

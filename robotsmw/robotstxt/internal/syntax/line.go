@@ -5,7 +5,7 @@ import "strings"
 // A Span is a part of a file's text.
 type Span struct{ From, To uint32 }
 
-// In returns the part of the text.
+// In returns the part of the text that the span covers.
 func (s Span) In(text string) string { return text[s.From:s.To] }
 
 // A LineReader iterates over the lines of a file. A line ends with CR, LF or
@@ -15,7 +15,7 @@ type LineReader struct {
 	Line    Span   // the current line, without its end
 	Number  uint32 // the current line's number, counted from 1
 	Comment uint32 // where the line's comment begins, or where the line ends
-	after   int    // where the next line begins; beyond the text after the last line
+	after   int    // where the next line begins; if there is none, more than the length of text
 
 	// The positions of the next LF, CR and "#", or the text's length. They are
 	// kept so that Next does not search for a rare byte in each line anew.
@@ -55,8 +55,8 @@ func (l *LineReader) Next() bool {
 	return true
 }
 
-// IsLast reports whether the current line ends with the file. That line is
-// empty if the file ends with a line end.
+// IsLast reports whether the current line ends where the file ends. If the last
+// byte of the file is an LF or a CR, the last line is empty.
 func (l *LineReader) IsLast() bool { return l.after > len(l.text) }
 
 // indexFrom returns the index of the first byte c at or after start, or the
