@@ -12,7 +12,7 @@ import (
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
 	c.checkOutside()
-	first := map[string]uint32{} // by robot, in lower case: the first line that names it
+	first := map[string]uint32{} // for each robot, in lower case: the first line that names it
 	var groups []group
 	for reader := c.file.Groups(); reader.Next(); {
 		records := reader.Group
@@ -79,7 +79,7 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 // checkRun checks a group's user-agent lines and the fields between them. It
 // also reports a group that has only user-agent lines.
 func (c *groupChecker) checkRun(g group) {
-	var between *syntax.Record // the last other field after the last user-agent line
+	var between *syntax.Record // the last field that is no rule, since the last user-agent line
 	hasRule, hasField := false, false
 	for i := range g.records {
 		switch r := &g.records[i]; r.Field {
@@ -155,8 +155,9 @@ func (c *groupChecker) checkRules(g group) {
 // linter suggests a rule for the directory.
 const manyFiles = 10
 
-// checkDecides checks, with one target, whether a rule of a mixed group has the
-// effect that it states. In other groups, all rules have the same effect.
+// checkDecides checks a rule of a mixed group. It takes one target that the
+// rule is for, and checks whether this target is allowed or disallowed as the
+// rule says. In other groups, all rules have the same effect.
 func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
 		return
@@ -183,9 +184,10 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	}
 }
 
-// maxWork limits the work of checking rules against each other, in steps of
-// [match.Set.DecideForm] and bytes of targets. Only files that are made to be
-// expensive need more. Some problems of such a file are not reported.
+// maxWork limits the work of checking rules against each other. The work is the
+// number of steps that [match.Set.DecideForm] takes, plus the number of bytes
+// in the targets. Only files that are made to be expensive need more. Some
+// problems of such a file are not reported.
 const maxWork = 1 << 24
 
 func exampleOf(pattern string) string {

@@ -171,9 +171,10 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 }
 
 // isNear reports whether a looks like a misspelling of b. The two may differ in
-// blanks, "_" and "-". If a has at least four bytes, a may instead have one
-// byte added, missing or changed, two neighbouring bytes swapped, or an ending
-// such as "ed" added. The first byte of b may be neither missing nor changed.
+// blanks, "_" and "-". If a has at least four bytes, one other difference is
+// possible instead: one byte is added, missing or changed; two neighbouring
+// bytes are swapped; or an ending such as "ed" is added. But the first byte of
+// b must not be missing or changed.
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false
@@ -263,9 +264,9 @@ func secondLine(value string) (path string, ok bool) {
 
 // robotMeant returns the likely intended value of a user-agent line, or "" if
 // only the author can know it. Only the first n bytes of value can be a name.
-// robotMeant returns them if only a version, a comment or a "*" follows.
-// Another word may be a part of the name. A browser's User-Agent header names
-// no robot.
+// robotMeant returns them if only a version, a comment or a "*" follows. If
+// another word follows, it may be a part of the name, so the result is "". The
+// User-Agent header of a browser names no robot.
 func robotMeant(value string, n int) string {
 	if syntax.Everyone.IsIn(value) {
 		return "*"
@@ -296,7 +297,7 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 		if fields := strings.Fields(pattern); len(fields) > 1 && allPaths(fields) {
 			fix := name + ": " + strings.Join(fields, "\n"+name+": ")
 			if strings.IndexByte(pattern, ':') >= 0 || slices.Contains(fields, "/") {
-				fix = "" // "/http: /" is another mistake, and "/" alone would close the site
+				fix = "" // "/http: /" is another mistake; a rule "/" would disallow the whole site
 			}
 			r.add(number, at(i), codeSeveralPaths, Error, fix, "one line has one path; robots read the blank as a part of it")
 			return
