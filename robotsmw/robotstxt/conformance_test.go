@@ -46,7 +46,8 @@ func sharedDir(tb testing.TB) string {
 
 // A verdictCase is a line of conformance/cases.jsonl. Upstream is the answer
 // that the case's own test suite expects, and Google is the answer of the
-// reference parser. They are set only if they differ from Allowed.
+// reference parser. Each of these two fields is set only if it differs from
+// Allowed.
 type verdictCase struct {
 	Source    string
 	Robots    string
@@ -126,8 +127,8 @@ type corpus struct {
 	verdicts []corpusVerdicts
 }
 
-// corpusVerdicts has the verdicts for a file and a robot. The strings ours and
-// google have a digit for each URL of the file: 1 means allowed.
+// corpusVerdicts has the verdicts for a file and a robot. The fields ours and
+// google are strings with one digit for each URL of the file: 1 means allowed.
 type corpusVerdicts struct{ id, token, ours, google string }
 
 func readCorpus(tb testing.TB) corpus {
@@ -201,8 +202,8 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 }
 
 // TestSharedCorpusCrawlDelays counts the real files with a Crawl-delay between
-// the user-agent lines of a group. It also counts the files in which some robot
-// gets another delay than the greatest one in its groups.
+// the user-agent lines of a group. It also counts the files in which the delay
+// of some robot is not the greatest delay in its groups.
 func TestSharedCorpusCrawlDelays(t *testing.T) {
 	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
 	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}

@@ -9,17 +9,18 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// questionCosts asks n questions of rules that are not compiled yet. It takes
-// the targets in turn, again and again. Index i of each list has the steps of
-// the first i+1 questions together. both is for rules in normal use, scanned is
-// for rules that are never compiled, and compiled is for rules that are
-// compiled at once. Compiling counts with its price. questionCosts changes
-// targets to the form that is compared.
+// questionCosts asks n questions about the targets, one target after the other,
+// again and again. Each result is a list of costs in steps. Its element i is
+// the cost of the first i+1 questions together. The list both is for rules in
+// normal use, which are compiled after some questions. The list scanned is for
+// rules that are never compiled, and the list compiled for rules that are
+// compiled before the first question. The price of compiling is included.
+// questionCosts changes each target to the form that is compared.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()
 	_, price, _ := rules.set.Spent()
-	var byScan, byIndex []int // by target
+	var byScan, byIndex []int // the steps for each target
 	for i, target := range targets {
 		form := string(match.AppendTarget(nil, target, syntax.RFC9309))
 		targets[i] = form
@@ -36,7 +37,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // the last scan has used up all steps that were left
+			if isDone { // compiled now: count all steps that were left for the last scan
 				after = max(price, before)
 				sum += price
 			}
@@ -51,8 +52,9 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 	return both, scanned, compiled
 }
 
-// worstCost returns the greatest ratio of both to the lower of the other two,
-// and the number of questions with this ratio.
+// worstCost divides the cost in the list both by the lower cost of the other
+// two lists. It returns the greatest quotient, and after how many questions it
+// is reached.
 func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	for i, steps := range both {
 		if part := float64(steps) / float64(max(min(scanned[i], compiled[i]), 1)); part > worst {
@@ -62,13 +64,14 @@ func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	return worst, questions
 }
 
-// mostCost limits the cost, relative to the cheaper way. It is a little more
-// than two, because the question that compiles the rules is paid for twice.
+// mostCost limits the quotient that worstCost returns. It is a little more than
+// two, because the question that compiles the rules costs a scan and then a
+// search in the index.
 const mostCost = 2.05
 
 // TestQuestionsCostAtMostTwice checks that any number of questions costs hardly
-// more than twice as much as in the cheaper of two ways: only scanning, or
-// compiling at once.
+// more than twice as much as in the cheaper of two ways. These are to scan
+// only, and to compile before the first question.
 func TestQuestionsCostAtMostTwice(t *testing.T) {
 	for _, oneWildOf := range []int{0, 4, 1} {
 		for _, n := range []int{9, 20, 60, 300, 4000, 14_000} {

@@ -12,12 +12,11 @@ const (
 	// what Parse does.
 	RFC9309 Dialect = Dialect(syntax.RFC9309)
 
-	// Google gives the answers of Google's open-source parser for a URL as it
-	// is written, with the parser's bugs:
+	// Google gives the answers that Google's open-source parser gives for a URL
+	// as it is written. It has the bugs of that parser:
 	//
-	//   - escapes in the URL are not decoded, and in a pattern only their
-	//     digits become upper case: /%7Ejoe does not match /~joe, and %2A is no
-	//     literal "*";
+	//   - escapes are not decoded, but in a pattern their digits become upper
+	//     case: /%7Ejoe does not match /~joe, and %2A is no literal "*";
 	//   - /robots.txt is not exempt;
 	//   - a product token ends before the first digit or dot, so no group can
 	//     name MJ12bot;

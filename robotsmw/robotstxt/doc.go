@@ -33,11 +33,11 @@
 //
 // Nothing in a file is an error: a line that cannot be parsed is skipped, and
 // does not affect other lines. So [Parse] accepts any bytes, such as the HTML
-// pages that many servers send. Parse reads two words without a colon, and some
-// frequent misspellings ("Dissallow", "Useragent"), as they are meant. There is
-// no limit for a line's length, but only the first [MaxSize] bytes count: if a
-// file is longer, lines that do not end within these bytes are ignored. Package
-// lint says what is wrong with a file.
+// pages that many servers send. Parse reads two words without a colon between
+// them, and some frequent misspellings ("Dissallow", "Useragent"), as they are
+// meant. The length of a line is not limited, but only the first [MaxSize]
+// bytes of a file count. If a file is longer, lines that do not end within
+// these bytes are ignored. Package lint says what is wrong with a file.
 //
 // # Groups
 //
@@ -81,15 +81,15 @@
 // # Escapes
 //
 // The same path can be written in many ways. So patterns and targets are
-// compared in one form, in which a printable ASCII byte is never an escape and
-// any other always is one: /%7Ejoe is /~joe, and /ツ is /%E3%83%84. "%2A" and
-// "%24" in a pattern are a literal "*" and "$". Four escapes of printable bytes
-// stay as they are, because the byte itself means something else: "%2F", "%3F",
-// "%23" and "%25". For example, an escaped "/" is not a separator, so a rule
-// for /a%2Fb does not match /a/b. In the query nothing is a separator. So in
-// the query, "/" and "%2F" are the same, and "?" and "%3F" are the same. The
-// longest pattern is the longest in this form: an escape that remains one
-// counts as three bytes.
+// compared in one form. In this form, a printable ASCII byte is written as
+// itself, and any other byte as an escape: /%7Ejoe is /~joe, and /ツ is
+// /%E3%83%84. "%2A" and "%24" in a pattern are a literal "*" and "$". Four
+// escapes of printable bytes stay as they are, because the byte itself means
+// something else: "%2F", "%3F", "%23" and "%25". For example, an escaped "/" is
+// not a separator, so a rule for /a%2Fb does not match /a/b. In the query
+// nothing is a separator. So in the query, "/" and "%2F" are the same, and "?"
+// and "%3F" are the same. The longest pattern is the one that is longest in
+// this form, in which an escape counts as three bytes.
 //
 // # Other names
 //
@@ -112,10 +112,10 @@
 //	Disallow: /cart
 //
 // the rule is for all robots, but SlowBot waits for 300 seconds, and all others
-// for 30. A Crawl-delay belongs to the user-agent lines since the previous one
-// of its group. If there are no such lines, it belongs to the same user-agent
-// lines as the previous Crawl-delay, and the larger value counts. All dialects
-// read a Crawl-delay like this.
+// for 30. A Crawl-delay belongs to the user-agent lines since the previous
+// Crawl-delay of its group. If there are no such lines, it belongs to the same
+// user-agent lines as the previous Crawl-delay, and the larger value counts.
+// All dialects read a Crawl-delay like this.
 //
 // [File.Sitemaps] returns the sitemaps, which belong to no group. [File.Fields]
 // yields all lines that are neither user-agent lines nor rules, as written.
@@ -130,21 +130,22 @@
 // # Cost
 //
 // [Parse] goes through the file once, and [File.Rules] collects the rules of a
-// robot. Most robots ask a handful of questions about a site. [Rules] answer
-// these by trying the rules one by one. A large group is compiled once its
-// questions have cost as much as compiling does. After that, the time of
-// [Rules.Allowed] and [Rules.Match] depends on the target and hardly on the
-// number of rules. So any number of questions together costs at most twice as
-// much as in the cheaper of the two ways, plus one question. Only the question
-// that compiles the rules allocates memory. Questions about long targets use
-// buffers from a pool.
+// robot. Most robots ask a handful of questions about a site. To answer these,
+// the rules are tried one by one. A large group is compiled once its questions
+// have cost as much as compiling does. After that, the time of [Rules.Allowed]
+// and [Rules.Match] depends on the target and hardly on the number of rules.
+// There are two simpler ways: to compile no group, or to compile each group
+// before its first question. Any number of questions together costs at most
+// twice as much as in the cheaper of these ways, plus the cost of one question.
+// Only the question that compiles the rules allocates memory. Questions about
+// long targets use buffers from a pool.
 //
 // Rules keep at most 200 bytes, plus some bytes for each rule: twice the length
 // of its pattern, or six bytes more than this length, whichever is greater.
-// Rules do not keep the file. Only text that [Rules.Match] returns as written
-// can add to this: each user-agent line of the robot after the first, and each
-// pattern that is not stored as it is written. Such a pattern adds its stored
-// form and eight bytes.
+// Rules do not keep the file. Two things can add to these bytes, because
+// [Rules.Match] returns them as written: each user-agent line of the robot
+// after the first, and each pattern that is not stored as it is written. Such a
+// pattern adds its stored form and eight bytes.
 //
 // The owner of a file may try to make it expensive. Compiled rules without "*"
 // cost at most a small multiple of the target's length, however many there are.

@@ -125,13 +125,15 @@ func asJSON(v any) string {
 
 func (c featureCase) file() *robotstxt.File { return robotstxt.Parse([]byte(c.Robots)) }
 
-// token returns the product token in the agent: the name before the version.
+// token returns the product token in the field Agent: the name before the
+// version.
 func (c featureCase) token() string {
 	token, _, _ := strings.Cut(strings.ReplaceAll(c.Agent, " ", "/"), "/")
 	return token
 }
 
-// fields returns the values of the fields with this name in the agent's groups.
+// fields returns the values of the fields that have the given name and are in
+// the groups of the agent.
 func (c featureCase) fields(name string) (values []string) {
 	for g := range c.file().GroupsFor(c.token()) {
 		for _, f := range g.Fields {
@@ -143,7 +145,7 @@ func (c featureCase) fields(name string) (values []string) {
 	return values
 }
 
-// arguments returns the arguments of the calls in the note, for example
+// arguments returns the arguments of each call in the field Note, for example
 // [["/hello", "google"], [0], []].
 func (c featureCase) arguments() (calls [][]any) {
 	if i := strings.Index(c.Note, " [["); i >= 0 {
@@ -206,7 +208,7 @@ func (c featureCase) noindex() (got, want any) {
 	for _, value := range c.fields("noindex") {
 		rules := robotstxt.Parse([]byte("user-agent: *\ndisallow: " + value)).Rules()
 		if len(calls) > 2 && !rules.Allowed(fmt.Sprint(calls[2][0])) {
-			if _, ok := c.Expected.(float64); ok { // the expected answer is the length
+			if _, ok := c.Expected.(float64); ok { // the expected answer is the length of the value
 				return len(value), c.Expected
 			}
 			return value, c.Expected
@@ -223,8 +225,8 @@ func (c featureCase) comment() (got, want any) {
 }
 
 // cleanParam compares the Clean-param lines, as a map from parameters to paths.
-// If the case has a URL, cleanParam compares which of the URL's parameters
-// these lines name.
+// If the case has a URL, cleanParam compares a list instead: the parameters of
+// the URL that these lines name.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -292,7 +294,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // drop the ratio, because the rate says the same
+		for _, e := range expected { // delete the ratio, because the rate says the same
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected
@@ -512,7 +514,7 @@ func (c featureCase) lineReport() (got, want any) {
 		report(n, line)
 		last = n
 	}
-	report(last+1, "") // Google's parser also reports a line after the last line end
+	report(last+1, "") // after the last end of a line, Google's parser reports one more line
 	var expected []lineReport
 	b, _ := json.Marshal(c.Expected.(map[string]any)["results"])
 	if err := json.Unmarshal(b, &expected); err != nil {
@@ -592,9 +594,9 @@ func (c featureCase) export() (got, want any) {
 	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
 }
 
-// render compares a file with a version that another program has rewritten.
-// Both must give the same verdicts to all robots that either of them names, and
-// to a robot that neither names.
+// render compares a file with a version that another program has rewritten. The
+// two must give the same verdicts to every robot that is named in one of them,
+// and to a robot that is named in neither.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {
@@ -669,15 +671,15 @@ func (c featureCase) validProductToken() (got, want any) {
 	return err == nil, c.Expected
 }
 
-// featureDisagreements has the cases in which our answer differs, by the
-// reason. A case is identified by its line in the file and its kind.
+// featureDisagreements has the cases in which our answer differs. Its keys are
+// the reasons. A case is identified by its line in the file and its kind.
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
 		"7 request_rate", "8 request_rate", "9 request_rate", // protego: "two", "three", "five" share a group with "one"
 		"11 request_rate", "12 request_rate", "13 request_rate", // the same with numbers such as "10/60"
 		"59 comment", "61 comment", // VIPnytt: "*" and "receiver" share a group
 		"102 export",       // VIPnytt: the last Robot-version of the group counts
-		"109 render",       // VIPnytt: agentA and agentB share a group, and agentE and agentF
+		"109 render",       // VIPnytt: agentA and agentB share a group; agentE and agentF do, too
 		"191 request_rate", // nzrsky: "*" and "FooBot" share a group, and its first rate counts
 	},
 	"a line without a colon is a field only if it is two words (as Google reads it), and then whatever the field": {
@@ -690,7 +692,7 @@ var featureDisagreements = map[string][]string{
 	"no line is 0, not -1": {"42 matching_line"},
 	"no field's value is judged, changed, completed or looked for elsewhere: it is given as written": {
 		"56 clean_param",                                                                        // the "**" in a path stays
-		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // we do not judge whether a host is valid, preferred, or the URL's
+		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // we do not judge whether a host is valid, preferred or that of the URL
 		"178 sitemaps",    // a relative URL stays relative
 		"66 request_rate", // a Crawl-delay does not count as a Request-rate
 	},

@@ -9,9 +9,9 @@ import (
 )
 
 // MaxSize is how many bytes of a robots.txt file count: 500 KiB. RFC 9309 §2.5
-// allows no lower limit. If a body is longer, [Parse] reads only the lines that
-// end within the first MaxSize bytes. So a line cut in half never becomes a
-// shorter rule that matches more.
+// forbids a smaller limit. If a body is longer, [Parse] reads only the lines
+// that end within the first MaxSize bytes. So a line cut in half never becomes
+// a shorter rule that matches more.
 //
 // If a file is longer than MaxSize, give Parse at least MaxSize+1 of its bytes.
 // If a body has exactly MaxSize bytes, Parse treats its last line as whole.
@@ -30,9 +30,9 @@ type File struct{ syntax syntax.File }
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
 // Size returns how many bytes of memory the File takes, with its text and the
-// index of its lines. A cache can use it. A file of very short lines may take a
-// dozen times its text. In the dialect [Koster1996], a file of blank lines may
-// take 30 times its text.
+// index of its lines. A cache can add up these sizes. A file of very short
+// lines may take a dozen times its text. In the dialect [Koster1996], a file of
+// blank lines may take 30 times its text.
 func (f *File) Size() int {
 	return int(unsafe.Sizeof(*f)) + len(f.syntax.Text) + cap(f.syntax.Records)*int(unsafe.Sizeof(syntax.Record{}))
 }
@@ -75,9 +75,10 @@ type Field struct {
 func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
 // Fields yields, in order, the lines that are neither user-agent lines nor
-// rules. With names, it yields only the lines that have one of the names,
-// ignoring case. RFC 9309 does not say what such lines mean. Some of them, such
-// as Host and License, are about the whole file wherever they are.
+// rules. If the caller passes names, Fields yields only the lines that have one
+// of these names, ignoring case. RFC 9309 does not say what such lines mean.
+// Some of them, such as Host and License, are about the whole file wherever
+// they are.
 func (f *File) Fields(names ...string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for i := range f.syntax.Records {

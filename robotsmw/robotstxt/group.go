@@ -69,7 +69,8 @@ func (f *File) Groups() iter.Seq[Group] {
 // Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or
 // Content-Usage.
 //
-// The Fields do not include a Crawl-delay for other robots of the group.
+// The Fields do not include a Crawl-delay that is only for other robots of the
+// group.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)
@@ -92,8 +93,8 @@ func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.R
 	return f.syntax.GroupsFor(groups, append(tokens, syntax.Everyone))
 }
 
-// group converts the records of a group to a Group. If t is not nil, group
-// leaves out the Crawl-delays that are not for t.
+// group converts the records of a group to a Group. If t is not nil, the result
+// lacks the Crawl-delays that are not for t.
 func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
 	var delays syntax.DelayReader
 	if t != nil {

@@ -71,7 +71,7 @@ func TestWorkBound(t *testing.T) {
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
 			most := 786_432 + 16*len(target) // package doc, Cost
 			_, without, steps := rules.set.DecideForm(target)
-			longest := len(target) + MaxSize // the last try may take so many steps beyond the limit
+			longest := len(target) + MaxSize // the last try may exceed the limit by this many steps
 			if (without == match.TooMuch) != (steps > most) || steps > most+longest {
 				t.Errorf("decided without a rule: %d; in %d of %d steps", without, steps, most)
 			}

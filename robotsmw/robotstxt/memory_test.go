@@ -83,8 +83,8 @@ func TestMemoryOfAllRules(t *testing.T) {
 }
 
 // checkSize checks that Size does not change when rules are compiled, and that
-// the rules never take more memory. Size must not change, because a cache adds
-// it and later subtracts it.
+// the rules never take more memory than Size says. Size must not change,
+// because a cache adds it to a sum and later subtracts it.
 func checkSize(t *testing.T, rules *Rules) {
 	t.Helper()
 	before, kept := rules.Size(), rules.besides()+rules.set.Kept()
@@ -97,7 +97,7 @@ func checkSize(t *testing.T, rules *Rules) {
 
 // TestSharedCorpusMemory is TestMemoryOfRules for real files. Two things may
 // take more memory, because [Match] returns them as written: user-agent lines
-// after the first, and patterns whose form in memory differs from the file.
+// after the first, and patterns that are not stored as they are written.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int

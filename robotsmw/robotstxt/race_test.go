@@ -2,6 +2,6 @@
 
 package robotstxt
 
-// init tells TestAllocations to skip, because a sync.Pool drops things at
+// init makes TestAllocations skip itself, because a sync.Pool drops things at
 // random under the race detector.
 func init() { raceDetector = true }

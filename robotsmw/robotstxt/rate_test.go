@@ -23,8 +23,9 @@ type requestRate struct {
 func (r requestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
 
 // parseRequestRate reads the value of a Request-rate field. The time is in
-// seconds, unless s, m, h or d after it names the unit. If the hours cannot be
-// read, the rate always holds, which is the more careful reading.
+// seconds, unless an "s", "m", "h" or "d" after it names the unit. If the hours
+// cannot be read, the rate holds at all hours, which is the more careful
+// reading.
 func parseRequestRate(value string) (rate requestRate, ok bool) {
 	ratio, rest, _ := strings.Cut(value, " ")
 	requests, per, ok := strings.Cut(ratio, "/")
@@ -51,7 +52,7 @@ func parseRequestRate(value string) (rate requestRate, ok bool) {
 	return rate, true
 }
 
-// parseCount reads a number from 1 to 99999. So many days do not overflow a
+// parseCount reads a number from 1 to 99999. Even 99999 days do not overflow a
 // Duration.
 func parseCount(s string) (int, bool) {
 	if len(s) > 5 || strings.Trim(s, "0123456789") != "" {

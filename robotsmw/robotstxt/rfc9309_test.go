@@ -169,7 +169,7 @@ func TestRFC9309_2_2_WhiteSpace(t *testing.T) {
 
 func TestRFC9309_2_5_Limits(t *testing.T) {
 	// The line of /last ends with the last byte that counts. In the second
-	// file, it ends one byte earlier.
+	// file, this line ends one byte earlier.
 	head, last, cut := "user-agent: *\n#", "\ndisallow: /last\n", "disallow: /cut/short\n"
 	fill := strings.Repeat("x", MaxSize-len(head)-len(last))
 	f := parse(head + fill + last + cut)

@@ -19,9 +19,9 @@ type Rules struct {
 }
 
 // Rules returns the rules for a robot with the given product tokens. They are
-// the rules for the first of the tokens that a group names, ignoring case. If
-// no group names any of the tokens, they are the rules for "*". If no group
-// names "*" either, everything is allowed. A token is the bare name, such as
+// the rules for the first token that some group names, ignoring case. If no
+// group names any of the tokens, they are the rules for "*". If no group names
+// "*" either, everything is allowed. A token is the bare name, such as
 // "ExampleBot", and not a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
 	var few [8][]syntax.Record
@@ -60,8 +60,9 @@ func (f *File) Rules(tokens ...string) *Rules {
 	return r
 }
 
-// newRules returns Rules for the robot that these user-agent lines name. Nearly
-// always there is one line, which then needs no allocation of its own.
+// newRules returns Rules for the robot that these user-agent lines name. If
+// there is only one line, as nearly always, it is allocated together with the
+// Rules.
 func newRules(agents []UserAgent) *Rules {
 	if len(agents) != 1 {
 		return &Rules{agents: append(make([]UserAgent, 0, len(agents)), agents...)}
@@ -78,7 +79,7 @@ func newRules(agents []UserAgent) *Rules {
 // Questions to the Rules do not change this number.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
-// besides is Size without the size of the Set.
+// besides returns Size without the size of the Set.
 func (r *Rules) besides() int {
 	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {

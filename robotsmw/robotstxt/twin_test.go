@@ -153,7 +153,8 @@ func twinLength(pattern []twinElement) (n int) {
 }
 
 // twinMatches reports whether a pattern matches. It goes through the pattern
-// and keeps every place of the target where the part read so far can end.
+// and keeps every place of the target where the part of the pattern that was
+// read so far can end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -193,7 +194,7 @@ func twinGoogle(body, token, url string) bool {
 		}
 	}
 	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // true: groups that name the robot; false: groups for "*"
+	verdicts := map[bool]*best{true: {}, false: {}} // key true: groups that name the robot; false: groups for "*"
 	ever, own, global, ruled := false, false, false, false
 	path := twinGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
