@@ -62,6 +62,6 @@
 //	duplicate               a rule that an earlier line of the group has
 //	overridden              a rule that another one always overrides
 //	allow-loses             an Allow that a longer Disallow overrides
-//	allow-wins              a Disallow that a longer or equal Allow overrides
+//	allow-wins              a Disallow, overridden by an Allow at least as long
 //	every-file              ten or more files of a directory, one by one
 package lint
