@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An audited has what an audit reports. Its String has lines such as "10:00:02
-// ExampleBot /a disallowed".
+// An audited has what an audit reports. Its method String returns lines such as
+// "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
 	broken     []Broken
@@ -264,8 +264,8 @@ func TestRead_Unaudited(t *testing.T) {
 	}
 }
 
-// Each host has its own robots.txt. A robot must ask for it before the robot's
-// first page on the host.
+// Each host has its own robots.txt. A robot must ask for that file before it
+// asks for its first page on the host.
 func TestRead_Caddy(t *testing.T) {
 	h := new(History)
 	h.Add("https://a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"))
@@ -382,8 +382,8 @@ type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
 
-// A line is too long from a certain length on, wherever the line ends in the
-// buffer.
+// Whether a line is too long depends only on its length, not on where it ends
+// in the buffer.
 func TestLineReader_LongestLine(t *testing.T) {
 	for _, n := range []int{longestLine, longestLine + 1, 2*longestLine - 1, 3 * longestLine} {
 		for _, end := range []string{"", "\n"} {

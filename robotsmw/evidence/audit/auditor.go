@@ -9,8 +9,8 @@ import (
 // is ready for use. It is not safe for concurrent use.
 type Auditor struct {
 	// History has the robots.txt files that were in force. If it is nil, or has
-	// no file for a request, the Auditor uses the files in Requests and WARC
-	// files.
+	// no file for a request, the Auditor uses the robots.txt files that
+	// Requests and WARC files contain.
 	History *History
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time. Violations may be out of order if a request took longer than an
@@ -22,7 +22,7 @@ type Auditor struct {
 	result   Result
 	robots   map[string]*robot
 	hosts    map[string]*HostResult
-	seen     History // files from Requests and WARC files
+	seen     History // the robots.txt files that Requests and WARC files contain
 	window   window
 	epoch    int
 	newest   int64
@@ -246,9 +246,9 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 	a.unaudited(e.host, at)
 }
 
-// allowed reports a violation if the file in force forbids a page. It returns
-// false if it cannot decide, because the file that the robot fetched last is
-// not known.
+// allowed reports a violation if the file in force forbids a page. If the robot
+// may still use the file that it fetched last, and that file is not known,
+// allowed cannot decide and returns false.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {
@@ -298,8 +298,8 @@ func (a *Auditor) broken(b Broken) {
 	}
 }
 
-// unaudited adds a request that cannot be judged to the open Span of its host.
-// It opens a Span if there is none.
+// unaudited counts a request that cannot be judged. The request becomes a part
+// of the open Span of its host. If there is none, unaudited opens one.
 func (a *Auditor) unaudited(host string, at int64) {
 	s := a.spans[host]
 	if s == nil {

@@ -42,7 +42,7 @@ func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error
 	return p.read(&c, e)
 }
 
-// read is caddy, for a line that has been scanned.
+// read does what caddy does, for a line that has been scanned.
 func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
 	// The same file may have other lines, which read skips: messages of Caddy
 	// itself, and lines about the errors of failed requests.
@@ -57,7 +57,7 @@ func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error
 	}
 	*e = event{start: never, end: end, rounded: 1e9}
 	if exact {
-		e.rounded = 1e3 // 1 µs: ts is a float
+		e.rounded = 1e3 // 1 µs, because ts may be a float
 		if took, ok := lasted(c.duration); ok {
 			e.start = end - took
 		}
@@ -92,8 +92,9 @@ func text(s []byte) (string, bool) {
 	return string(inner), true
 }
 
-// moment reads the member ts: a number of seconds, milliseconds or nanoseconds,
-// or a date. exact is false if ts is a date without a fraction of a second.
+// moment reads the member "ts": a number of seconds, milliseconds or
+// nanoseconds, or a date. exact is false if ts is a date without a fraction of
+// a second.
 func moment(ts []byte) (nanos int64, exact bool) {
 	if s, ok := text(ts); ok {
 		for _, form := range []string{time.RFC3339Nano, "2006/01/02 15:04:05.000", "2006-01-02T15:04:05.000Z0700", "2006/01/02 15:04:05", time.RFC1123Z, time.RFC1123} {
@@ -108,7 +109,8 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
 	case f < 9e9:
-		// A float64 of today's seconds is precise to about 100 ns.
+		// A float64 that holds a present Unix time in seconds is precise to
+		// about 100 ns.
 		return int64(math.Round(f*1e7)) * 100, true
 	case f < 9e12:
 		return int64(math.Round(f * 1e6)), true
@@ -116,7 +118,7 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	return int64(f), true
 }
 
-// lasted reads the member duration: a number of seconds, or a text such as
+// lasted reads the member "duration": a number of seconds, or a text such as
 // "1.5ms".
 func lasted(duration []byte) (nanos int64, ok bool) {
 	if s, ok := text(duration); ok {
@@ -131,8 +133,9 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 }
 
 // retryAfter returns how long a Retry-After with this value asks to wait. It
-// returns 0 if it cannot read value. If value is a date, the wait counts from
-// the answer's Date or, without one, from now.
+// returns 0 if it cannot read the value. If the value is a date, the wait
+// begins at the argument date, the Date of the answer. If date cannot be read,
+// the wait begins at the argument now.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.Trim(value, " \t\"")
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -202,8 +205,8 @@ func (c *caddyLine) request(s *scanner, key []byte) bool {
 	return s.value(nil)
 }
 
-// A scanner reads JSON from rest. It returns parts of its input, without
-// copying them.
+// A scanner reads the JSON in its field rest. It returns parts of its input,
+// without copying them.
 type scanner struct {
 	rest  []byte
 	depth int
@@ -230,8 +233,8 @@ func (s *scanner) take(b byte) bool {
 	return true
 }
 
-// object takes an object. It calls member with each key, and member must take
-// the value.
+// object takes a JSON object. It calls the function member with each key, and
+// that function must take the value of the key.
 func (s *scanner) object(member func(key []byte) bool) bool {
 	if !s.take('{') {
 		return false
@@ -262,7 +265,7 @@ func (s *scanner) object(member func(key []byte) bool) bool {
 	}
 }
 
-// members is object, but also takes any other value.
+// members works like object, but also takes any other value.
 func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	if !s.isNext('{') {
 		return s.value(nil)
@@ -308,8 +311,8 @@ func (s *scanner) array(element func() bool) bool {
 	}
 }
 
-// value takes any value. If into is not nil, value puts the bytes of the value
-// there.
+// value takes any JSON value. If into is not nil, value stores the bytes of the
+// JSON value in it.
 func (s *scanner) value(into *[]byte) bool {
 	s.space()
 	if len(s.rest) == 0 {
@@ -347,8 +350,8 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
-// str takes a string. If into is not nil, str puts the string there, with its
-// quotes.
+// str takes a JSON string. If into is not nil, str stores the string in it,
+// with its quotes.
 func (s *scanner) str(into *[]byte) bool {
 	text := s.rest
 	for i := 1; i < len(text); i++ {

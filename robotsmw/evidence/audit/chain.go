@@ -87,7 +87,7 @@ type chain struct {
 	a      *Auditor
 	judge  *recordJudge
 	n      uint64
-	hash   string // of the last line, or ""
+	hash   string // the hash of the last line; "": none was read
 	open   bool   // a session has begun and has no close line yet
 	file   string // the segment being read
 	number int    // how many lines of file were read
@@ -98,7 +98,7 @@ func (c *chain) say(file string, line int, err error) {
 }
 
 // segment reads a file of the record. next is the name of the following file,
-// or "".
+// or "" if this file is the last one.
 func (c *chain) segment(name, next string) error {
 	file, err := c.dir.Open(name)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *chain) segment(name, next string) error {
 		}
 		c.number++
 		v, hash, ok := sealed(line)
-		if end >= 0 && offset > end { // the next segment says that file was cut off before this line
+		if end >= 0 && offset > end { // the next segment says that this file was cut off before this line
 			if ok {
 				c.say(name, c.number, errChanged)
 				c.a.result.Cut++
@@ -159,13 +159,14 @@ func (c *chain) segment(name, next string) error {
 	if len(bad) > 0 {
 		c.say(name, bad[0], errCut)
 		c.a.result.Cut++
-		c.open = false // errUnclosed would add nothing
+		c.open = false // so that errUnclosed is not reported as well
 	}
 	return nil
 }
 
-// cutAt returns the offset at which the good part of the file name ends, if the
-// first line of the file next says so. Otherwise it returns -1.
+// cutAt returns the offset at which the good part of a file ends, if the first
+// line of the next file gives this offset. Otherwise it returns -1. The
+// arguments are the names of the two files.
 func (c *chain) cutAt(name, next string) int64 {
 	if next == "" {
 		return -1
@@ -219,8 +220,9 @@ func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	return v, hash, true
 }
 
-// take judges a line whose hash is right. It also checks that sessions end in
-// order, and the hashes of robots.txt files and of parts of WARC files.
+// take judges a line whose hash is right. It also checks that a session is
+// closed before the next one begins, and that robots.txt files and parts of
+// WARC files have the right hashes.
 func (c *chain) take(v *recordLine) {
 	switch v.Event {
 	case "segment":
@@ -255,7 +257,7 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// lost adds the requests that a loss line counts to the unaudited ones.
+// lost reads a loss line. The requests that this line counts are unaudited.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++
 	n := v.Lost["request"]

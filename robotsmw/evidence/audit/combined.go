@@ -127,7 +127,8 @@ func (p *parser) precise(rest []byte, e *event) {
 	e.end, e.start, e.rounded = end, end-took, 1e6
 }
 
-// millis reads " 1795168800.123" as nanoseconds.
+// millis reads a time in seconds, such as " 1795168800.123". It returns the
+// time in nanoseconds.
 func millis(s []byte) (n int64, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != ' ' {
 		return 0, nil, false
@@ -136,7 +137,7 @@ func millis(s []byte) (n int64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
 		n = n*10 + int64(s[i]-'0')
-		if i > 9 { // after the year 2286
+		if i > 9 { // the time would be after the year 2286
 			return 0, nil, false
 		}
 	}
@@ -176,8 +177,8 @@ func quoted(s []byte) (text, rest []byte, ok bool) {
 	}
 }
 
-// unescaped decodes the escapes in logs for quotes, control characters and
-// bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache).
+// unescaped decodes the escapes that logs use for quotes, control characters
+// and bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache).
 func unescaped(s []byte) string {
 	i := bytes.IndexByte(s, '\\')
 	if i < 0 {

@@ -30,9 +30,10 @@
 //
 //   - [Disallowed]: the file forbids the request.
 //   - [Stale]: the file forbids the request. The robot's last fetch (a 200 or
-//     304), more than 24 hours ago, was of an older file, which allows the
-//     request. Up to 24 hours after that fetch, the request would be no
-//     violation, because RFC 9309 §2.4 lets a robot keep a file for that long.
+//     304) was more than 24 hours before. It got an older file, which allows
+//     the request. Up to 24 hours after that fetch, the request would have been
+//     no violation, because RFC 9309 §2.4 lets a robot keep a file for that
+//     long.
 //   - [BeforeRobotsTxt]: the robot had not yet asked for robots.txt on this
 //     host. This is reported once per robot and host.
 //   - [Gap]: the request began too soon after the previous page of the same
@@ -42,9 +43,9 @@
 //     hours count. The combined format does not have this header.
 //
 // A request is unaudited if no robots.txt is known for its host and time. It is
-// also unaudited if the robot may have obeyed a file from before the first
-// known one, or if the request took so long that its gaps can no longer be
-// judged. An unaudited request is counted, and its time is part of a [Span].
+// also unaudited if the robot may have obeyed a file that is older than the
+// first known one, or if the request took so long that its gaps can no longer
+// be judged. An unaudited request is counted, and its time is part of a [Span].
 //
 // # What is known of time
 //

@@ -26,9 +26,9 @@ type exchanges struct {
 
 const pendingExchanges = 64
 
-// add takes a record. If the record completes an exchange, add calls each with
-// that exchange. If too many exchanges are incomplete, add calls each with the
-// oldest one.
+// add takes a record. If the record completes an exchange, add calls the
+// function each with that exchange. If too many exchanges are incomplete, add
+// calls the function with the oldest one.
 func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	switch r.kind {
 	case "warcinfo":
@@ -53,7 +53,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	}
 	switch {
 	case r.isCut():
-		return nil // the next call of Next reports it
+		return nil // the next call of Next reports the error
 	case err != nil:
 		return &WARCError{r.number, err}
 	}
@@ -98,8 +98,9 @@ func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }
 
-// like reports whether e and other are a request and an answer of the same URL,
-// and neither names another record. They may then belong together.
+// like reports whether e and other are a request for a URL and an answer from
+// the same URL, and neither names another record. They may then belong
+// together.
 func (e *exchange) like(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && e.url == other.url && (len(e.ids) <= 1 && len(other.ids) <= 1)
 }
@@ -178,7 +179,8 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 
 // redirect returns the origin of the robots.txt that a redirect leads to, and
 // the URL that is requested next. Both are "" if the redirect leads nowhere. If
-// the redirect leads to another path, no file is known for the returned origin.
+// the redirect leads to a path other than /robots.txt, redirect returns an
+// origin with the scheme "unknown", which has no file of its own.
 func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {
@@ -211,8 +213,8 @@ func (x *exchanges) warcinfo(r *WARCRecord) {
 }
 
 // AddWARC adds the robots.txt files of a WARC file. Each is in force from the
-// date of its record on. AddWARC calls broken for each record that it cannot
-// use. It returns an error if it cannot read the rest of the file.
+// date of its record on. AddWARC calls the function broken for each record that
+// it cannot use. It returns an error if it cannot read the rest of the file.
 func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 	for {
 		r, err := w.Next()
@@ -230,7 +232,7 @@ func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 		var e event
 		err = x.response(r, &e)
 		if r.isCut() {
-			continue // the next call of Next reports it
+			continue // the next call of Next reports the error
 		}
 		if err != nil {
 			broken(&WARCError{r.number, err})

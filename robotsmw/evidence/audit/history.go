@@ -18,12 +18,12 @@ type History struct {
 	recent  int                  // versions to keep of each timeline; 0: all
 }
 
-// Add adds a robots.txt. It comes into force at the time from. If from is zero,
-// it was always in force. host is "example.com" or, because http and https may
-// have different files, "https://example.com". If host is "", the file is for
-// every host. status is the status of the answer. With a 2xx, body is the file.
-// A 304 changes nothing, a 5xx allows nothing, and any other status allows
-// everything.
+// Add adds a robots.txt. The argument from is the time from which the file is
+// in force. If from is zero, the file was always in force. host is
+// "example.com", or "https://example.com" if http and https have different
+// files. If host is "", the file is for every host. status is the status of the
+// answer. With a 2xx, body is the file. A 304 changes nothing, a 5xx allows
+// nothing, and any other status allows everything.
 func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {
@@ -100,8 +100,8 @@ func (h *History) line(scheme, host string) *timeline {
 		if line := h.origins[scheme+"://"+host]; line != nil {
 			return line
 		}
-		// If another scheme of this host has a file of its own, hosts may have
-		// the file of that scheme, so line does not use hosts.
+		// If another scheme of this host has a file of its own, h.hosts may
+		// have that file. So h.hosts is not used here.
 		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
 			return h.all
 		}
@@ -157,7 +157,7 @@ func (l *timeline) at(t int64) *file {
 type capture struct {
 	status int
 	body   []byte
-	to     string // if status is a redirect: the origin that redirect returned
+	to     string // if status is a redirect: the origin that the function redirect has returned
 }
 
 // A file is the meaning of an answer for robots.txt: a robots.txt, a status, or
@@ -166,7 +166,7 @@ type file struct {
 	status int
 	to     string // the origin to whose robots.txt a redirect leads
 	text   []byte
-	parsed *robotstxt.File   // text, parsed; nil until a second robot needs it
+	parsed *robotstxt.File   // the parsed form of text; nil until a second robot needs it
 	rules  map[string]*rules // by product token, in lower case
 }
 
@@ -194,7 +194,7 @@ func (f *file) same(g *file) bool {
 	return f.status/100 == g.status/100 && f.to == g.to && string(f.text) == string(g.text)
 }
 
-// rulesFor returns the rules for a robot. They have no meaning unless the
+// rulesFor returns the rules for a robot. They have a meaning only if the
 // status is 2xx.
 func (f *file) rulesFor(robot string) *rules {
 	key := strings.ToLower(robot)
@@ -208,7 +208,7 @@ func (f *file) rulesFor(robot string) *rules {
 			f.parsed = parsed
 		}
 	}
-	// Robots that no group names share the rules of "*".
+	// Robots that are not named in any group share the rules of "*".
 	named := false
 	for g := range parsed.GroupsFor(robot) {
 		for _, a := range g.UserAgents {
@@ -266,7 +266,8 @@ func (f *file) judge(r *rules, url string) verdict {
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }
 
-// ruleOf returns the rule that decided, such as "Disallow: /a", or "".
+// ruleOf returns the rule that decided, such as "Disallow: /a", or "" if none
+// did.
 func ruleOf(m robotstxt.Match) string {
 	if m.Kind == robotstxt.NoRule {
 		return ""

@@ -21,9 +21,9 @@ type Input struct {
 
 // Read judges the requests of all inputs together, in the order of time. So the
 // parts of a rotated log may come in any order. Read keeps some 10 MiB of each
-// input at most, however long the input is. Read counts lines and records that
-// it cannot read in the Result, and passes them to OnBroken. Read returns an
-// error only if ctx ends.
+// input at most, however long the input is. If Read cannot read a line or a
+// record, it counts it in Result.Broken and passes it to OnBroken. Read returns
+// an error only if ctx ends.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -309,7 +309,7 @@ func (f *feed) warc(in *bufio.Reader) {
 			f.batch.cut = w.cut
 			number := w.number
 			if !w.cut {
-				number++ // the error is before the next record
+				number++ // the error is reported for the next record
 			}
 			f.end(number, err)
 			return

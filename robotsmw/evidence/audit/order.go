@@ -49,8 +49,8 @@ func (w *window) push(e *event) {
 	}
 }
 
-// pop takes the first event if its key is not after until, or if the window
-// holds too many events. Otherwise it returns false.
+// pop takes the first event if its key is at most the argument until, or if the
+// window holds too many events or bytes. Otherwise it returns false.
 func (w *window) pop(until int64, e *event) bool {
 	if len(w.heap) == 0 || w.heap[0].key > until && len(w.heap) <= windowEvents && w.bytes <= windowBytes {
 		return false

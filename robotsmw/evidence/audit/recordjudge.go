@@ -28,20 +28,21 @@ type recordJudge struct {
 	newest   time.Time                   // the latest time of a line about the pace
 }
 
-// A state is what was known about an origin's robots.txt from the time from on.
+// A state is what was known about an origin's robots.txt. Its field from is the
+// time from which that was known.
 type state struct {
 	from, fetched, expires time.Time
 	sha256                 string
 	status                 int
 	failed                 bool      // robots.txt could not be fetched
 	since                  time.Time // if failed: when this series of failures began
-	answered               time.Time // when the last fetch before since succeeded; zero: not known
+	answered               time.Time // when the last fetch before these failures succeeded; zero: not known
 }
 
 // A recordHost is the pace of one host.
 type recordHost struct {
 	last, lastPage *recordLine // lastPage is the last request for a page
-	asked, left    time.Time   // an answer at asked began a pause until left
+	asked, left    time.Time   // when the pause that ends last began, and when it ends
 }
 
 const keptStates = 8
@@ -71,7 +72,7 @@ func (j *recordJudge) line(v *recordLine) error {
 	switch v.Event {
 	case "robot":
 		if j.tokens != nil && !slices.Equal(j.tokens, v.Tokens) {
-			clear(j.files) // the rules in files are for another robot
+			clear(j.files) // j.files has the rules for another robot
 		}
 		j.tokens, j.forbid, j.after30, j.override = v.Tokens, v.DisallowForbidden, v.AllowAfter30Days, v.Override
 		j.name = "unknown"
@@ -171,8 +172,9 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 		violation.Gap, violation.Want = v.Start.Sub(h.asked), h.left.Sub(h.asked)
 		j.a.report(violation, r, s)
 	}
-	// Any two requests must keep the delay, and two pages also the Crawl-delay.
-	// If both gaps are too short, gap reports the one that lacks more.
+	// Any two requests must be at least the delay apart, and any two requests
+	// for pages at least the Crawl-delay. If both gaps are too short, gap
+	// reports the one that lacks more.
 	short := func(last *recordLine, want time.Duration) time.Duration {
 		if last == nil {
 			return 0
@@ -338,9 +340,9 @@ func (j *recordJudge) refusal(v *recordLine) error {
 
 // isStale reports whether the file that a decision names was too old. It was
 // too old if another file was in force. It was also too old if its lifetime had
-// been over for longer than settles, except in two cases: a fetch has failed
-// since, or the decision is marked stale and the file was fetched at most 24
-// hours before.
+// been over for longer than the constant settles, except in two cases: a fetch
+// has failed since, or the decision is marked stale and the file was fetched at
+// most 24 hours before.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:
@@ -355,8 +357,8 @@ func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) b
 
 // unreachableFor30Days reports whether robots.txt was unreachable for 30 days
 // up to the last fetch. The failures may have begun before the record, in an
-// earlier process with the same Store. So the time that d names counts, unless
-// the record has an answer after that time.
+// earlier process with the same Store. So the time that the decision d names as
+// their beginning counts, unless the record has an answer after that time.
 func (s state) unreachableFor30Days(d *recordDecision) bool {
 	since := s.since
 	if claimed := d.FailedSince; !claimed.IsZero() && claimed.Before(since) && claimed.Add(settles).After(s.answered) {
@@ -365,8 +367,8 @@ func (s state) unreachableFor30Days(d *recordDecision) bool {
 	return s.failed && s.from.Sub(since) >= 30*24*time.Hour
 }
 
-// verdict judges a URL and its other names by a state, as the crawler does. ok
-// is false if the record does not have the state's file.
+// verdict judges a URL by a state. It judges all forms of the path, as the
+// crawler does. ok is false if the record does not have the state's file.
 func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok bool) {
 	if s.sha256 == "" {
 		forbids := s.failed || j.forbid && (s.status == 401 || s.status == 403)

@@ -9,7 +9,7 @@ import (
 )
 
 // A recordLine has the members of a line of a record that an audit needs. The
-// comment above each group of fields names the events with these members.
+// comment above each group of fields names the events that have these members.
 type recordLine struct {
 	N     uint64    `json:"n"`
 	Event string    `json:"event"`
@@ -88,15 +88,15 @@ type recordDecision struct {
 	FailedSince time.Time `json:"failed_since"`
 }
 
-// Package evidence records only so many user-agent lines of a group, and only
-// so many bytes of each.
+// Package evidence records at most mostAgents user-agent lines of a group, and
+// at most longestAgent bytes of the value of each.
 const (
 	mostAgents   = 16
 	longestAgent = 8 << 10
 )
 
 // follows reports whether a decision has the rule, line and group of m. m is
-// the answer of the robots.txt that the decision names.
+// what the robots.txt that the decision names says about the URL.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	group := m.Group[:min(len(m.Group), mostAgents)]
 	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {

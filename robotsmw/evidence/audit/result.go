@@ -31,12 +31,12 @@ type RobotResult struct {
 	Kinds       map[Kind]int // how many violations
 	Violations  []Violation  // the first 100
 	First, Last time.Time
-	ShortestGap time.Duration   // between two pages of a host; negative: no host had two
-	CrawlDelay  time.Duration   // the longest in force between two pages
+	ShortestGap time.Duration   // between two pages of one host; negative if there were no two
+	CrawlDelay  time.Duration   // the longest Crawl-delay in force between two pages
 	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
 
-	today *Day  // the last result of day
-	begun int64 // when today began
+	today *Day  // what the method day returned last
+	begun int64 // when the day of the field today began
 }
 
 // A HostResult is the result for one host.

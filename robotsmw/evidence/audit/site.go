@@ -15,11 +15,11 @@ type site struct {
 	since   int64   // no page began before this time; never if not known
 	accused bool    // BeforeRobotsTxt has been reported
 
-	file  *file // rules are made from this file
+	file  *file // the field rules is made from this file
 	rules *rules
 
 	pace
-	refused, left int64 // an answer at refused asked the robot to stay away until left
+	refused, left int64 // when an answer asked the robot to stay away, and until when
 }
 
 // A fetch is a request for robots.txt.
@@ -50,10 +50,10 @@ func (s *site) fetch(f fetch) {
 	}
 }
 
-// lastGood returns the last fetch, up to the time at, that got a 200 or 304. It
-// prefers a fetch with this scheme, because http and https may have different
-// files. Without such a fetch, it returns the last good one with the other
-// scheme, because a redirect may have led there.
+// lastGood returns the last fetch that got a 200 or 304, and that was not after
+// the argument at. It prefers a fetch with this scheme, because http and https
+// may have different files. Without such a fetch, it returns the last good one
+// with the other scheme, because a redirect may have led there.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
 		if !f.good || f.at > at {
@@ -72,8 +72,8 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 // A pace has the times at which a robot requested pages of a host.
 //
 // Some logs have only the end of a request. Such a request may have begun at
-// any time since the robot's first fetch of robots.txt, because an earlier
-// start would have been a page before robots.txt.
+// any time since the robot's first fetch of robots.txt, because the audit
+// assumes that the robot began no page before that fetch.
 //
 // earliest is the first moment at which the last request can have begun. This
 // assumes that all gaps before that request were long enough, except those that
@@ -94,7 +94,8 @@ type page struct {
 
 const keptPages = 64
 
-// A short is a gap that is too short, between the times previous and at.
+// A short is a gap that is too short. It begins at the time previous and ends
+// at the time at.
 type short struct {
 	at, previous int64
 	url          string
@@ -103,8 +104,9 @@ type short struct {
 // next notes a request and returns the gaps that it proves to be too short.
 // since is the earliest time at which the request can have begun, or never if
 // no such time is known. want is the Crawl-delay. least is the shortest gap
-// next to the request, as logged, or never. told is false if the request comes
-// so late that the pages before it are no longer known.
+// between the request and a neighbouring one, as logged, or never if no such
+// gap is known. told is false if the request comes so late that the pages
+// before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never

@@ -77,7 +77,7 @@ type reorder struct {
 const (
 	heldViolations = 1 << 14
 	heldBytes      = 16 << 20
-	holdFor        = time.Hour // a violation found more than this after its time may be out of order
+	holdFor        = time.Hour // a violation found more than holdFor after its time may be out of order
 )
 
 func (o *reorder) before(i, j int) bool {
@@ -101,8 +101,8 @@ func (o *reorder) push(v Violation) {
 	}
 }
 
-// pop takes the earliest violation, if it is before bound or if too many are
-// held. Otherwise ok is false.
+// pop takes the earliest violation, if its time is before the argument bound or
+// if too many are held. Otherwise ok is false.
 func (o *reorder) pop(bound time.Time) (v Violation, ok bool) {
 	last := len(o.held) - 1
 	if last < 0 || !o.held[0].Time.Before(bound) && last < heldViolations && o.bytes <= heldBytes {

@@ -38,8 +38,8 @@ type WARCRecord struct {
 }
 
 // A block reads a record's block. Read returns io.EOF only at the end of the
-// block, and io.ErrUnexpectedEOF if the file ends earlier. Without this, a
-// block that is cut off would look like a shorter block.
+// block, and io.ErrUnexpectedEOF if the file ends earlier. If both errors were
+// io.EOF, a block that is cut off would look like a shorter block.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -89,7 +89,7 @@ func atEnd(err error) error {
 }
 
 // goesOn reports whether Next can return more records after this error. If so,
-// goesOn calls broken with the error.
+// goesOn calls the function broken with the error.
 func goesOn(err error, broken func(error)) bool {
 	if _, ok := errors.AsType[*WARCError](err); ok {
 		broken(err)
@@ -245,7 +245,7 @@ func (w *WARCReader) resync() error {
 		}
 		if err != nil && len(begin) == 0 {
 			if errors.Is(err, io.EOF) {
-				return nil // the next call of Next reports it
+				return nil // the next call of Next reports the end of the file
 			}
 			return err
 		}

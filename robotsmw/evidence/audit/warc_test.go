@@ -140,7 +140,7 @@ func TestHistory_AddWARC(t *testing.T) {
 		10:00:04 OtherBot/1.0 /robots.txt
 		10:31:00 OtherBot/1.0 /a`)).String()
 	want := "10:00:00 ExampleBot a.example/private/a before-robots-txt\n10:00:03 ExampleBot a.example/private/b disallowed\n"
-	if got != want { // OtherBot's robots.txt of half an hour before allowed /a
+	if got != want { // half an hour earlier, OtherBot got a robots.txt that allows /a
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
@@ -202,8 +202,8 @@ func TestRead_WARCCutShort(t *testing.T) {
 	}
 }
 
-// zippedUntil returns the beginning of a gzip file, which decompresses to text
-// and then to an error.
+// zippedUntil returns the beginning of a gzip file. A reader that decompresses
+// it gets the argument text, and then an error.
 func zippedUntil(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -322,8 +322,8 @@ func FuzzWARC(f *testing.F) {
 	})
 }
 
-// Read reads a WARC file to its end and reports the jump if the records are not
-// in the order of time.
+// If the records of a WARC file are not in the order of time, Read reports the
+// jump, and still reads the file to its end.
 func TestRead_WARCUnsorted(t *testing.T) {
 	got := read(t, nil, pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut)+
 		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
