@@ -23,13 +23,14 @@ func first() (l link) {
 	return l
 }
 
-// sealed is how many bytes at the end of a line the hash does not cover: the
-// member hash with its comma, and the closing brace.
+// sealed is the number of bytes at the end of a line that are not hashed: the
+// member "hash" with its comma, and the closing brace.
 const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
 // appendLine appends the line that follows l, and returns the new end of the
-// chain. The members between n and prev are joined as they are. There must be
-// no comma before the first one or after the last one.
+// chain. The argument members has the text between the members "n" and "prev",
+// in parts that are joined as they are. This text must neither begin nor end
+// with a comma.
 func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	start := len(b)
 	b = append(b, `{"n":`...)

@@ -48,8 +48,8 @@ func (s mapStore) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// A fullDisk creates files on a disk that has room for left bytes. A write
-// beyond that fails with ENOSPC.
+// A fullDisk creates files on a disk. Its field left is the number of bytes for
+// which the disk has room. A write of more bytes fails with ENOSPC.
 type fullDisk struct {
 	left atomic.Int64
 	slow atomic.Pointer[chan struct{}] // if not nil, each write waits until the channel is closed
@@ -74,7 +74,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	}
 	n := int64(len(p))
 	if left := f.disk.left.Add(-n); left < 0 {
-		f.disk.left.Add(-left) // now left is 0
+		f.disk.left.Add(-left) // sets left to 0
 		n = max(n+left, 0)
 		n, _ := f.file.Write(p[:n])
 		return int(n), syscall.ENOSPC
@@ -82,8 +82,8 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// quickly returns a web with one site, and a function that sets a Limiter
-// without a pace in a crawler's options.
+// quickly returns a web with one site, and a function that gives a crawler's
+// options a Limiter that makes no request wait.
 func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})
@@ -131,7 +131,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// mustRead2 is mustRead for a record that may have lost robots.txt files.
+// mustRead2 does what mustRead does, for a record that may have lost robots.txt
+// files.
 func mustRead2(t *testing.T, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readAll(dir, false)

@@ -1,8 +1,8 @@
 // Package evidence writes a record of a crawl that a third party can check. The
 // record has each robots.txt that the crawl saw, byte for byte. It also has the
 // decisions, and what each request waited for. With a record, the operator of a
-// crawler can answer a complaint by showing what happened. An archive gets each
-// robots.txt as the crawl saw it.
+// crawler can answer a complaint by showing what happened, and an archive can
+// keep each robots.txt as the crawl saw it.
 //
 //	rec, err := evidence.Open("record", evidence.Options{})
 //	...
@@ -34,7 +34,7 @@
 // A segment never changes once the next one exists. If a further segment could
 // make the record larger than [Options.MaxBytes], the oldest segments are
 // deleted, together with their WARC files. Lines are numbered from 1. If the
-// first line that is left has a higher number, older lines have been deleted.
+// first line of a record has a number above 1, older lines have been deleted.
 //
 // # Lines
 //
@@ -69,16 +69,17 @@
 //
 // After a kill or a disk error, a segment may have a broken end, which stays as
 // it is. The chain continues in the next segment, after the last good line. The
-// first line of that segment has a member cut, which says where the good part
-// ends. If the last segment has a broken end, no member cut names it yet. A
-// segment may be empty.
+// first line of that segment has a member "cut", which says where the good part
+// ends. If the last segment has a broken end, no line says so yet. A segment
+// may be empty.
 //
 // # Events
 //
 // segment is the first line of each segment.
 //
-//   - format is 1; segment is its number; session is a UUID of its session;
-//     oldest is the number of the oldest segment that existed then
+//   - format: always 1; segment: the number of the segment; session: a UUID of
+//     the session; oldest: the number of the oldest segment that existed when
+//     the line was written
 //   - why: "open" (a session begins), "full" (the previous segment was full),
 //     "error" (there was a disk error)
 //   - cut: {segment, offset, bytes}: the segment with this number has a broken
@@ -112,9 +113,10 @@
 // there are more than 100,000 files.
 //
 //   - sha256, size
-//   - text if the content is UTF-8 with few control characters, and otherwise
-//     base64; neither if the content is empty. A content coding is undone. If a
-//     file is longer than 500 KiB, the content is its first 512,001 bytes
+//   - text: the content, if it is UTF-8 with few control characters; base64:
+//     any other content. Both are left out if the content is empty. If the
+//     answer had a content coding, the content is decoded. If a file is longer
+//     than 500 KiB, the content is its first 512,001 bytes
 //
 // fetch is one request for a robots.txt and its answer. Each hop of a redirect
 // has a line of its own.
@@ -138,15 +140,16 @@
 //     response; redirects
 //   - sha256: the hash of the file in force; fetched, expires
 //   - cause: why robots.txt is unreachable; next_try. The file in force is then
-//     the good copy from before. If there is none, everything is disallowed,
-//     or after 30 days allowed if the robot line has allow_after_30_days
+//     the good copy from before. If there is no good copy, everything is
+//     disallowed. But after 30 days everything is allowed if the robot line has
+//     allow_after_30_days
 //
 // Without a cause, a 2xx means that there is a file, and any other status means
 // that there is none. The line is written a moment before the file is used. So
 // the file is in force for everything that is decided five seconds after the
 // line's time or later.
 //
-// request is the start of a request, once the Limiter has let the request go.
+// request is the start of a request, when its wait for the Limiter is over.
 // Each attempt, each redirect hop and each request for a robots.txt has such a
 // line.
 //
@@ -155,9 +158,9 @@
 //     escaped. host: the Limiter's key; requests with the same key share a pace
 //   - robots: this is a request for a robots.txt. It neither waits for a
 //     Crawl-delay nor counts for one
-//   - start: the time of the start, by a clock that nobody sets. The
-//     differences between start, at, end, until and paused_until of one limiter
-//     in one session are real times
+//   - start: the time of the start, by a clock that nobody sets. Within one
+//     session, the start, at, end, until and paused_until of one Limiter are
+//     times by that clock, so their differences are true durations
 //   - interval (always there): the larger of delay (always there) and
 //     crawl_delay. Two requests to the host start at least the interval apart.
 //     Jitter makes this time longer. interval_why: "delay", "adaptive delay",
@@ -169,13 +172,13 @@
 //     the Limiter is used without a Transport, or if a middleware has dropped
 //     the context
 //
-// answer is a response that is a 429, a 503, or has a Retry-After.
+// answer is a response with the status 429 or 503, or with a Retry-After.
 //
 //   - limiter, request, host, at, status; retry_after as written, but cut after
 //     8 KiB; asks: how long the Retry-After asks to wait
 //
-// pause: the Limiter sends the host no requests for a while. The cause is a
-// Retry-After, a spent quota or back-off.
+// pause: for a while, the Limiter lets no request to the host start. The cause
+// is a Retry-After, a spent quota or back-off.
 //
 //   - limiter, request, host, at, wait (always there), until, status
 //
@@ -186,15 +189,15 @@
 //
 // decision says that a request was refused, or with dry_run that it would have
 // been refused. Equal decisions about a URL, by the same fetch of robots.txt,
-// share one line. Like a file, this line may come again after a loss, after a
+// share one line. Like a file line, it may come again after a loss, after a
 // segment was deleted, or if there are more than 100,000 refusals.
 //
 //   - url, decision
 //
 // loss: lines could not be kept. The record proves nothing about this span.
 //
-//   - from, to: the times of the first and the last lost line; time is the same
-//     as to
+//   - from, to: the times of the first and the last lost line; the member
+//     "time" equals the member "to"
 //   - lost: {event: how many}; cause
 //
 // close is the end of a session.
@@ -210,10 +213,11 @@
 //   - allowed (always there); dry_run: only that option allowed the request;
 //     decided: the time of the decision, which may be long before start
 //   - reason: as [robotsmw.Reason] prints it
-//   - rule ("Disallow: /a") and its line; resolved: another name of the path,
-//     which the rule disallows
-//   - group and group_lines: the user-agent lines of the group in force, but
-//     only the first 16, each cut after 8 KiB
+//   - rule ("Disallow: /a") and its line; resolved: the form of path and query
+//     that the rule disallows, if that is not the form as written
+//   - group: the values of the user-agent lines of the group in force, each cut
+//     after 8 KiB; group_lines: the numbers of these lines. At most the first
+//     16 lines are given
 //   - crawl_delay_seconds
 //   - robots_url, status, sha256, fetched, expires: as in the robots line with
 //     the same robots_url and fetched. If there is a sha256 but no robots_url,
@@ -224,19 +228,20 @@
 //
 // It is WARC 1.1, with a gzip member for each record. For each fetch it has a
 // request and, if an answer came, a response. If the answer is a 304 that
-// confirms the copy at hand, it has a revisit (server-not-modified) in place of
-// the response. The fields of a header are sorted. A field of more than 8 KiB
-// is left out, and so are those that would make the header longer than 64 KiB.
-// The body of a 2xx and of a 4xx other than 429 is decoded. If the original
-// Content-Encoding, Content-Length or Transfer-Encoding is no longer true, its
-// name is written with the prefix X-Crawler-, as in X-Crawler-Content-Encoding.
+// confirms the copy at hand, the file has a revisit (server-not-modified) in
+// place of the response. The fields of a header are sorted. A field of more
+// than 8 KiB is left out, and so are fields that would make the header longer
+// than 64 KiB. The body of a 2xx and of a 4xx other than 429 is decoded. If the
+// original Content-Encoding, Content-Length or Transfer-Encoding is no longer
+// true, its name is written with the prefix X-Crawler-, as in
+// X-Crawler-Content-Encoding.
 //
 // A metadata record contains one line of the record. Each request line about a
 // robots.txt has such a record, and so has each line of the kinds robots,
 // answer, pause, robot and limiter. For a robots line, WARC-Target-URI is the
 // URL of the robots.txt. Lines of about 64 KiB and more are left out. So the
-// file says what the crawler knew and which rules it followed. Requests for
-// pages are only in the lines.
+// WARC file says what the crawler knew and which rules it followed. Requests
+// for pages are only in the lines.
 //
 // # With jq
 //

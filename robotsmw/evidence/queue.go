@@ -110,10 +110,10 @@ const mostFiles = 100_000
 type queue struct {
 	mu      sync.Mutex // never held during a write to the disk
 	next    batch
-	spare   batch // becomes next when the writer takes next
+	spare   batch // takes the place of the field next when the writer takes that batch
 	running bool
 	closed  bool
-	idle    sync.Cond // its lock is mu; signals that running has become false
+	idle    sync.Cond // its lock is mu; signals that the field running has become false
 	files   map[[64]byte]struct{}
 	refused map[uint64]struct{}
 	most    int
@@ -149,7 +149,8 @@ func (q *queue) put(e entry, text []byte) {
 	}
 }
 
-// tell puts a line with this event, the current time and these members.
+// tell puts a line into the queue: one of the kind k, with the current time and
+// these members.
 func (q *queue) tell(k kind, about string, members []byte) {
 	now := time.Now()
 	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))

@@ -88,8 +88,8 @@ type recordLine struct {
 // line.
 func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
 
-// readAll is readRecord. If whole is false, the record may lack robots.txt
-// files that its lines name.
+// readAll does what readRecord does. But if whole is false, the record may lack
+// robots.txt files that its lines name.
 func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error) {
 	prev, n := strings.Repeat("0", 64), uint64(0)
 	files := make(map[string]string)
@@ -204,7 +204,8 @@ func (v *recordLine) checkWARC(dir string) error {
 	return nil
 }
 
-// mustRead is readRecord for a record that must be good to its end.
+// mustRead does what readRecord does, for a record that must be good to its
+// end.
 func mustRead(t testing.TB, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readRecord(dir)
@@ -556,7 +557,8 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 }
 
 // If a robots.txt comes from the Store, because an earlier process fetched it,
-// the record has its text and says that it came from there.
+// the record has the text of the file, and says that the file came from the
+// Store.
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet

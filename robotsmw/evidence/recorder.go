@@ -109,7 +109,7 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 
 // Observe adds observers to opts and to its Limiter. From then on, the Limiter
 // is recorded, and so are the Transports and Checkers that are made from opts.
-// Observers that opts and the Limiter already have stay in use. Call Observe
+// If opts or the Limiter has observers already, these stay in use. Call Observe
 // before NewTransport, NewClient, NewChecker or collyrobots.Attach.
 //
 // If the Limiter is in opts.Base and not in opts.Limiter, call Pace with that

@@ -126,8 +126,8 @@ func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err err
 	q.put(entry{kind: kindFetch, time: now, exchange: x}, b)
 }
 
-// longestText is how many bytes of a header field, an error or the value of a
-// user-agent line are recorded at most.
+// longestText is the limit, in bytes, for what is recorded of a header field,
+// of an error, or of the value of a user-agent line.
 const longestText = 8 << 10
 
 func short(text string) string {

@@ -7,8 +7,8 @@ import (
 )
 
 // These functions build lines, because encoding/json would take longer than all
-// other work on a request's lines. Those with a name and a value append a
-// member. They append nothing for a zero value, except for appendSeconds.
+// other work on a request's lines. A function with a name and a value appends a
+// member. If the value is zero, only appendSeconds appends a member.
 
 func appendMember(b []byte, name string) []byte {
 	b = append(b, ',', '"')
@@ -23,7 +23,8 @@ func appendText(b []byte, name, text string) []byte {
 	return appendQuoted(appendMember(b, name), text)
 }
 
-// appendPlain is appendText for a text in which JSON needs no escapes.
+// appendPlain does what appendText does, for a text in which JSON needs no
+// escapes.
 func appendPlain(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -71,7 +72,7 @@ func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	return b
 }
 
-// appendWait is appendSeconds, but appends nothing for 0.
+// appendWait does what appendSeconds does, but appends nothing for 0.
 func appendWait(b []byte, name string, d time.Duration) []byte {
 	if d == 0 {
 		return b

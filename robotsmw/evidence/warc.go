@@ -163,7 +163,7 @@ type warcFile struct {
 	info   string    // the id of the warcinfo record
 	out    []byte    // records that are not on the disk yet
 	good   int64     // bytes on the disk
-	sum    hash.Hash // of the bytes on the disk
+	sum    hash.Hash // the hash of the bytes on the disk
 	random *rand.ChaCha8
 	known  map[string]earlier
 	gzip   *gzip.Writer

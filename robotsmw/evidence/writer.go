@@ -118,7 +118,7 @@ func (w *writer) write(b *batch) {
 			w.standing = append(w.standing, slices.Clone(b.text[e.from:e.to]))
 		}
 	}
-	begun := w.begun[:0] // entries whose lines are in out
+	begun := w.begun[:0] // entries whose lines are in w.out
 	opened := false
 	for i, e := range b.entries {
 		if w.lines == nil {
@@ -128,7 +128,7 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.kind.stands() { // open has written such a line already
+		if !opened || !e.kind.stands() { // the method open has written such a line already
 			w.add(&e, b.text[e.from:e.to])
 			begun = append(begun, e)
 		}
@@ -171,7 +171,7 @@ func (w *writer) add(e *entry, text []byte) {
 
 // flush adds a loss line if lines were lost. It then writes the WARC records
 // and the lines to the disk. If a write fails, flush gives up the segment, and
-// kept is how many lines of out are whole on the disk.
+// kept is how many lines of the field out are whole on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
@@ -291,7 +291,7 @@ func (w *writer) open(now time.Time) bool {
 		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
 		return false
 	}
-	w.cut, w.why = nil, "error" // why the next segment begins, unless rotate changes it
+	w.cut, w.why = nil, "error" // the reason for the next segment, unless rotate sets another one
 	return true
 }
 
@@ -364,7 +364,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // so files that only this segment had are written again
+		w.forget() // so that a file is written again if only this segment had it
 	}
 }
 
