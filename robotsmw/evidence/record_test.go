@@ -468,7 +468,7 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 		coding  string
 		length  int
 		want    string // WARC-Truncated
-		bytes   int    // of the body in the record
+		bytes   int    // the length of the body in the record
 	}{
 		{"short", 200, false, "", 100, "", 100},
 		{"short-chunked", 200, true, "", 100, "", 100},

@@ -39,8 +39,8 @@ func robots(q *queue) *robotsmw.Observer {
 
 var seed = maphash.MakeSeed()
 
-// refused records a refusal, or a decision that would be a refusal without
-// DryRun. It does nothing if the queue remembers an equal decision.
+// refused adds a refusal to the record, or a decision that would be a refusal
+// without DryRun. It does nothing if the queue remembers an equal decision.
 func refused(q *queue, d *robotsmw.Decision) {
 	now := time.Now()
 	buf := buffers.Get().(*[]byte)
@@ -62,8 +62,8 @@ func refused(q *queue, d *robotsmw.Decision) {
 	buffers.Put(buf)
 }
 
-// read records the text of a robots.txt, unless the queue remembers that this
-// text was written.
+// read adds the text of a robots.txt to the record, unless the queue remembers
+// that this text was written.
 func read(q *queue, sha256 string, text []byte) {
 	var hash [64]byte
 	copy(hash[:], sha256)

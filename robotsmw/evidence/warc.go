@@ -28,8 +28,8 @@ type exchange struct {
 	url       string
 	host      string // the Host of the request, if it is not the URL's
 	time      time.Time
-	request   []byte // with its header, in the form of HTTP/1.1
-	header    []byte // of the response, with the status line; nil if no response came
+	request   []byte // the request with its header, in the form of HTTP/1.1
+	header    []byte // the header of the response, with the status line; nil if no response came
 	body      []byte
 	protocol  string // "h2" for HTTP/2, otherwise ""
 	truncated string

@@ -52,7 +52,7 @@ type dateReader struct {
 	offset            int // seconds east of UTC
 
 	best time.Time
-	end  int // how many bytes of s make up best; 0 if there is none yet
+	end  int // the length in bytes of the date in the field best; 0 if there is none yet
 }
 
 // accept remembers the date read so far, if it may end here. It returns false
@@ -129,8 +129,8 @@ func (d *dateReader) date() {
 	d.zone()
 }
 
-// monthFirst reads a date that begins with name, if name is a month: "June 25,
-// 2010 15:00 PST" or "Jun 25 15:00:00 PST 2010".
+// monthFirst reads the rest of a date whose first word is name, if name is a
+// month: "June 25, 2010 15:00 PST" or "Jun 25 15:00:00 PST 2010".
 func (d *dateReader) monthFirst(name string) {
 	if d.month = month(name); d.month == 0 {
 		return
@@ -151,7 +151,7 @@ func (d *dateReader) monthFirst(name string) {
 		}
 		return
 	}
-	// The year comes last, so there is no date before it is read.
+	// The year comes last, so there is no complete date until it is read.
 	d.i = start
 	if !d.clock() {
 		return
@@ -215,8 +215,8 @@ func (d *dateReader) clock() bool {
 	return true
 }
 
-// hours reads HH:MM[:SS] and, if basic is set, also HHMM[SS]. A fraction of a
-// second and "AM" or "PM" may follow, in either order.
+// hours reads HH:MM[:SS] and, if the argument basic is true, also HHMM[SS]. A
+// fraction of a second and "AM" or "PM" may follow, in either order.
 func (d *dateReader) hours(basic bool) bool {
 	n, digits := d.number()
 	switch {

@@ -132,7 +132,7 @@ func FuzzDate(f *testing.F) {
 		if got.Location() != time.UTC || got.Year() < 0 || got.Year() > 10000 {
 			t.Fatalf("%q: %v", s, got)
 		}
-		// A date that Format writes is read as the same date.
+		// From what Format writes, readDate reads the same date.
 		again, k := readDate(got.Format(time.RFC3339Nano))
 		if y := got.Year(); y >= 1000 && y <= 9999 && (k == 0 || !again.Equal(got)) {
 			t.Fatalf("%v is read back as %v", got, again)
@@ -154,8 +154,8 @@ func FuzzHeader(f *testing.F) {
 			d := ParseHeader(h, token)
 			everybody := ParseHeader(h)
 			both := ParseHeader(map[string][]string{field: {line, line}}, token)
-			// A name adds restrictions and takes none away. The same line twice
-			// says nothing more.
+			// What is said to a robot by name adds restrictions and takes none
+			// away. Two equal lines say no more than one.
 			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}

@@ -63,14 +63,14 @@ func (d Directives) NoIndex() bool {
 // page, is inlined.
 func (d Directives) noIndexNow() bool { return d.NoIndexAt(time.Now()) }
 
-// NoIndexAt reports whether the page must not be kept at time t: noindex or
-// none was said, or t is not before the earliest unavailable_after.
+// NoIndexAt reports whether the page must not be kept at time t: "noindex" or
+// "none" was said, or t is not before the earliest unavailable_after.
 func (d Directives) NoIndexAt(t time.Time) bool {
 	return d.flags&noIndex != 0 || d.flags&hasAfter != 0 && !t.Before(d.after)
 }
 
-// NoFollow reports whether the page's links must not be followed: nofollow or
-// none was said.
+// NoFollow reports whether the page's links must not be followed: "nofollow" or
+// "none" was said.
 func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 
 // NoArchive reports whether noarchive or nocache was said: no copy of the page
@@ -99,8 +99,8 @@ func (d Directives) IndexIfEmbedded() bool { return d.flags&indexIfEmbedded != 0
 // NoAI reports whether noai was said: the page is not for machine learning.
 func (d Directives) NoAI() bool { return d.flags&noAI != 0 }
 
-// NoImageAI reports whether noimageai was said, or noai, which includes it: the
-// page's images are not for machine learning.
+// NoImageAI reports whether noimageai or noai was said: the page's images are
+// not for machine learning. A noai includes noimageai.
 func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 
 // NoML reports whether noml (noml.info) was said: the page is not for machine
@@ -145,8 +145,8 @@ func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 // rules are kept.
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
-// Union returns the sum of d and other: each restriction of either, the smaller
-// of two limits, the earlier of two dates.
+// Union returns the sum of d and other. It has the restrictions of both, the
+// smaller of two limits, and the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
 	if other.flags == 0 && other.rules == nil { // nothing was said; an image preview sets no flag, but has a rule
 		return d
@@ -195,7 +195,7 @@ func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 // A directive is the meaning of a word in the grammar.
 type directive struct {
 	name  string
-	flags flags // what the directive adds to Directives.flags; bare and 0: it has no effect
+	flags flags // added to Directives.flags; if kind is bare, 0 means no effect
 	kind  kind
 }
 
@@ -212,7 +212,7 @@ const (
 const longest = len("nositelinkssearchbox")
 
 // directives holds all known directives by the length of their names. Few names
-// have the same length, so lookup compares few.
+// have the same length, so the function lookup compares only a few names.
 var directives = func() (byLength [longest + 1][]directive) {
 	add := func(kind kind, flags flags, names ...string) {
 		for _, name := range names {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// read reads content as a meta's content and as a header line. Both must say
-// the same.
+// read reads the argument content twice: as the content of a meta, and as a
+// header line. The results must be equal.
 func read(t *testing.T, content string) Directives {
 	t.Helper()
 	d := ParseContent(content)
@@ -262,8 +262,9 @@ func TestRulesAsJSON(t *testing.T) {
 	}
 }
 
-// TestLimitKeepsAtMostSoManyBytes checks that limit also cuts off the comma
-// before the removed part. That comma may be the byte after the limit.
+// TestLimitKeepsAtMostSoManyBytes checks that the method limit also cuts off
+// the comma before the removed part. That comma may be the byte after the
+// limit.
 func TestLimitKeepsAtMostSoManyBytes(t *testing.T) {
 	for n, want := range []string{"", "", "ab", "ab", "ab", "ab,cd", "ab,cd", "ab,cd,e"} {
 		var r reader

@@ -37,24 +37,24 @@
 // # How they combine
 //
 // Restrictions add up, whether they come from several lines or metas, from
-// generic or named ones, from the header or the page. index never lifts a
-// noindex, whomever the index is for. Of two limits the smaller counts, and of
-// two dates the earlier. (Only Yandex documents the opposite, that permission
-// wins. This package does not follow Yandex.)
+// generic or named ones, from the header or the page. No index lifts a noindex,
+// whether the index is for everybody or for a named robot. Of two limits the
+// smaller counts, and of two dates the earlier. (Only Yandex documents the
+// opposite, that permission wins. This package does not follow Yandex.)
 //
 // # Who is addressed
 //
-// An X-Robots-Tag line may name robots. A name holds for all directives up to
+// An X-Robots-Tag line may name robots. A name applies to all directives up to
 // the next name or the end of the line:
 //
 //	X-Robots-Tag: noindex, googlebot: nofollow, noarchive, otherbot: none
 //
 // This line tells everybody noindex, googlebot also nofollow and noarchive, and
 // otherbot also none. Lines are never joined, because the directives at the
-// beginning of a line are for everybody. A name is told from a directive by
-// knowing the directives, not by counting colons: max-snippet: 20 does not
-// address a robot called max-snippet. A name is compared as a whole with the
-// caller's product tokens, without regard to case or to a version:
+// beginning of a line are for everybody. Names and directives are told apart by
+// a list of the directives, not by the number of colons: max-snippet: 20 does
+// not address a robot called max-snippet. A name is compared as a whole with
+// the caller's product tokens, without regard to case or to a version:
 // ExampleBot/2.1 is ExampleBot, but googlebot is not googlebot-news. The names
 // *, all and robots mean everybody.
 //

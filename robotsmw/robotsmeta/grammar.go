@@ -23,7 +23,7 @@ type reader struct {
 	text   string
 	source Source
 	line   int
-	scope  string // the name that holds here, as written; "" for everybody
+	scope  string // the robot's name that applies here, as written; "" for everybody
 	mine   bool   // whether the scope is for our robot or for everybody
 	scopes bool   // whether the text may have names of robots
 }
@@ -131,9 +131,9 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		start += len(name) - len(rest)
 		name = rest
 	}
-	// A colon before a digit belongs to a time whose date could not be read. If
-	// the text before the colon were taken for a name, the rest of the line
-	// would go to a robot named "3 Dec 2025 13".
+	// A colon before a digit belongs to a time of day, in a date that could not
+	// be read. If the text before the colon were taken for a name, the rest of
+	// the line would go to a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
@@ -152,8 +152,9 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 }
 
 // valued reads the directive d at s[start:], whose colon is s[colon], and
-// returns where it ends. If the value cannot be read, valued returns the place
-// after the colon, and the value is read as the next item.
+// returns the place where the directive ends. If the value cannot be read,
+// valued returns the place after the colon, and the value is read as the next
+// item.
 func (r *reader) valued(d directive, s string, start, colon int) int {
 	from := colon + 1
 	for from < len(s) && isSpace(s[from]) {

@@ -86,8 +86,8 @@ const (
 	metaKept            // it has no directive, but package preference uses its content
 )
 
-// metaKind returns the sort of a meta by its name. It runs for nearly every
-// meta of every page, so it compares the first letter first.
+// metaKind returns the metaSort of a meta with this name. It runs for nearly
+// every meta of every page, so it compares the first letter first.
 func metaKind(name string, tokens []string) metaSort {
 	if name == "" {
 		return metaOther

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// never stands for a time that is not known.
+// A time that is not known has the value never.
 const never = math.MinInt64
 
 func nanos(t time.Time) int64 {

@@ -54,10 +54,10 @@
 // follow it. The dates in a WARC file are starts. The combined format by itself
 // has only the second in which a request ended. Then a gap counts as a
 // violation only if neither rounding nor the durations of requests can explain
-// it. That is the case if the robot's pages, each a Crawl-delay after the
-// previous one, need more time than has passed since its first fetch of
-// robots.txt. The audit assumes that the robot began no page before that fetch,
-// because that would be a violation too.
+// it. That is the case if the pages since the robot's first fetch of
+// robots.txt, each a Crawl-delay after the previous one, need more time than
+// has passed since that fetch. The audit assumes that the robot began no page
+// before that fetch, because that would be a violation too.
 //
 // Requests are judged in the order in which they began. In a log, a line may be
 // up to ten seconds away from its place. If the time jumps back by more than

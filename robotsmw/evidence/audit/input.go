@@ -210,8 +210,9 @@ func (f *feed) dated(r *WARCRecord) {
 	f.newest = max(f.newest, at)
 }
 
-// send sends the batch if it is large enough or the last one. read is how many
-// bytes were read since the last call. send returns false if ctx has ended.
+// send sends the batch if it is large enough or the last one. The argument read
+// is the number of bytes that were read since the last call. send returns false
+// if ctx has ended.
 func (f *feed) send(read int, last bool) bool {
 	if f.batch.bytes += read; f.batch.bytes < batchBytes && !last {
 		return !f.stopped
@@ -225,8 +226,8 @@ func (f *feed) send(read int, last bool) bool {
 	return !f.stopped
 }
 
-// end sends the last batch. If err is not the regular end of an input, end adds
-// it to the batch first.
+// end sends the last batch. If err is not the regular end of an input, this
+// method first adds err to the batch.
 func (f *feed) end(number int, err error) {
 	if err = atEnd(err); err != nil {
 		f.broken(number, fmt.Errorf("cannot read on from here: %w", err))

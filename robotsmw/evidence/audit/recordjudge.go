@@ -201,8 +201,8 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	}
 }
 
-// crawlDelay returns the Crawl-delay that a request must keep: the longer of
-// the one in its line and the one in its decision's robots.txt.
+// crawlDelay returns the Crawl-delay that a request must keep: the Crawl-delay
+// in its line, or the one in the robots.txt of its decision if that is longer.
 func (j *recordJudge) crawlDelay(v *recordLine) float64 {
 	delay := v.CrawlDelay
 	if v.Decision == nil {

@@ -31,7 +31,7 @@ type Request struct {
 
 // An event is a Request to be judged. Times are nanoseconds of Unix time.
 type event struct {
-	start, end int64 // equal to never if not known
+	start, end int64 // equal to the constant never if not known
 	rounded    int64
 	scheme     string
 	host       string

@@ -11,8 +11,8 @@ type site struct {
 	host    *HostResult
 	epoch   int
 	fetches []fetch // the last few fetches of robots.txt
-	fetched int64   // the time of the first fetch, or never
-	since   int64   // no page began before this time; never if not known
+	fetched int64   // the time of the first fetch; the constant never: there was none
+	since   int64   // no page began before this time; the constant never: not known
 	accused bool    // BeforeRobotsTxt has been reported
 
 	file  *file // the field rules is made from this file
@@ -81,7 +81,7 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 // must have begun less than a Crawl-delay after earliest.
 type pace struct {
 	earliest int64
-	last     int64  // the time of the last request, as logged, or never
+	last     int64  // the time of the last request, as logged; the constant never: there was none
 	recent   []page // pages with known starts, to judge a page that comes late
 }
 
@@ -102,11 +102,11 @@ type short struct {
 }
 
 // next notes a request and returns the gaps that it proves to be too short.
-// since is the earliest time at which the request can have begun, or never if
-// no such time is known. want is the Crawl-delay. least is the shortest gap
-// between the request and a neighbouring one, as logged, or never if no such
-// gap is known. told is false if the request comes so late that the pages
-// before it are no longer known.
+// since is the earliest time at which the request can have begun, or the
+// constant never if no such time is known. want is the Crawl-delay. least is
+// the shortest gap between the request and a neighbouring one, as logged, or
+// the constant never if no such gap is known. told is false if the request
+// comes so late that the pages before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
@@ -188,8 +188,8 @@ func (p *pace) keep(i int, q page) {
 }
 
 // forget forgets all times before an epoch, because they cannot be compared
-// with those of the epoch. at is the time of the first request in the epoch. If
-// a fetch of robots.txt has a later time than at, its time becomes at.
+// with those of the epoch. at is the time of the first request in the epoch. A
+// fetch of robots.txt that has a later time gets the time at instead.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}

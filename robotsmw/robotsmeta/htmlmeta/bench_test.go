@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// benchPage returns a page of about size bytes with a head like real ones: 23
-// metas (the median of 419 pages), half of them with a name.
+// benchPage returns a page of about size bytes, whose head is like those of
+// real pages: 23 metas (the median of 419 pages), half of them with a name.
 func benchPage(size int, head string) []byte {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)

@@ -27,12 +27,12 @@
 //
 // # How a page is searched
 //
-// Most pages have no such element. So the bytes are first searched for a <meta
-// whose name could matter. The page is tokenized only if there is one, up to
-// the last such element. No tree is built. Bytes above 0x7f are left alone,
-// which is right for every encoding that contains ASCII. UTF-16 is recognised
-// by its byte order mark, by Charset, or by a "<" or white space at the
-// beginning, and is decoded. Only the first 256 KiB are read, counted after
+// Most pages have no element that speaks to robots. So the bytes are first
+// searched for a <meta whose name could matter. If there is one, the page is
+// tokenized up to the last such <meta. No tree is built. Bytes above 0x7f are
+// left alone, which is right for every encoding that contains ASCII. UTF-16 is
+// recognised by its byte order mark, by Charset, or by a "<" or white space at
+// the beginning, and is decoded. Only the first 256 KiB are read, counted after
 // decoding.
 package htmlmeta
 

@@ -16,7 +16,7 @@ import (
 type Scanner struct {
 	Tokens   []string // the robot's product tokens; none: only what is said to everybody
 	HeadOnly bool     // only metas that a browser would put into the head
-	Charset  string   // the Content-Type's; only UTF-16 matters; "": the page's first bytes decide
+	Charset  string   // of the Content-Type; only UTF-16 matters; "": the page's first bytes decide
 
 	decoder  decoder
 	pooled   *[]byte // the buffer that holds buf; nil if buf is the caller's
@@ -34,7 +34,7 @@ type Scanner struct {
 	// The work caused by calls of Directives and HeadDone between pieces.
 	rework int // bytes read more than once
 	tried  int // how long buf was when the tokenizer last found an unfinished token
-	until  int // how far the tokenizer was to read then
+	until  int // up to which place the tokenizer was to read then
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
 	// The state of the tokenizer, which goes on at buf[pos:].
@@ -47,14 +47,14 @@ type Scanner struct {
 }
 
 // Write adds the next piece of the page. It always returns len(p) and no error.
-// It ignores bytes beyond the window, and all pieces once Done reports true or
-// after Finish.
+// It ignores bytes beyond the window. Once Done reports true, and after Finish,
+// it ignores every piece.
 func (s *Scanner) Write(p []byte) (int, error) {
 	if s.finished || s.Done() {
 		return len(p), nil
 	}
 	if need := len(s.buf) + len(p); s.pooled == nil || need > cap(*s.pooled) {
-		s.pooled = grown(s.pooled, 2*need) // as much again may follow
+		s.pooled = grown(s.pooled, 2*need) // twice the need, because more pieces may follow
 	}
 	s.buf = s.decoder.append((*s.pooled)[:len(s.buf)], p, s.Charset, Window)
 	*s.pooled = s.buf
@@ -91,7 +91,7 @@ func (s *Scanner) Finish() {
 	s.pooled, s.buf = nil, rest
 }
 
-// Bytes returns the page as far as written, up to Window bytes. If Charset or
+// Bytes returns what was written of the page, up to Window bytes. If Charset or
 // the page's first bytes say that the page is UTF-16, it is decoded to UTF-8.
 // The result is valid until the next Write or Finish, and must not be changed.
 // Call Bytes before Finish, which drops the page.
@@ -101,9 +101,9 @@ func (s *Scanner) Bytes() []byte { return s.buf }
 // with HeadOnly the head has ended.
 func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 
-// HeadDone reports whether the page's head has ended in what was written. The
-// head ends at <body>, or at another element or text that makes a browser begin
-// the body. Call HeadDone before Finish.
+// HeadDone reports whether the page's head has ended in the pieces that were
+// written. The head ends at <body>, or at another element or text that makes a
+// browser begin the body. Call HeadDone before Finish.
 func (s *Scanner) HeadDone() bool {
 	if !s.headDone {
 		s.tokenize(len(s.buf))
@@ -111,12 +111,12 @@ func (s *Scanner) HeadDone() bool {
 	return s.headDone
 }
 
-// Directives returns what the page says, as far as it was written. Later pieces
-// may add to the result, but take nothing back.
+// Directives returns what the page says in the pieces that were written. Later
+// pieces may add to the result, but take nothing back.
 //
 // Directives may be called after every piece. If a tag or a comment without an
 // end makes that expensive, the page is examined less often. What follows such
-// a place is then reported later, but no later than after Finish.
+// a place is then reported later, at the latest after Finish.
 func (s *Scanner) Directives() robotsmeta.Directives {
 	if !s.finished && (s.full || s.rework <= maxRework || len(s.buf) >= s.again) {
 		s.search()
@@ -290,11 +290,11 @@ func (s *Scanner) search() {
 		budget -= t.i
 		if state == tagCut || budget < 0 {
 			// The tag may get its end in a later piece, or be text in a script
-			// and hide another tag. Or tags overlap too often. In each case
-			// the tokenizer reads all of buf. The next search begins when buf
-			// has grown by 4096 bytes and by as much as follows the tag's
-			// beginning, so that a tag without an end is not read over and
-			// over.
+			// and hide another tag. Or tags overlap too often. In each case the
+			// tokenizer reads all of buf. The next search begins when buf has
+			// grown by 4096 bytes, or by the number of bytes after the tag's
+			// beginning if that is larger. So a tag without an end is not read
+			// over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return
