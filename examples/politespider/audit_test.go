@@ -103,8 +103,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	summary, _ := parseOutput(t, &out)
 	log := stop()
 
-	// This audit uses the robots.txt files of the demo, and nothing from the
-	// crawl.
+	// The audit of the server's log gets the robots.txt files from the demo, and
+	// nothing from the crawl.
 	owners, err := demosite.Copies(copies)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	kept := polite(t, "the record", nil, func(a *audit.Auditor) error {
 		return a.ReadRecord(t.Context(), record, os.DirFS(record))
 	})
-	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // the deleted hosts have no server, so no log
+	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // the deleted hosts have no server, and therefore no log
 	if !maps.Equal(seen, kept) {
 		t.Errorf("by the server's log and by the record, the hosts were asked so often:\n%v\n%v", seen, kept)
 	}
@@ -163,7 +163,8 @@ func polite(t *testing.T, what string, history *audit.History, read func(*audit.
 	return hosts
 }
 
-// robotsOf returns the answer of the site at a URL, after up to four redirects.
+// robotsOf returns the site's answer to a request for a URL. It follows up to
+// four redirects.
 func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	for range 5 {
 		answer := httptest.NewRecorder()
@@ -176,8 +177,9 @@ func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	return status, body
 }
 
-// startDemoNginx starts an nginx that passes requests to the address demo. stop
-// ends the nginx and returns the name of its complete log.
+// startDemoNginx starts an nginx that passes requests on to the server at the
+// address demo. The function stop ends the nginx and returns the name of its
+// complete log.
 func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")

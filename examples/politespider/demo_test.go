@@ -21,10 +21,10 @@ import (
 )
 
 // requests returns which requests the demo's servers must see, and how often.
-// It takes them from the conclusions in the demo's files. A page that is not in
-// the result is disallowed, or no link leads there that may be followed. The
-// conclusions come from the robots.txt files and the pages, not from the
-// spider's output.
+// It takes them from the conclusions in the demo's files. A page that is
+// missing in the result is disallowed, or no link that may be followed leads to
+// it. The conclusions come from the robots.txt files and the pages, not from
+// the spider's output.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -44,7 +44,7 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 }
 
 // demoInterval returns the least time between the starts of two requests to a
-// host. previous is the target of the first of the two.
+// host. The argument previous is the target of the earlier request.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {
 		return 2 * time.Second // the host's Crawl-delay
@@ -69,8 +69,8 @@ func TestDemo(t *testing.T) {
 
 	crawlDemo(t, transport)
 	auditRequests(t, site)
-	// On a busy machine, a request may reach its server late, and the next one
-	// in time. So two requests may be too close in the log. But within n
+	// On a busy machine, one request may reach its server late, and the next one
+	// on time. So these two requests may be too close in the log. But within n
 	// intervals, a server never sees more than n+1 requests.
 	for host, log := range byHost(site.Log()) {
 		for first := range log {
@@ -85,8 +85,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// In a synctest bubble, where time is exact, the spider waits at least for each
-// interval and Retry-After.
+// Time is exact in a synctest bubble. There, the spider keeps each interval and
+// each Retry-After in full.
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -177,7 +177,7 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
 				wantPause = 1 // the answer's Retry-After
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
-				wantPause = 2 // robots.txt answers 503: the pause is one interval more
+				wantPause = 2 // robots.txt answers 503: one interval is added to the usual one
 			}
 			pause := 0.0 // how long the host is paused, counted from the answer
 			if r.PausedUntil > 0 {
@@ -224,7 +224,7 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 			rest = append(rest, e.Text)
 		}
 	}
-	if verdicts == nil { // no record: robots.txt may have redirected to this URL
+	if verdicts == nil { // there is no record, but a robots.txt may have redirected to this URL
 		verdicts = []string{"never asked for"}
 		for _, r := range site.Log() {
 			if "http://"+r.Host+r.Target == url {
@@ -236,7 +236,7 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 }
 
 // In the text output, directives are on the page's line, and evidence is below
-// this line. What robots.txt says comes once for each host.
+// this line. What robots.txt says is printed once for each host.
 func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -270,9 +270,9 @@ func TestDemo_Text(t *testing.T) {
 			}
 		}
 		for text, want := range map[string]int{
-			"robots.txt, line 2: Content-Signal: search=yes, ai-input=no, ai-train=no": 1, // holds for two pages
-			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // holds for two pages
-			"uses: search unknown, train-ai allow, ai-input unknown":                   3, // on three hosts
+			"robots.txt, line 2: Content-Signal: search=yes, ai-input=no, ai-train=no": 1, // printed once, although it holds for two pages
+			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // printed once, although it holds for two pages
+			"uses: search unknown, train-ai allow, ai-input unknown":                   3, // printed once for each of three hosts
 			"train-ai    ":                  1, // a line of the summary
 			"draft-ietf-aipref-vocab-08":    1,
 			"not examined (br)":             1,

@@ -7,9 +7,10 @@
 //
 // The spider obeys every robots.txt, paces its requests to each host, obeys
 // noindex and nofollow, and comes back later when a server asks it to. It
-// follows links that stay on the hosts of its start URLs. -scope widens or
-// narrows this. -depth limits how many links lead from a start URL to a page.
-// With -sitemaps, the spider also starts from the URLs in the sites' sitemaps.
+// follows links that stay on the hosts of its start URLs. The flag -scope
+// chooses more links, or fewer. The flag -depth limits how many links lead from
+// a start URL to a page. With -sitemaps, the spider also starts from the URLs
+// in the sites' sitemaps.
 //
 // # What becomes of a URL
 //
@@ -35,17 +36,16 @@
 // Retry-After, the spider leaves the whole host alone for that time, up to a
 // day. If not, only the page waits: for about ten intervals of its host, then
 // 20, then 40. Meanwhile the spider requests the host's other pages, at the
-// pace that the Limiter sets. If the page answers 503 without a Retry-After
-// again, although its host has answered another page meanwhile, the spider
-// gives the page up.
+// pace that the Limiter sets. If the host then answers another page, but this
+// page answers 503 again without a Retry-After, the spider gives this page up.
 //
 // For each page, the spider prints what the page and its robots.txt say, and
 // where they say it. They may have directives such as noindex. They may also
-// say whether the owner agrees to search, to AI training, and to use as input
-// to AI. -rsl FILE adds the terms in a file of RSL 1.0. What owners say about
-// use does not change what the spider fetches. If a statement is marked as a
-// draft, the document that defines it may still change. The summary names the
-// document.
+// say whether the owner agrees to the use of the page for search, for AI
+// training, and as input to AI. -rsl FILE adds the terms in a file of RSL 1.0.
+// What owners say about use does not change what the spider fetches. If a
+// statement is marked as a draft, the document that defines it may still
+// change. The summary names the document.
 //
 // If an answer is a refusal instead of a page, such as a challenge or a price,
 // the spider says so and names the evidence. It does not solve a challenge,
@@ -65,15 +65,15 @@
 // The spider writes the report after Ctrl-C too. If -resume continues a crawl,
 // the report covers the whole crawl. With -compare FILE, it also shows what
 // changed since an earlier crawl, whose -json output is in FILE. For the
-// report, the spider keeps in memory each request and each URL that it left
-// alone, about 100 bytes each. After a million of them, it only counts the
-// rest.
+// report, the spider keeps each request in memory, and each URL that it left
+// alone. Each takes about 100 bytes. After a million of them, the spider only
+// counts the rest.
 //
 // With -evidence DIR, the spider writes a record of the crawl that others can
-// check: each request with what allowed it, and each robots.txt as it was seen
-// (package evidence). The report then links each blocked URL to its proof. At
-// the end, the spider prints the record's last hash, which can be deposited
-// elsewhere.
+// check: each request with the decision that allowed it, and each robots.txt as
+// the spider saw it (package evidence). The report then links each blocked URL
+// to its proof. At the end, the spider prints the record's last hash, which can
+// be deposited elsewhere.
 //
 // With -from-end, each interval begins when the request before it has ended. So
 // the servers' own logs show the interval too, even if a request was slow to
@@ -87,8 +87,9 @@
 // Accept-Signature. The output then says in words what the server asks for,
 // even if the requests are signed.
 //
-// -card prints, for others to read, who crawls, by which rules and at what
-// pace. The spider makes the card from the settings that the crawl would use.
+// -card prints a card for others to read. The card says who crawls, by which
+// rules and at what pace. The spider makes the card from the settings that the
+// crawl would use.
 //
 // # Stopping and going on
 //
@@ -102,9 +103,9 @@
 // by the same command. Together they fetch robots.txt and keep each host's pace
 // like a single process. If one of them dies, the others take over its pages.
 //
-// -resume and -redis also keep how much of -budget-requests and -budget-bytes
-// is used. When a host's budget is spent, the spider leaves the host alone
-// until the next day.
+// With -resume or -redis, the spider also remembers how much of the budgets
+// -budget-requests and -budget-bytes is used. When a host's budget is spent,
+// the spider leaves the host alone until the next day.
 //
 // The exit status is
 //

@@ -22,7 +22,7 @@ import (
 var said = regexp.MustCompile(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`)
 
 // The report says why a page was not fetched, and names the line of the record
-// that proves this.
+// that proves the reason.
 func TestCrawl_Evidence(t *testing.T) {
 	dir := t.TempDir()
 	report, record := filepath.Join(dir, "crawl.html"), filepath.Join(dir, "a record")

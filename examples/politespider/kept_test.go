@@ -46,8 +46,8 @@ func TestCrawl_CannotKeep(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		args    string             // file names are relative to the test's directory
-		prepare func(t *testing.T) // before the crawl
-		during  func(t *testing.T) // when the first page is asked for; nil: nothing
+		prepare func(t *testing.T) // called before the crawl
+		during  func(t *testing.T) // called when the first page is asked for; nil: nothing is called
 		status  int
 		want    string // the beginning of a line of standard error
 	}{
@@ -91,8 +91,8 @@ func TestCrawl_CannotKeep(t *testing.T) {
 	}
 }
 
-// If a request ends with neither a response nor an error, a callback aborted
-// it.
+// If a request ends with neither a response nor an error, the spider says that
+// a callback aborted the request.
 func TestRun_CallbackAborts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := func(ctx context.Context, job *tool.Job) error {

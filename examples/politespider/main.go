@@ -47,7 +47,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Logger:     job.Logger,
 		},
 		Store:     job.Store, // keeps robots.txt for the next run
-		KeepFiles: true,      // the job reads sitemaps and statements about use in them
+		KeepFiles: true,      // the job reads the sitemaps and the statements about use in these files
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}

@@ -199,7 +199,7 @@ func TestCrawl_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
-		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // enough for robots.txt, the front page and one more
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // enough for robots.txt, the front page and one more page
 		defer cancel()
 		start := time.Now()
 		summary, _ := crawlInternet(t, ctx, &internet, tool.ExitInterrupted, "http://a.example/")

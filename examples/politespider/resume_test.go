@@ -17,8 +17,9 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// A chain is a site in which each page links to the next. asked has the
-// requested paths. ServeHTTP calls at for each request of a page that exists.
+// A chain is a site in which each page links to the next. The field asked has
+// the requested paths. ServeHTTP calls the function at whenever a page that
+// exists is requested.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)

@@ -13,7 +13,7 @@ import (
 )
 
 // With -sitemaps, the spider requests sitemaps and the pages in them, as far as
-// robots.txt allows. Without it, the spider requests none of them.
+// robots.txt allows. Without -sitemaps, the spider requests none of these.
 func TestCrawl_Sitemaps(t *testing.T) {
 	for _, sitemaps := range []bool{false, true} {
 		t.Run(fmt.Sprint(sitemaps), func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			t.Errorf("%d given up, %d listed; want 1, 1", summary.GivenUp, len(summary.Lost))
 		}
 		var tries int
-		var due float64 // when the next try is due, by the previous record
+		var due float64 // when the next try is due, according to the previous record
 		for _, l := range lines {
 			if l.Status != http.StatusTooManyRequests {
 				continue

@@ -61,8 +61,8 @@ func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
 	}
 }
 
-// Each copy of the demo has its own host names. Each copy of a page begins with
-// the first of the page's answers.
+// Each copy of the demo has its own host names. In each copy, the first request
+// for a page gets the page's first answer.
 func TestCopies(t *testing.T) {
 	one, err := New()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"unicode/utf16"
 )
 
-// files holds one file for each host, with the host's name. A file begins with
+// files holds one file for each host, named after the host. A file begins with
 // a remark. Then come the host's answers:
 //
 //	-- TARGET STATUS --
@@ -35,8 +35,8 @@ import (
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host, with its purpose and with what a polite crawler
-// must conclude from it.
+// A Page is a target of a host. It says what the page is there to show, and
+// what a polite crawler must conclude from the page.
 type Page struct {
 	URL     string
 	Purpose string // what the page shows; may be empty
@@ -55,15 +55,15 @@ type answer struct {
 }
 
 type host struct {
-	pages []Page // in the order of the file; here, each URL is only a target
+	pages []Page // in the order of the file; here, each Page.URL has only the target
 
 	mu      sync.Mutex
 	answers map[string][]answer // by target; each list has at least one answer
 }
 
 // readHosts reads the embedded files and adds their hosts to the map. In the
-// host names, domain replaces "example". readHosts fails only if a file has a
-// mistake.
+// host names, the argument domain replaces "example". readHosts fails only if a
+// file has a mistake.
 func readHosts(hosts map[string]*host, domain string) error {
 	entries, err := files.ReadDir("hosts")
 	if err != nil {

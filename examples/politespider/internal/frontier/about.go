@@ -15,8 +15,9 @@ type About struct {
 	Flags map[string][]string `json:"flags"` // the other flags that were given; a later run may change them
 }
 
-// check returns an error if a and kept have different start URLs or scopes.
-// name says where kept is stored.
+// check returns an error if the start URLs or the scope of the kept crawl
+// differ from the receiver's. The argument name says where the kept crawl is
+// stored.
 func (a About) check(name string, kept About) error {
 	if slices.Equal(a.Start, kept.Start) && a.Scope == kept.Scope {
 		return nil

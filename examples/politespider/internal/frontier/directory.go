@@ -15,10 +15,10 @@ import (
 
 // A Directory is a frontier in memory with a journal in a directory. It
 // continues where the last process stopped, however that process ended. No page
-// is lost. The pages that were out are handed out again. After a power cut, the
-// pages of the last second are handed out again, too (see syncPeriod).
-// OpenDirectory makes a Directory. It is safe for concurrent use, but only one
-// process at a time can have the directory open.
+// is lost. The pages that were out when that process stopped are handed out
+// again. After a power cut, the pages of the last second are handed out again,
+// too (see syncPeriod). OpenDirectory makes a Directory. It is safe for
+// concurrent use, but only one process at a time can have the directory open.
 type Directory struct {
 	*Memory
 
@@ -30,9 +30,10 @@ type Directory struct {
 
 // OpenDirectory opens the crawl in dir, or begins one there. If dir does not
 // exist, OpenDirectory creates it, readable by its owner alone. If the crawl
-// continues, each host first rests for its own interval or for rest, whichever
-// is longer: the last run may have been killed just after a request. A host
-// that had to rest for longer, as after a Retry-After, still does.
+// continues, each host first rests, because the last run may have been killed
+// just after a request. It rests for its own interval or for the argument rest,
+// whichever is longer. If it had to rest for longer than that, as after a
+// Retry-After, it still does.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {

@@ -46,8 +46,8 @@ func directoryWith(t testing.TB, journal []byte) string {
 	return dir
 }
 
-// If the journal ends anywhere in a line, no page is lost. A page is fetched
-// again only if no complete line says that the page is done.
+// No page is lost, wherever in a line the journal ends. A page is fetched again
+// only if no complete line says that the page is done.
 func TestDirectory_KilledAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -67,7 +67,7 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 }
 
 // killedAt continues a crawl from a journal and checks which pages are fetched
-// again. whole has the complete lines of the journal.
+// again. The argument whole has the complete lines of the journal.
 func killedAt(t *testing.T, journal, whole []byte) {
 	t.Helper()
 	d := openDirectory(t, directoryWith(t, journal), 1000)

@@ -30,8 +30,8 @@ type Page struct {
 	Puts int      // how often the server has put the page off
 
 	// Due is the earliest time at which the page may be handed out, even if its
-	// host is free before. Zero means at once. Set Due before PutBack. Take
-	// resets it to zero.
+	// host may be asked earlier. A zero Due means at once. Set Due before PutBack.
+	// Take resets it to zero.
 	Due time.Time
 
 	Depth   int  // how many links lead from a start URL to the page, on the first path found
@@ -72,8 +72,8 @@ type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
-	Hosts  int           // hosts with pages queued and none out; with Redis, also some with none queued
-	Next   string        // the host that is due next; "": a host is due now, or this is not known
+	Hosts  int           // hosts with queued pages and none out; with Redis, some have no queued page
+	Next   string        // the host that is due next; "": a host is due now, or the next is not known
 	Wait   time.Duration // how long it is until Next is due
 	Err    error         // the error that ended the crawl; nil if there is none
 }

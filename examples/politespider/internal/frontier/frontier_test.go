@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{}) // the calls return the important errors
+	redis.SetLogger(quiet{}) // no log is needed: the calls return the important errors
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		parallel.Value.Set("8") // parallel tests mostly wait for real time, not for a processor
@@ -47,8 +47,8 @@ type setting struct {
 	real bool                   // time is real, so things may happen late
 }
 
-// since fails the test unless the time want has passed since start. In real
-// time, more may have passed.
+// The method since fails the test if the time that has passed from start until
+// now is not want. In real time, it may also be longer than want.
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {
@@ -173,7 +173,7 @@ func TestPutBack(t *testing.T) {
 }
 
 // While a page waits for its Due, its host goes on with other pages, including
-// new ones. When the page is due, it comes before them.
+// new ones. When the page is due, it comes before these other pages.
 func TestWaitsByItself(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)

@@ -25,9 +25,9 @@ import (
 //
 // "add" queues pages, "done" finishes a page, and "put" puts a page back into
 // the queue. The host rests until "next". If a "put" line also has a "due", the
-// page itself waits until "due". A page that is done "free" does not count.
-// When a page is handed out, no line is written: the page stays queued in the
-// journal until it is done.
+// page itself waits until "due". If a "done" line has "free", the page does not
+// count towards the maximum. When a page is handed out, no line is written: the
+// page stays queued in the journal until it is done.
 //
 // OpenDirectory rewrites the journal with only what is still needed: the first
 // line, the pages that are queued, and lines like these:
@@ -59,10 +59,10 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is the least time between two syncs of the journal to the
-	// disk. A power cut may undo that much of a crawl, and the next run fetches
-	// the pages of that time again. If only the process is killed, the journal
-	// keeps all lines.
+	// syncPeriod is the least time between two syncs of the journal to the disk. A
+	// power cut may lose the lines of the last such period. The next run then
+	// fetches the pages of that period again. If only the process is killed, the
+	// journal keeps all lines.
 	syncPeriod = time.Second
 
 	// linesOf is the maximum number of URLs in a line of a rewritten journal.
@@ -76,11 +76,11 @@ type journal struct {
 	synced time.Time
 }
 
-// readJournal passes the lines of the journal to take, up to the first damaged
-// line. It returns how many bytes it dropped from there on. A killed process
-// may leave an incomplete last line, and a power cut may damage several lines.
-// The lines after a damaged one are not used. They may say that a page is done
-// although the links of the page are lost.
+// readJournal calls the function take with each line of the journal, up to the
+// first damaged line. It drops the rest, and returns how many bytes it dropped.
+// A killed process may leave an incomplete last line, and a power cut may
+// damage several lines. The lines after a damaged line are not used, because
+// they may say that a page is done although the links of the page are lost.
 func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {

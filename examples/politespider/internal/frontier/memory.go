@@ -46,10 +46,10 @@ func (h *hostQueue) due() time.Time {
 }
 
 // next removes a page from the queue and returns it. If the host's latest page
-// was put off, next takes the last page. That page is the least similar one, so
-// a host is not asked for one failing page after the other. Otherwise, next
-// prefers a page whose Due is over, because that page has been queued for
-// longer.
+// was put off, next takes the last page of the queue. That page is probably the
+// least similar to the page that was put off. So the host is not asked for one
+// failing page after another. Otherwise, next prefers a page whose Due is over,
+// because that page has been queued for longer.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -140,8 +140,8 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 
 // tryTake returns a page if one may be handed out now. Otherwise it returns a
 // channel that is closed when something changes. It also returns how long to
-// wait for the next host, or 0 if no host is to be waited for. A nil channel
-// means that the crawl is over.
+// wait for the next host, or 0 if there is no host to wait for. If there is
+// neither a page nor a channel, the crawl is over.
 func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,8 +164,9 @@ func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	return host.next(now), nil, 0
 }
 
-// Done reports that a page is finished. asked is when its host was last asked.
-// The host may be asked again one interval after that.
+// Done reports that a page is finished. The argument asked is the time at which
+// its host was last asked. The host may be asked again one interval after that
+// time.
 func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,8 +176,8 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count towards the maximum. Its host may be asked as early as if the page had
-// not been taken.
+// count towards the maximum. The page does not delay its host: the host may be
+// asked as early as before.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +199,7 @@ func (m *Memory) PutBack(p *Page, until time.Time) {
 	m.release(p, until)
 }
 
-// State returns how the crawl stands.
+// State returns a summary of the frontier as it is now.
 func (m *Memory) State() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,7 +246,7 @@ func (m *Memory) push(p *Page, due time.Time) {
 }
 
 // host returns the queue of a host. A new queue hands out no page before the
-// time rest.
+// time in the argument rest.
 func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {

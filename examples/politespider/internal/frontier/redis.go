@@ -21,12 +21,13 @@ import (
 // OpenRedis makes a Redis. It is safe for concurrent use.
 //
 // Each host has a stream. The crawl has one consumer group, and each process is
-// a consumer of it. A page that is handed out is a pending entry of its
+// a consumer in this group. A page that is handed out is a pending entry of its
 // process. Until the page is given back, no process gets another page of that
 // host. Each process extends the leases of its pages every few seconds. If a
 // process is silent for the length of a lease, other processes claim its pages
-// when they ask for a page. So a page is fetched twice only if its process was
-// killed while it had the page, or was cut off from Redis for a lease.
+// when they ask for a page. So a page is fetched twice only in two cases: its
+// process was killed while it had the page, or that process was cut off from
+// Redis for the length of a lease.
 //
 // The process that had a host's latest page may take the host's next page one
 // second before the other processes. Usually this process also owns the host in
@@ -51,7 +52,7 @@ type Redis struct {
 	epoch string
 	me    string // this process's name as a consumer of the group
 
-	ctx     context.Context // ends redisGrace after OpenRedis's context, so pages can still be given back
+	ctx     context.Context // ends redisGrace after OpenRedis's context; pages can be given back until then
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
 	turn    chan struct{} // holds a value while a caller asks Redis for a page
@@ -79,7 +80,7 @@ const (
 	redisKeep  = 24 * time.Hour         // how long Redis remembers that a crawl is over
 	redisBatch = 500                    // maximum number of pages that one call adds
 
-	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // between tries while Redis does not answer
+	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // how long a call waits before a retry while Redis does not answer
 )
 
 //go:embed lua
@@ -238,8 +239,8 @@ func pageOf(reply []any) (*Page, error) {
 }
 
 // hold notes that this process has a page. It returns false if the process has
-// the page already. That happens because Redis may hand a page out again when
-// its process was silent for a lease.
+// the page already. That happens if this process was silent for the length of a
+// lease: Redis may then hand the page out again, even to the same process.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -281,8 +282,9 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 	r.give(p, "putback", time.Until(until), hurt)
 }
 
-// give gives a page back. hurt says whether the page was put off at least once:
-// 1 for yes, 0 for no. -1 leaves what is known about the host unchanged.
+// The method give gives a page back. The argument hurt says whether the page
+// was put off at least once: 1 for yes, 0 for no. With -1, what is known about
+// the host stays as it is.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -314,8 +316,8 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// end waits until ctx ends, and then for redisGrace. Then it ends the calls
-// that still wait for Redis.
+// The method end waits until ctx ends, and then for redisGrace. Then it ends
+// the calls that still wait for Redis.
 func (r *Redis) end(ctx context.Context) {
 	select {
 	case <-r.ctx.Done(): // Close was called
@@ -390,8 +392,8 @@ func (r *Redis) answered(reply []any) {
 	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
-// stick notes that a call has failed and is being retried. It logs the first
-// such call.
+// stick notes that a call has failed and is being retried. If no other call is
+// being retried, stick logs that Redis does not answer.
 func (r *Redis) stick(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -401,8 +403,8 @@ func (r *Redis) stick(err error) {
 	}
 }
 
-// unstick notes that a call is no longer retried. It logs the end of the last
-// such call.
+// unstick notes that a call is no longer retried. If it was the last such call
+// and the crawl goes on, unstick logs that Redis answers again.
 func (r *Redis) unstick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -429,7 +431,7 @@ func isFinal(err error) bool {
 		return false // Redis did not answer
 	}
 	for _, passes := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM", "BUSY", "max number of clients"} {
-		if strings.Contains(err.Error(), passes) { // up to Redis 6.2, a script's error does not begin with its name
+		if strings.Contains(err.Error(), passes) { // up to Redis 6.2, an error from a script does not begin with the error's name
 			return false
 		}
 	}

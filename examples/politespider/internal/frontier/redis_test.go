@@ -167,8 +167,8 @@ func TestRedis_TakesOver(t *testing.T) {
 }
 
 // A page has waited for its Due, and then its process dies. Another process
-// takes the page over, even if the stream has earlier entries that nobody has
-// had yet.
+// takes the page over, even if the stream has earlier entries that were never
+// handed out.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -215,7 +215,7 @@ func mustTake(t *testing.T, r *Redis, path string) *Page {
 func TestRedis_LongWait(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	const lease = 3 * time.Second // a heartbeat may be late by up to two thirds of this
+	const lease = 3 * time.Second // a heartbeat may be late by up to two thirds of the lease
 	slow := openRedis(t, server, RedisOptions{Lease: lease})
 	slow.Add(newPage(t, "http://a.example/"))
 	p, _ := slow.Take(t.Context())
@@ -232,8 +232,8 @@ func TestRedis_LongWait(t *testing.T) {
 	}
 }
 
-// If a process counted as dead and wakes up, it cannot change pages that others
-// have taken over.
+// A process that counted as dead may wake up. It cannot change the pages that
+// other processes have taken over meanwhile.
 func TestRedis_TakenOver(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -436,7 +436,7 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 				out[p], last[p.URL.Host] = m, m
 			}
 		}
-		for p, m := range out { // in any order, because it is a map
+		for p, m := range out { // in any order, because out is a map
 			members[m].Done(p, time.Now(), 0)
 		}
 	}
@@ -573,7 +573,7 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	r.Add(newPage(t, "http://a.example/"))
 	p, _ := r.Take(ctx)
 	server.kill()
-	if line := <-away; !strings.HasPrefix(line, "Redis does not answer") { // the heartbeat is the only call here
+	if line := <-away; !strings.HasPrefix(line, "Redis does not answer") { // only the heartbeat calls Redis here
 		t.Errorf("the log says %q", line)
 	}
 	ctrlC()

@@ -69,14 +69,14 @@ type Record struct {
 	From      string  `json:"from,omitempty"` // the page on which the URL was found
 	Status    int     `json:"status,omitempty"`
 	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
-	Location  string  `json:"location,omitempty"`   // where the redirect leads, if Moved
+	Location  string  `json:"location,omitempty"`   // where the redirect leads, if the Verdict is Moved
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // by a robots meta or X-Robots-Tag
 	Links     int     `json:"links,omitempty"`      // how many new links of the page were queued
 	LinksLeft int     `json:"links_left,omitempty"` // how many links were left out because of nofollow
-	Tries     int     `json:"tries,omitempty"`      // how often the page was requested, if PutOff or GivenUp
-	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if PutOff
-	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if RobotsTxt
+	Tries     int     `json:"tries,omitempty"`      // how often the page was requested, if the Verdict is PutOff or GivenUp
+	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if the Verdict is PutOff
+	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if the Verdict is RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
 	// Refusal says who refused the page and why, such as a wall with a
@@ -89,8 +89,8 @@ type Record struct {
 	Requests []Request `json:"requests,omitempty"`
 
 	// PausedUntil is when the host may be asked again, in seconds since the run
-	// began. It is 0 unless this answer, such as a 429 or 503, made the crawl
-	// leave the host alone.
+	// began. It is set if this answer, such as a 429 or 503, made the crawl leave
+	// the host alone. Otherwise it is 0.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
 	Said // only if the Verdict is Fetched or Moved
@@ -107,7 +107,7 @@ type Request struct {
 	At       float64 `json:"at"`               // when the request started, in seconds since the run began
 	Took     float64 `json:"took"`             // seconds until the answer began
 	Status   int     `json:"status,omitempty"` // of the answer; 0: there was no answer
-	Interval float64 `json:"interval"`         // seconds from At for which the host must be left alone
+	Interval float64 `json:"interval"`         // how many seconds the host must be left alone, counted from At
 	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
 }
 
@@ -135,8 +135,8 @@ type Summary struct {
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`              // sorted by name
-	Lost        []Record      `json:"lost"`               // the Records that are Refused, Unreachable, GivenUp or Failed
-	NotToKeep   []Record      `json:"not_to_keep"`        // pages with noindex, fetched or moved
+	Lost        []Record      `json:"lost"`               // the Records whose Verdict is Refused, Unreachable, GivenUp or Failed
+	NotToKeep   []Record      `json:"not_to_keep"`        // fetched and moved pages that say noindex
 	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages with the marks of a refusal
 	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses that some page allows or denies
 
@@ -163,7 +163,7 @@ type HostSummary struct {
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
-	Closest   float64 `json:"closest,omitempty"` // least seconds from one page to the next; 0: fewer than two pages
+	Closest   float64 `json:"closest,omitempty"` // least number of seconds from one page to the next; 0: fewer than two pages
 	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt, but at least 1
 	RobotsTxt string  `json:"robots_txt"`        // what robots.txt answered, for each origin if there are several
 }

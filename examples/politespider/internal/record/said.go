@@ -53,11 +53,11 @@ type License struct {
 // An Evidence is one line that says what was stated, and where.
 type Evidence struct {
 	Text   string
-	OfSite bool // the line comes only from robots.txt or an RSL file
+	OfSite bool // everything on the line comes from robots.txt or an RSL file
 }
 
-// mostLinks is how many rel=nofollow links of a page Evidence lists. It only
-// counts the rest.
+// mostLinks is the maximum number of rel=nofollow links that Evidence lists for
+// a page. Evidence only counts the others.
 const mostLinks = 3
 
 // Evidence returns what the page says, each statement with its place. A line

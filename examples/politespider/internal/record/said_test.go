@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Flags says in a few words what a page forbids, and how much of it is known.
+// Flags says in a few words what a page forbids, and how much of the page was
+// examined.
 func TestFlags(t *testing.T) {
 	date := time.Date(2030, time.June, 25, 15, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {

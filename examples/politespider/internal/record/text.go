@@ -24,5 +24,6 @@ func Seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
 }
 
-// Since returns the seconds from the time then until now.
+// Since returns how many seconds have passed since the time in the argument
+// then.
 func Since(then time.Time) float64 { return Seconds(time.Since(then)) }

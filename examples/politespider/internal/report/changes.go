@@ -19,7 +19,7 @@ type changes struct {
 	More    int      // how many hosts and URLs are not listed
 }
 
-// A change has two values of one number: in the earlier crawl and in this one.
+// A change has the values of a number in the earlier crawl and in this one.
 type change struct {
 	What      string
 	Then, Now int
@@ -77,8 +77,8 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	return c
 }
 
-// without returns the URLs in records that are not in others, each with its
-// verdict.
+// The function without returns the URLs that are in records but not in others,
+// each with its verdict.
 func without(records, others []record.Record) (urls []string) {
 	known := make(map[string]bool)
 	for _, r := range others {

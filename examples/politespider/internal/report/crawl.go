@@ -42,8 +42,8 @@ const (
 )
 
 // maxExamples is the maximum number of URLs to list for pages that say the
-// same. It is also the maximum number of rel=nofollow links to list for each of
-// them.
+// same. For each of these pages, it is also the maximum number of rel=nofollow
+// links to list.
 const maxExamples = 20
 
 // A Crawl collects what the report shows. New makes a Crawl. It is not safe for
@@ -67,7 +67,7 @@ type Crawl struct {
 // A Proof names the line of an evidence record that says why a URL was blocked.
 type Proof struct {
 	File string `json:"file"` // a link to the file
-	Line uint64 `json:"line"` // the number n of the line in the record
+	Line uint64 `json:"line"` // the number of the line in the record: the line's member n
 }
 
 type host struct {
@@ -90,8 +90,8 @@ type place struct {
 type mark struct {
 	at     time.Duration // when the request was sent or the URL was left alone, since the crawl began
 	paused time.Duration // when the pause after the answer ends, since the crawl began; 0: no pause
-	took   time.Duration // until the answer began; -1: nothing was sent
-	owed   time.Duration // how long the host must be left alone from then on
+	took   time.Duration // how long it took until the answer began; -1: nothing was sent
+	owed   time.Duration // how long the host must be left alone, counted from the field at
 	url    string
 	note   uint32
 	status uint16
@@ -105,7 +105,7 @@ type rule struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
 	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
-	Note   uint32 `json:"note"`  // the index of the note of the blocked marks
+	Note   uint32 `json:"note"`  // the index of the note that the blocked marks have
 	Count  int    `json:"count"`
 }
 
@@ -124,8 +124,9 @@ type saidBy struct {
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
 }
 
-// New returns an empty report of a crawl that began at the time began. interval
-// is the least time between two requests to a host.
+// New returns an empty report of a crawl. The argument began is when the crawl
+// began. The argument interval is the least time between two requests to a
+// host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		what: what, userAgent: userAgent, began: began, interval: interval,
@@ -284,7 +285,7 @@ func (h *host) note(c *Crawl, text string) uint32 {
 	return n
 }
 
-// keep adds a mark if there is room, and otherwise counts it.
+// keep adds a mark if there is room. Otherwise it counts the mark as left out.
 func (c *Crawl) keep(h *host, m mark) {
 	if c.room == 0 {
 		c.cut++
@@ -297,8 +298,8 @@ func (c *Crawl) keep(h *host, m mark) {
 	h.marks = append(h.marks, m)
 }
 
-// spend reports whether nbytes more bytes of text may be kept. If so, it counts
-// them as used.
+// spend reports whether there is room for nbytes more bytes of text. If so, it
+// counts these bytes as used.
 func (c *Crawl) spend(nbytes int) bool {
 	if nbytes > c.text {
 		c.full = true

@@ -13,17 +13,17 @@ const tolerance = 2 * time.Millisecond
 // A pace says whether a host's requests kept the host's pace, and how fast the
 // host answered.
 type pace struct {
-	early   []time.Duration // by how much each mark came too early; 0: it did not
+	early   []time.Duration // by how much each mark came too early; 0: not too early
 	earlies int
 	sent    int
 
-	// smallest is the tightest gap between two consecutive requests. Compared
-	// with the time that was owed, no other gap was shorter. owed is this time.
-	// If there were fewer than two requests, smallest is -1.
+	// smallest is the tightest gap between two consecutive requests: the one for
+	// which the gap minus the time owed is least. The field owed is the time that
+	// was owed in this gap. If there were fewer than two requests, smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 
-	median   time.Duration // median, p90, p99 and slowest are of the times until an answer began
+	median   time.Duration // these four fields are about the times until an answer began
 	p90, p99 time.Duration
 	slowest  time.Duration
 }

@@ -71,8 +71,8 @@ func TestWrite(t *testing.T) {
 	}
 	var b timeline
 	doc.read(t, "timeline-1", &b)
-	// The note about a robots.txt is at its last request, which here went to
-	// another host.
+	// The note about a robots.txt is at the last request for the file. Here, a
+	// redirect led this request to another host.
 	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
 		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
 	}
@@ -101,8 +101,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// If net/http repeated a request, the page counts as lost only once: only its
-// last mark shows a failure.
+// If net/http repeated a request, the page has several marks. Only the last
+// mark shows a failure, so the page counts as lost only once.
 func TestWrite_SentAgain(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
 	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})

@@ -22,7 +22,7 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.about = aboutFlags(flags) // before check replaces the values that mean no limit
+	o.about = aboutFlags(flags) // before the call of check, which replaces the values that mean no limit
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -77,8 +77,9 @@ func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check returns an error if a flag has a bad value. If the 0 of a flag means no
-// limit or no delay, check replaces this 0 by the value that the crawl uses.
+// check returns an error if a flag has a bad value. For some flags, 0 means no
+// limit or no delay. There, check replaces the 0 by the value that the crawl
+// uses.
 func (o *options) check() error {
 	switch {
 	case o.userAgent != "" && !named(o.userAgent):

@@ -27,7 +27,7 @@ func (d *discovery) start(urls []*url.URL) {
 }
 
 // follow queues the links that are new and in scope, and returns their number.
-// Each queued page is a copy of the page such, with the link as its URL. If
+// Each queued page is a copy of the argument such, with the link as its URL. If
 // such.Depth exceeds maxDepth, follow queues nothing.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
@@ -37,7 +37,8 @@ func (d *discovery) follow(such frontier.Page, links []string) int {
 }
 
 // seed queues the sitemaps that robots.txt names, if the crawl reads sitemaps.
-// A sitemap may be on any host, because robots.txt vouches for it.
+// Such a sitemap may be on any host, because the site itself names it in its
+// robots.txt.
 func (d *discovery) seed(decision *robotsmw.Decision) {
 	if !d.sitemaps || decision == nil || decision.File() == nil {
 		return
@@ -59,8 +60,8 @@ func (d *discovery) sow(from *url.URL, body []byte) int {
 }
 
 // add queues the links that are new and for which wanted returns true. It
-// returns their number. Each queued page is a copy of the page such, with the
-// link as its URL.
+// returns their number. Each queued page is a copy of the argument such, with
+// the link as its URL.
 func (d *discovery) add(such frontier.Page, links []string, wanted func(*url.URL) bool) int {
 	var pages []*frontier.Page
 	for _, link := range links {

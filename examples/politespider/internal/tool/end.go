@@ -35,7 +35,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		}
 		r.PausedUntil = j.witness.Pause(r.Host)
 	}
-	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // the status alone tells of a rate limit
+	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // a rate limit is clear from the status alone
 		r.Refusal = &v.says.Refusal
 	}
 	switch {
@@ -109,11 +109,10 @@ func (v *Visit) fetched(r record.Record) {
 }
 
 // putOff queues a page again after a 429 or 503, unless the page was requested
-// too often. With a Retry-After, the whole host rests for that time. Without
-// one, perhaps only this page is broken. So only the page waits, and its host
-// goes on with other pages. If the page answers 503 without a Retry-After
-// again, although its host has answered another page meanwhile, putOff gives
-// the page up.
+// too often. With a Retry-After, the whole host rests for that time. Without a
+// Retry-After, perhaps only this page is broken. So only the page waits, and
+// its host goes on with other pages. If the host then answers another page, but
+// this page answers 503 again without a Retry-After, putOff gives this page up.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++
@@ -142,8 +141,8 @@ func (v *Visit) putOff(r record.Record) {
 }
 
 // retryAfter returns how long a response asks the spider to wait. Like the
-// Limiter, it returns a day at most. It returns false if the response does not
-// ask.
+// Limiter, it returns a day at most. It returns false if the response asks for
+// no wait.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	wait, ok := politeness.RetryAfter(h, now)
 	return min(wait, 24*time.Hour), ok

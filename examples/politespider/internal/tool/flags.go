@@ -47,7 +47,7 @@ type options struct {
 	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place
-	store        string // directory for robots.txt records; "": only place keeps them
+	store        string // directory for robots.txt records; "": only the field place keeps them
 
 	// finish sets the fields below.
 	what    string // what is crawled, in a few words
@@ -57,7 +57,7 @@ type options struct {
 	through *url.URL // the proxy; nil: none
 	isDemo  bool
 
-	before *record.Summary // of the crawl that compare names; run sets it
+	before *record.Summary // the summary in the file that the flag -compare names; Command.run sets it
 }
 
 func (o *options) define(flags *flag.FlagSet) {
@@ -98,8 +98,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
 }
 
-// dailyBudget returns the daily budget of each host. With -resume, it also has
-// the directory that records how much is used.
+// dailyBudget returns the daily budget of each host. With -resume, the budget
+// also names the directory that stores how much of it is used.
 func (o *options) dailyBudget() politeness.Budget {
 	b := o.budget
 	if o.place.Dir != "" && b != (politeness.Budget{}) {

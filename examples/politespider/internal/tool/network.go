@@ -8,8 +8,8 @@ import (
 
 // network returns the RoundTripper that sends requests to the crawl's sites.
 // With -proxy, the RoundTripper uses the proxy. Without -proxy, network returns
-// base or, if base is nil, a transport to the demo or the network. disconnect
-// closes what was opened.
+// the argument base. If base is nil, it returns a transport to the demo or to
+// the network. The function disconnect closes what was opened.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
 	case o.through != nil:

@@ -35,7 +35,8 @@ const (
 	ExitInterrupted = 130 // what a shell reports for a program ended by SIGINT
 )
 
-// A Command is the command without the process around it.
+// A Command is the command with its arguments, its network and its outputs.
+// Main makes one from the process's arguments and outputs, and runs it.
 type Command struct {
 	Crawl          Crawler
 	Args           []string          // the arguments, without the command's name
@@ -95,7 +96,8 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if o.before, err = o.earlier(); err != nil {
 		return ExitUsage, err
 	}
-	// The command line is accepted. Only from here on, something is created.
+	// The command line is accepted. Nothing that lasts is created before this
+	// point.
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err
@@ -106,7 +108,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitFailed, err
 	}
 	defer o.pages.Close()
-	ctx, cancel := context.WithCancelCause(ctx) // before place.Open, so that -max-time also limits a wait in it
+	ctx, cancel := context.WithCancelCause(ctx) // before place.Open, so that -max-time also limits a wait in place.Open
 	defer cancel(nil)
 	if o.maxTime > 0 {
 		var stop context.CancelFunc

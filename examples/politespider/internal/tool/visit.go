@@ -53,7 +53,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 func (v *Visit) URL() string { return v.page.URL.String() }
 
 // Hear notes a response and what its page says about itself. It also notes what
-// the owner says about how robots with these product tokens may use the page.
+// the owner says about the use of the page by robots with these product tokens.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{

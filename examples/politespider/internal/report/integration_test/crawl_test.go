@@ -20,7 +20,7 @@ import (
 
 // invented returns an invented crawl of some hosts with the given number of
 // pages each. It has nearly everything that a report shows, and is the same
-// each time. early is how many requests come too early.
+// each time. The argument early is the number of requests that come too early.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -45,7 +45,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				took := slowness * (0.5 + random.ExpFloat64())
 				r.Requests = []record.Request{{At: now, Took: took, Status: r.Status, Interval: owed}}
 				r.Seconds += took
-				if r.PausedUntil > 0 { // was counted from the answer
+				if r.PausedUntil > 0 { // PausedUntil still counts from the answer
 					r.PausedUntil += now + took
 				}
 				now = max(now+owed, r.PausedUntil) + random.ExpFloat64()*0.02

@@ -33,7 +33,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
-	want, blocked := make(map[string]int), 0 // want: number of marks of each host
+	want, blocked := make(map[string]int), 0 // want has the number of marks of each host
 	for line := range bytes.Lines(lines) {
 		var r struct {
 			Verdict, Host string
@@ -205,7 +205,7 @@ func TestSort(t *testing.T) {
 	for _, tt := range []struct {
 		table  string
 		column int
-		value  string // expression for the value in a row r
+		value  string // a JavaScript expression for the value in the row r
 	}{
 		{"#host-table", 0, `r.cells[0].textContent`},
 		{"#host-table", 1, `+r.cells[1].textContent`},

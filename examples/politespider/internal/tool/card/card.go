@@ -20,7 +20,7 @@ import (
 
 // More is what the card says in addition to Options.
 type More struct {
-	URL     string // where the card will be served; "": the card does not say
+	URL     string // where the card will be served; "": left out of the card
 	KeysURL string // where the public keys are; "": the crawl does not sign
 	Purpose string // what is done with the pages
 }
@@ -139,6 +139,7 @@ func rateExpectation(l *politeness.Limiter) string {
 	return strings.Join(parts, "; ")
 }
 
-// limitOf returns the limit that a field of a Limiter sets, or 0 if there is no
-// limit. zero is the limit for which a field of 0 stands.
+// limitOf returns the limit that a field of a Limiter sets. The argument zero
+// is the limit that the value 0 of the field stands for. If the field is
+// negative, there is no limit, and limitOf returns 0.
 func limitOf(field, zero time.Duration) time.Duration { return max(cmp.Or(field, zero), 0) }

@@ -16,13 +16,13 @@ import (
 
 // openRedis opens a crawl that other processes may share.
 func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, opts Options) (*Kept, error) {
-	redis.SetLogger(quiet{}) // the calls return the important errors
+	redis.SetLogger(quiet{}) // no log is needed: the calls return the important errors
 	client, err := redisClient(rawURL, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	// The store and the fleet also work while Redis does not answer, so their
-	// client hasty waits only briefly for Redis.
+	// The store and the fleet also work while Redis does not answer, so the client
+	// hasty, which they share, waits only briefly for Redis.
 	hasty, err := redisClient(rawURL, 500*time.Millisecond)
 	if err != nil {
 		return nil, err

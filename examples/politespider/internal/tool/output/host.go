@@ -34,7 +34,7 @@ func (h *host) answered(r record.Record) {
 
 // summary returns the host's part of the summary at the end of the crawl. If
 // the host has several robots.txt files, the summary names the origin of each.
-// A pause that is not over counts only up to the time end.
+// A pause that is not over counts only up to the time in the argument end.
 func (h *host) summary(end time.Time) record.HostSummary {
 	s := h.HostSummary
 	s.Paused = record.Seconds(duration(s.Paused) - max(h.paused.Sub(end), 0))

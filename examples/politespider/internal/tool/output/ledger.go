@@ -46,7 +46,7 @@ type Ledger struct {
 	start  time.Time
 	out    *checkedWriter
 	print  printer
-	report *report.Crawl // nil if there is none, or if whole has it
+	report *report.Crawl // nil if no report is wanted, or if the field whole has the report
 	whole  *Ledger       // adds up all runs for the report; nil if no earlier run is to be added
 
 	mu       sync.Mutex
@@ -106,7 +106,8 @@ func (l *Ledger) Recall() error {
 	return nil
 }
 
-// addPast adds a record of a run that began at the time began.
+// addPast adds a record of an earlier run. The argument began is when that run
+// began.
 func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	for _, request := range r.Requests {
 		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(duration(request.At)))
@@ -120,9 +121,10 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later returns r with by added to its times. If by is the time from the
-// beginning of the crawl to that of the run, the times then count from the
-// beginning of the crawl.
+// later returns a copy of the record r, with the duration by added to each of
+// its times. In r, the times count from the beginning of the run. The duration
+// by is the time from the beginning of the crawl to that of the run. So the
+// times in the copy count from the beginning of the crawl.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)
@@ -160,7 +162,7 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	h.last = at
 }
 
-// Paused notes that, because of an answer, the host is left alone from now on
+// Paused notes that an answer makes the crawl leave the host alone, from now
 // until the given time.
 func (l *Ledger) Paused(host string, until time.Time) {
 	l.paused(host, time.Now(), until)

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The text output has a line for each record. The line with colours is
-// otherwise the same.
+// The text output has a line for each record. With colours, the text of the
+// line is the same.
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
 	tests := []struct {
@@ -145,8 +145,9 @@ Lost:
 	}
 }
 
-// The summary lists what is not to be kept, what owners say about use, and what
-// others have done. It says why the crawl stopped.
+// The summary lists the pages that must not be kept, the owners' statements
+// about use, and the work of earlier runs and other processes. It says why the
+// crawl stopped.
 func TestTextPrinter_Summary(t *testing.T) {
 	var out bytes.Buffer
 	const u = "http://a.example/"

@@ -32,8 +32,8 @@ func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {
 	a.requests = append(a.requests, f)
 }
 
-// take removes and returns the requests for the robots.txt at this URL. It
-// includes the requests to which redirects led.
+// take removes the requests for the robots.txt at this URL, and for the targets
+// of its redirects. It returns the removed requests.
 func (a *asked) take(url string) (sent []record.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 )
 
 // A Witness is the innermost RoundTripper. Its methods also serve as observers
-// of robots.txt and of the pace. A Witness writes what concerns a page into the
-// page's Seen, and what concerns a robots.txt into the ledger. New makes a
+// of robots.txt and of the pace. A Witness writes facts about a page into the
+// page's Seen, and facts about a robots.txt into the ledger. New makes a
 // Witness. It is safe for concurrent use.
 type Witness struct {
 	base     http.RoundTripper
@@ -27,7 +27,7 @@ type Witness struct {
 	ledger   *output.Ledger
 	pages    sync.Map // URL → *Seen, while an attempt at the URL is under way
 	asked    asked
-	pauses   sync.Map // host → when its pause ends, until a record has the pause
+	pauses   sync.Map // host → when its pause ends; deleted once a record has the pause
 }
 
 // A Seen is what was observed during one attempt at a page. Read it only after
