@@ -26,7 +26,7 @@ type change struct {
 	Worse     bool
 }
 
-// Difference returns by how much the number grew, as +3 or −3.
+// Difference returns the growth of the number, such as +3 or −3.
 func (c change) Difference() string {
 	if c.Now > c.Then {
 		return "+" + number(c.Now-c.Then)

@@ -78,7 +78,7 @@ type host struct {
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // the elements of said, by what they say
+	saying map[string]*said // the elements of the field said, by their flags and evidence
 }
 
 type place struct {

@@ -80,7 +80,7 @@ type timeline struct {
 	Owed     []int64    `json:"owed"`
 	Status   []uint16   `json:"status"`
 	Verdicts string     `json:"verdicts"`
-	URLs     []string   `json:"urls"` // without the host's origin, if they begin with it
+	URLs     []string   `json:"urls"` // each URL without the host's origin, if it begins with that origin
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
 	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and when the pause after its answer ends

@@ -53,8 +53,8 @@ func (v *Visit) End(ctx context.Context, err error) {
 	}
 }
 
-// giveBack queues the page again, unchanged. Its host may be asked again one
-// interval after the request, if one was sent.
+// giveBack queues the page again, unchanged. If a request was sent, the page's
+// host may be asked again one interval after it.
 func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.Sent.Add(v.interval())) }
 
 func (v *Visit) done(r record.Record) {

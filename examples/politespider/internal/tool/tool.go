@@ -129,7 +129,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return ExitFailed, err
 	}
-	defer recorded.Close() // in case the crawl does not begin
+	defer recorded.Close() // closes the record even if the crawl does not begin
 	return c.crawl(ctx, cancel, &o, base, kept, recorded, logger)
 }
 
