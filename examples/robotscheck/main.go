@@ -7,15 +7,15 @@
 //	robotscheck diff old.txt new.txt -urls urls.txt                     what an edit changes
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
 //	robotscheck page https://example.com/a.html                         what a page says about itself
-//	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
+//	robotscheck identity https://bot.example                            whether servers can recognise a crawler by its signatures
 //	robotscheck audit -robots robots.txt access.log   which robots broke the rules
 //
 // A robots.txt is read as RFC 9309 and package robotstxt say. As an argument,
-// "-" is standard input. Explain, lint and diff also take a URL in place of a
-// robots.txt. They fetch the robots.txt in force at that URL as a crawler does:
-// they follow redirects, and a 404 or a 503 has its meaning in RFC 9309.
-// Servers may take a path such as /x/../private/ for another path. Then
-// robotscheck judges the other path too.
+// "-" is standard input. The commands explain, lint and diff also take a URL in
+// place of a robots.txt. They fetch the robots.txt in force at that URL as a
+// crawler does: they follow redirects, and a 404 or a 503 has its meaning in
+// RFC 9309. Servers may take a path such as /x/../private/ for another path.
+// Then robotscheck judges the other path too.
 //
 // The exit status is
 //

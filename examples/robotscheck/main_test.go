@@ -278,6 +278,6 @@ func TestRun_Interrupted(t *testing.T) {
 			}
 		}
 		questions.Close()
-		time.Sleep(time.Minute) // requests still under way end at their own time limit
+		time.Sleep(time.Minute) // until the requests that are still under way have timed out
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Parse parses the flags in args wherever they stand, and returns the other
-// arguments. Everything after "--" is an argument. Parse returns the error of
-// the flag set, such as flag.ErrHelp.
+// Parse parses the flags in args, which may stand anywhere, and returns the
+// other arguments. Everything after "--" is an argument. Parse returns the
+// error of the flag set, such as flag.ErrHelp.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	defer advise(flags)()
 	for len(args) > 0 {
@@ -30,16 +30,16 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	return rest, nil
 }
 
-// lengthOf returns how many of the args the flag at their beginning takes: two
-// if its value is the next one, and 0 if the first is no flag. The value may be
-// any text, also "--".
+// lengthOf returns how many elements of args belong to the flag in args[0]. It
+// returns 2 if args[1] is the flag's value, which may be any text, also "--".
+// If args[0] is not a flag, it returns 0.
 func lengthOf(flags *flag.FlagSet, args []string) int {
 	name, isFlag := strings.CutPrefix(args[0], "-")
 	if !isFlag || name == "" {
 		return 0
 	}
 	f := flags.Lookup(strings.TrimPrefix(name, "-"))
-	if f == nil { // unknown, or followed by "=" and its value
+	if f == nil { // the flag is unknown, or is followed by "=" and its value
 		return 1
 	}
 	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
@@ -78,8 +78,8 @@ func advise(flags *flag.FlagSet) (undo func()) {
 	}
 }
 
-// An advised is the value of a flag. If Set cannot parse a text, it returns the
-// advice as the error.
+// An advised is the value of a flag. If Set cannot parse a text, its error is
+// the text in the field advice.
 type advised struct {
 	flag.Value
 	advice string

@@ -38,7 +38,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is no flag of the set is refused in the words of the flag package.
+// If a flag is unknown or wrong, Parse returns the error of package flag
+// unchanged.
 func TestParse_Refuses(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"x -b", "flag needs an argument: -b"},

@@ -19,13 +19,13 @@ func Is(w io.Writer) bool {
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// EraseLine erases the current line of a terminal on which it is printed. The
-// cursor is then at the beginning of the line.
+// EraseLine is printed on a terminal to erase the current line. The cursor is
+// then at the beginning of the line.
 const EraseLine = "\r\x1b[2K"
 
 // Printable returns s in a form that is safe to print on a terminal. It escapes
-// characters that cannot be printed, such as those that move the cursor. If s
-// has more than most runes, Printable cuts the rest off.
+// characters that cannot be printed, such as those that move the cursor. The
+// argument most is the greatest number of runes: Printable cuts a longer s.
 func Printable(s string, most int) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"

@@ -59,8 +59,8 @@ type kindCount struct {
 	N    int
 }
 
-// A cell is one day of a strip. If there are more than stripCells days, a cell
-// is several days.
+// A cell stands for one day in a strip. If there are more than stripCells days,
+// it stands for several days.
 type cell struct {
 	Class, Title string
 }
@@ -103,8 +103,8 @@ func newView(r *audit.Result) *view {
 // stripCells is how many cells a strip has at most.
 const stripCells = 92
 
-// strip returns the cells of a robot. The strips of all robots have the same
-// days, from first to last.
+// strip returns the cells of a robot. The strips of all robots show the same
+// days: from the day of first to the day of last.
 func strip(robot *audit.RobotResult, first, last time.Time) (cells []cell) {
 	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1

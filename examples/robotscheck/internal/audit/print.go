@@ -157,8 +157,8 @@ func why(v audit.Violation) string {
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
 
-// interval formats a time for people. For a time that is not known, it returns
-// a dash.
+// interval formats a duration for people. If known is not set, it returns a
+// dash.
 func interval(d time.Duration, known bool) string {
 	switch {
 	case !known:

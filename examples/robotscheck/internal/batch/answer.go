@@ -31,7 +31,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	defer cancel()
 	workers := runtime.GOMAXPROCS(0)
 	work := make(chan *block)
-	ordered := make(chan *block, 2*workers) // its capacity bounds how far the reader is ahead of the output
+	ordered := make(chan *block, 2*workers) // its capacity limits how many blocks are read before their turn in the output
 	var readErr error
 	go func() {
 		defer close(ordered)
@@ -118,7 +118,8 @@ func (b *batch) answer(block *block) {
 	}
 }
 
-// A tooLong is the error of a line that is longer than this many bytes.
+// A tooLong is the error for a line that is too long. Its value is the greatest
+// allowed number of bytes.
 type tooLong int
 
 func (n tooLong) Error() string { return fmt.Sprintf("the line is longer than %d bytes", int(n)) }

@@ -1,5 +1,5 @@
-// Package batch implements robotscheck batch. It answers many questions in
-// bounded memory: JSON lines in, verdicts out.
+// Package batch implements robotscheck batch. It reads many questions as JSON
+// lines and writes a verdict for each, in bounded memory.
 //
 // Workers answer blocks of lines in parallel. The answers come out in the order
 // of the questions.

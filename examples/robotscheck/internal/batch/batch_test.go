@@ -23,9 +23,9 @@ const maxLine = 100_000
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// questions returns n questions about 50 files, as JSON lines, and whether the
-// parser allows each URL. Unless plain is set, some URLs have characters that
-// JSON escapes.
+// questions returns n questions about 50 files, as JSON lines. The result
+// allowed has the parser's answer to each question. If plain is not set, some
+// URLs have characters that JSON escapes.
 func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {
 	tb.Helper()
 	var robots []string
@@ -103,7 +103,8 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 }
 
 // A line of maxLine bytes is answered, and a longer one is not. White space at
-// its ends counts. The lines after it are answered, however they are read.
+// the ends of a line is part of its length. The lines after a line that is too
+// long are answered, even if the input comes byte by byte.
 func TestBatch_LongLines(t *testing.T) {
 	const short = `{"robots":"","agent":"ExampleBot","url":"/"}`
 	padded := func(n int) string { // a question of n bytes
@@ -170,8 +171,7 @@ func TestBatch_BadLines(t *testing.T) {
 	}
 }
 
-// A URL is disallowed if servers may take it for another one that is
-// disallowed.
+// A URL is disallowed if servers may take it for a disallowed URL.
 func TestBatch_OtherNames(t *testing.T) {
 	in := `{"robots":"User-agent: *\nDisallow: /private/\n","agent":"ExampleBot","url":"https://example.com//private/"}`
 	want := `{"url":"https://example.com//private/","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /private/","line":2,"resolved":"/private/"}` + "\n"
@@ -205,7 +205,7 @@ func TestBatch_Interactive(t *testing.T) {
 	}
 }
 
-// The files and rules that a cache keeps exceed its limit by at most a tenth.
+// The size of the files and rules in a cache is at most its limit plus a tenth.
 func TestRulesCache_IsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c := newRulesCache(limit)
@@ -237,7 +237,8 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// If scan accepts a line, it reads the same question as encoding/json.
+// If scan accepts a line, scan and encoding/json read the same question from
+// it.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,

@@ -20,9 +20,10 @@ type block struct {
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// readBlocks passes complete lines to give as soon as it has read them, so no
-// answer waits for a later question. Of a line with more bytes than maxLine, it
-// passes maxLine+1 at least. readBlocks ends early if give returns false.
+// readBlocks passes complete lines to the function give as soon as it has read
+// them, so no answer waits for a later question. It may cut a line that has
+// more than maxLine bytes, but leaves at least maxLine+1 bytes of it. It ends
+// early if give returns false.
 func readBlocks(in io.Reader, maxLine int, give func(*block) bool) error {
 	buf := make([]byte, 0, blockSize) // begins with the incomplete last line of the last read
 	for number := 1; ; {
@@ -38,7 +39,7 @@ func readBlocks(in io.Reader, maxLine int, give func(*block) bool) error {
 			}
 			read = read[end:]
 		}
-		old := len(buf) // there is no newline before
+		old := len(buf) // buf[:old] has no newline
 		buf = append(buf, read...)
 		if err == io.EOF && len(buf) > 0 && buf[len(buf)-1] != '\n' {
 			buf = append(buf, '\n')

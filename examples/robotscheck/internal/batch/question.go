@@ -10,10 +10,10 @@ import (
 )
 
 // A question is one line of a batch. It keeps the robots.txt as the JSON string
-// of the line. The cache uses this string as its key, so a robots.txt in the
+// in the line. The cache uses this string as its key, so a robots.txt in the
 // cache is not decoded again.
 type question struct {
-	rawRobots []byte // the robots.txt or, if isPath is set, its path, as JSON
+	rawRobots []byte // a JSON string: the robots.txt or, if isPath is set, its path
 	isPath    bool
 	agent     []byte
 	url       []byte

@@ -24,7 +24,7 @@ const (
 	OK         Status = 0 // allowed, clean
 	No         Status = 1 // disallowed, problems found
 	CannotTell Status = 2 // there is no answer
-	Doubtful   Status = 3 // there is an answer, but the file was cut or is of another kind
+	Doubtful   Status = 3 // there is an answer, but the file was cut or is of the wrong kind
 )
 
 // A Command is a subcommand.

@@ -31,8 +31,8 @@ func MeantURL(s string) string {
 	return ""
 }
 
-// MeantSite guesses the URL that the user meant by s, such as example.com/a. It
-// returns "" if s does not begin with the name of a site.
+// MeantSite guesses the URL that the user meant by an s without a scheme, such
+// as example.com/a. If s does not begin with the name of a site, it returns "".
 func MeantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {

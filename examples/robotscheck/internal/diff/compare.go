@@ -19,7 +19,7 @@ type diff struct {
 	classes []*class
 	print   func(change)
 
-	urls, opened, closed int // numbers of URLs: all, opened for a robot, closed for a robot
+	urls, opened, closed int // numbers of URLs: all, those opened for a robot, those closed for a robot
 }
 
 // A class is a set of robots that obey the same groups, in the old file and in

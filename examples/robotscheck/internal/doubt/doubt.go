@@ -20,7 +20,7 @@ const Help = `  doubt     why the answer is doubtful: the robots.txt is longer t
             or an HTML page; absent if it is not doubtful`
 
 // Of returns a sentence that says why the robots.txt is doubtful, or "" if it
-// is not. Of is fast if nothing is wrong.
+// is not. If nothing is wrong, the check is fast.
 func Of(text []byte) string {
 	if !suspicious(text) {
 		return ""
@@ -51,8 +51,9 @@ func message(text []byte, codes ...lint.Code) string {
 	return ""
 }
 
-// OfFetched is like Of for a text that was fetched. The end of a long file is
-// not fetched, so the sentence says "at least" before the number of bytes.
+// OfFetched does what Of does, but for a text that was fetched. The end of a
+// long file is not fetched, so the sentence gives the number of bytes with the
+// words "at least".
 func OfFetched(text []byte) string {
 	return strings.Replace(Of(text), "the file has", "the file has at least", 1)
 }

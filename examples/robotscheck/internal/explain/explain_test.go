@@ -50,8 +50,8 @@ func TestExplain_LargeFile(t *testing.T) {
 	}
 }
 
-// An empty line within the file is shown like any other. What follows the last
-// line end is no line.
+// An empty line within the file is shown like any other. There is no line after
+// the last line end.
 func TestLinesAround(t *testing.T) {
 	for _, tt := range []struct {
 		name, text          string

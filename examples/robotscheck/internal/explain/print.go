@@ -12,8 +12,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// printSource prints the URL and status of a fetched robots.txt, and its size
-// and hash or why it is unreachable. For a local file, it prints nothing.
+// printSource prints the URL and status of a fetched robots.txt. If there is a
+// file, it prints its size and hash too. If robots.txt is unreachable, it
+// prints why. For a local file, it prints nothing.
 func printSource(w io.Writer, s *source.Source) {
 	d := s.Decision
 	if d == nil {
@@ -126,13 +127,13 @@ type numberedLine struct {
 }
 
 // linesAround returns the given line, the lines around it, and the line whose
-// number is group. around says how many lines to return before and after the
-// given line.
+// number is group. The argument around says how many lines to return on each
+// side of the given line.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {
 		if number != group && (number < line-around || number > line+around) || span[0] == len(text) {
-			continue // far away, or what follows the last line end, which is no line
+			continue // too far away, or after the last line end, where there is no line
 		}
 		if last != 0 && number > last+1 {
 			shown = append(shown, numberedLine{})

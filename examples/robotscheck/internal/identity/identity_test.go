@@ -46,7 +46,7 @@ func identity(t *testing.T, base http.RoundTripper, args ...string) (status comm
 	return status, out.String(), errOut.String()
 }
 
-// A directory that was made in advance passes the check. Its server sends the
+// A directory that was made in advance passes the check if its server sends the
 // header fields of the .headers file. The check fails when the signatures have
 // expired, or would expire in a cache.
 func TestIdentity_MadeAhead(t *testing.T) {
@@ -118,7 +118,7 @@ func TestIdentity_JSON(t *testing.T) {
 	}
 }
 
-// The report tells keys that have signed the directory from keys that have not.
+// The report shows which keys have signed the directory and which have not.
 func TestReport_NotSigned(t *testing.T) {
 	var out strings.Builder
 	(&report{URL: "https://bot.example/keys", Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)}}}).print(&out)
@@ -145,7 +145,7 @@ func TestIdentity_Nginx(t *testing.T) {
 	add_header Signature-Input 'binding=("@authority";req);tag="x"';
 }
 `
-	if got != want { // the media type is there once
+	if got != want { // default_type sets Content-Type, so no add_header does
 		t.Errorf("it is\n%s\nwant\n%s", got, want)
 	}
 }

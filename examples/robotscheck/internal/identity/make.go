@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A maker makes a key directory. The server of the directory needs no private
+// A maker makes a key directory that a server can serve without the private
 // keys.
 type maker struct {
 	dir      string
@@ -23,7 +23,7 @@ type maker struct {
 	validity time.Duration
 }
 
-// make writes the key directory of a host. It adds to the report the keys, the
+// make writes the key directory of a host. In the report it notes the keys, the
 // files, and the time by which to make the directory again.
 func (m *maker) make(r *report, host string, now time.Time) error {
 	d := webbotauth.Directory{Authority: host, Validity: m.validity}
@@ -87,8 +87,9 @@ func headerLines(header http.Header) string {
 
 // nginx returns configuration for a server block of nginx. With this
 // configuration, nginx serves the file with these header fields. If the name of
-// the file has a "$", it returns an error: nginx would read the name of a
-// variable there, and has no escape for it. The header fields never have one.
+// the file has a "$", the function returns an error: for nginx a variable
+// begins there, and nginx has no escape for a "$". The header fields never have
+// a "$".
 func nginx(file string, header http.Header) (string, error) {
 	if strings.Contains(file, "$") {
 		return "", fmt.Errorf("-out %s: nginx would read a variable after the \"$\": name a directory without one", filepath.Dir(file))

@@ -26,9 +26,9 @@ func FuzzLineSpans(f *testing.F) {
 	})
 }
 
-// checkLineSpans puts a line "mark: here" before each line, one at a time. It
-// checks that the parser finds the new line where Spans says that the old one
-// begins.
+// checkLineSpans copies the text for each line, and inserts a line "mark: here"
+// where Spans says that the line begins. It checks that the parser finds the
+// inserted line there.
 func checkLineSpans(t *testing.T, text string) {
 	t.Helper()
 	lines := 0

@@ -9,10 +9,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// few is how many problems of one kind are shown in full. If a file has more,
-// only the first is shown, with the line numbers of the others. Of these
-// numbers, the first mostLines are shown. If there is only one more, it is
-// shown too.
+// few is the greatest number of problems of one kind that are all shown in
+// full. If a file has more, only the first is shown, with the line numbers of
+// the others. mostLines is how many of these numbers are shown. If there is
+// only one more number, it is shown too.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.
@@ -22,8 +22,8 @@ type kind struct {
 }
 
 // foldingPrinter returns a function that prints the problems of a file in
-// order. If there are more than few problems of one kind, it prints only the
-// first, and the line numbers of the others.
+// order. If one kind has more problems than the constant few, it prints only
+// the first of them, and the line numbers of the others.
 func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	return func(file string, problems []lint.Problem) {
 		all := make(map[kind][]lint.Problem)

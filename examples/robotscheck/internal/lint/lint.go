@@ -117,7 +117,7 @@ func findings(found []int) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {
 		n := found[severity]
-		if severity == lint.Info { // a noun without a plural
+		if severity == lint.Info { // "info" has no plural
 			if n > 0 {
 				parts = append(parts, output.Thousands(n)+" info")
 			}

@@ -24,7 +24,7 @@ import (
 )
 
 type check struct {
-	agent  string // "": report what the page tells everybody
+	agent  string // "": the report is about what the page tells all robots
 	header http.Header
 	links  bool
 	terms  []string // the names of RSL files

@@ -30,7 +30,7 @@ var features = []struct {
 	{"everything shut to others (*)", func(f *surveyed) bool { return f.front.isShut("*") }},
 }
 
-// patterns are the features of rules' patterns that the survey counts.
+// patterns are the features that the survey counts in the patterns of rules.
 var patterns = []struct {
 	name string
 	is   func(pattern string) bool
@@ -111,8 +111,8 @@ func (f *surveyed) robot(is func(value string) bool) bool {
 
 func anyPattern(string) bool { return true }
 
-// hasDigit reports whether a robot's name has a digit or a dot. In RFC 9309, no
-// name has either.
+// hasDigit reports whether a robot's name has a digit or a dot. RFC 9309
+// allows neither in a name.
 func hasDigit(value string) bool { return strings.ContainsAny(robot.Name(value), "0123456789.") }
 
 func hasEscape(pattern string) bool {

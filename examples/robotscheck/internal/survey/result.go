@@ -53,8 +53,8 @@ type robotRow struct {
 	ShutOut int    `json:"shut_out"`
 }
 
-// result returns the counts in the order of the output. top is how many robots
-// it names: those that most files name.
+// result returns the counts in the order of the output. The argument top is how
+// many robots it names. It names those that occur in the most files.
 func (t *tally) result(top int) result {
 	r := result{Files: t.files, Bytes: t.nbytes, Without: t.without, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
 	for _, f := range features {

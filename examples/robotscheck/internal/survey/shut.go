@@ -30,12 +30,12 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 		f.verdict[i] = firstSight(g.Rules)
 		for _, a := range g.UserAgents {
 			// A line may stand for two names. A name ends at the first byte
-			// that no robot's name can have. A digit or a dot also ends the
-			// name, unless the robot that asks has one in its own name. See RFC
+			// that no robot's name can have. For a robot whose own name has no
+			// digit and no dot, a digit or a dot also ends the name. See RFC
 			// 9309 §2.2.1 and File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
-					f.verdict[i] = unclear // such a line may not be for all robots
+					f.verdict[i] = unclear // perhaps such a line is not for all robots
 				}
 				f.add("*", i)
 			}
@@ -57,8 +57,8 @@ func (f *front) add(name string, group int) {
 	}
 }
 
-// prefixOf returns the beginning of a value that may be a robot's name. With
-// wide, the name may have digits and dots.
+// prefixOf returns the longest beginning of a value that may be a robot's name.
+// If wide is set, the name may have digits and dots.
 func prefixOf(value string, wide bool) string {
 	for i := range len(value) {
 		switch c := value[i]; {
@@ -110,9 +110,9 @@ func firstSight(rules []robotstxt.Rule) verdict {
 	return says
 }
 
-// hasWord reports whether a pattern has a letter or a digit, because such a
-// pattern cannot match "/". It returns false for a pattern with an escape,
-// which may stand for another byte.
+// hasWord reports whether a pattern has a letter or a digit. Such a pattern
+// cannot match "/". For a pattern with an escape, such as %2F, hasWord returns
+// false, because an escape may stand for any byte.
 func hasWord(pattern string) bool {
 	if strings.IndexByte(pattern, '%') >= 0 {
 		return false

@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A survey of an archive has the same result as one of the directory with the
-// same files. -match selects files by their paths in both.
+// A survey has the same result for an archive and for a directory with the same
+// files. For both, -match selects files by their paths.
 func TestSurvey_Archive(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "tree"), os.DirFS("../../testdata/survey")); err != nil {
@@ -84,7 +84,8 @@ func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	}
 }
 
-// The sum of tallies does not depend on how the files are divided among them.
+// The files are divided among several tallies. The sum of the tallies is the
+// same for every division.
 func TestTally_Merge(t *testing.T) {
 	texts := []string{
 		"User-agent: *\nDisallow: /a*b\nDisallow: /%41$\nCrawl-delay: 5\n",

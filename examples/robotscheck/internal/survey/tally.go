@@ -13,7 +13,7 @@ type tally struct {
 	have          map[string]int // how many files have a feature, by the feature's name
 	patterns      [][2]int       // for each pattern feature: how many rules and how many files have it
 	sizes         [len(sizeNames)][]int
-	worst         map[string]int // how many files, by the severity of a file's worst problem
+	worst         map[string]int // how many files there are, by the severity of their worst problem
 	problems      map[problemKind]problemCount
 	robots        map[string]robotCount
 }
@@ -101,7 +101,7 @@ func severityOf(s string) lint.Severity {
 	return lint.Info
 }
 
-// merge adds the counts of another tally, except for without.
+// merge adds the counts of another tally, except for the field without.
 func (t *tally) merge(other *tally) {
 	t.files += other.files
 	t.nbytes += other.nbytes

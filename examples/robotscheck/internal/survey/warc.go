@@ -18,15 +18,16 @@ func isWARC(name string) bool {
 
 func everyHost(string) bool { return true }
 
-// A noFile is the status of an answer that is no robots.txt, because the status
-// is not 2xx.
+// A noFile is the status of an answer without a robots.txt: any status other
+// than 2xx.
 type noFile int
 
 func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n)) }
 
-// eachInWARC calls each for every answer for robots.txt in a WARC file, such as
-// one of Common Crawl's robotstxt subset. It leaves out hosts that do not
-// match. For a record that cannot be read, it passes the error to each.
+// eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset.
+// For every answer to a request for robots.txt, it calls the function each. It
+// leaves out hosts that do not match. If a record cannot be read, it passes to
+// the function each a function that returns the error.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each func(name string, read func() ([]byte, error)) error) error {
 	archive, err := audit.NewWARCReader(in)
 	if err != nil {
@@ -73,8 +74,9 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each f
 	}
 }
 
-// eachInFile opens a file and passes it to read. If the file cannot be opened,
-// eachInFile passes the error to each.
+// eachInFile opens a file and passes it to the function read. If the file
+// cannot be opened, it passes to the function each a function that returns the
+// error.
 func eachInFile(name string, read func(io.Reader) error, each func(name string, read func() ([]byte, error)) error) error {
 	in, err := os.Open(name)
 	if err == nil {

@@ -18,9 +18,9 @@ type Verdict struct {
 	Rule    string          `json:"rule,omitempty"` // the rule that decided, such as "Disallow: /a"
 	Line    int             `json:"line,omitempty"` // the number of the rule's line, counted from 1
 
-	// Resolved is the path and query that decided, if servers may take the
-	// target for that path (see robotsmw.Decision). "" means that the target
-	// was judged as it is written.
+	// Resolved is set if servers may take the target for another path that is
+	// disallowed (see robotsmw.Decision). It is that path, with the query. ""
+	// means that the target was judged as it is written.
 	Resolved string `json:"resolved,omitempty"`
 }
 

@@ -34,7 +34,8 @@ func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decisio
 
 const withPrivate = "User-agent: *\nDisallow: /private/\nAllow: /x/../private/open$\nDisallow: /*/gone\nAllow: /\n"
 
-// Judge agrees with the Checker, also about which name of the target decides.
+// Judge and the Checker give the same verdict, and agree about the name of the
+// target that decides.
 func TestJudge_AgreesWithTheChecker(t *testing.T) {
 	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
 	check := checked(t, withPrivate)
