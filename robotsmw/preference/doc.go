@@ -24,7 +24,7 @@
 //	Content-Signal   robots.txt and header   contentsignals.org, by Cloudflare; no standard
 //	TDMRep           header, meta, and /.well-known/tdmrep.json if the caller has it; W3C Community Group report
 //	noai, noimageai  X-Robots-Tag and meta   a convention begun by DeviantArt
-//	noml             the same                noml.info
+//	noml             X-Robots-Tag and meta   noml.info
 //	policy tokens    robots.txt              Google-Extended and its like: names that no crawler sends
 //	RSL              a file of its own       rslstandard.org, if the caller has it
 //
@@ -38,7 +38,7 @@
 //
 // Each signal is read by its own rules, which the next section gives. Then one
 // signal that denies outweighs all signals that allow. If none denies and one
-// allows, the answer is allow. Otherwise it is unknown.
+// allows, the answer is allow. Otherwise the answer is unknown.
 //
 // # The rules of each signal
 //
@@ -57,10 +57,11 @@
 //
 // Lines of Content-Signal in robots.txt are chosen by group and path in the
 // same way, but they count even if the crawler may not fetch the target. Each
-// line is read by itself, and leniently: yes and no may be in any case, 1 and 0
-// are accepted, and so are semicolons or spaces instead of commas. If a key is
-// given twice, no outweighs yes. A key that this package does not know, such as
-// use, says nothing about the uses here. [Input.Says] lists it.
+// line is read by itself, and leniently: yes and no may be in any letter case,
+// 1 and 0 are accepted, and so are semicolons or spaces instead of commas. If a
+// key is given twice, no outweighs yes. This package knows only some keys. Any
+// other key, such as "use", says nothing about the uses here. [Input.Says]
+// lists such keys.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0. Any other value is ignored. A
 // meta overrides the header, and the header overrides the file. Of several
@@ -70,14 +71,14 @@
 // RSL: the url of a content element matches like a pattern of robots.txt, and
 // an empty url matches everything. Of the elements that match, those with the
 // longest url count. A url with another scheme or host than Input.Target does
-// not match, unless the target has no host. The known usage words are all,
-// ai-all, ai-train (also train-ai), ai-input and search. What a licence
-// prohibits is denied. What it permits is allowed if the permission is free and
-// for everybody. A permission may have a condition: a payment (attribution
-// too), a licence from a server, a limit to some users or countries, or
-// reports. The answer is then unknown, and the evidence names the condition.
-// Within one licence, prohibits outweighs permits. A content element with
-// several licences offers a choice, so a licence that permits, even with a
+// not match, unless the target has no host. The known usage words are "all",
+// "ai-all", "ai-train" (also "train-ai"), "ai-input" and "search". What a
+// licence prohibits is denied. What it permits is allowed if the permission is
+// free and for everybody. A permission may have a condition: a payment
+// (attribution too), a licence from a server, a limit to some users or
+// countries, or reports. The answer is then unknown, and the evidence names the
+// condition. Within one licence, prohibits outweighs permits. A content element
+// with several licences offers a choice, so a licence that permits, even with a
 // condition, outweighs those that prohibit. A use that no licence names gets no
 // answer.
 //

@@ -71,8 +71,8 @@ func ExampleParseTDMRep() {
 }
 
 // An RSL file says what an owner permits and prohibits, and what the owner asks
-// for a permission. Input.Licenses returns the file's address, and the caller
-// fetches the file.
+// in return for a permission. Input.Licenses returns the file's address, and
+// the caller fetches the file.
 func ExampleParseRSL() {
 	terms, err := preference.ParseRSL([]byte(`<rsl xmlns="https://rslstandard.org/rsl">
   <content url="/">

@@ -29,9 +29,9 @@ func cutPath(value string) (path, rest string) {
 // many licences and unknown signals are returned. Real files have a handful.
 const maxFields = 256
 
-// inForce returns the fields of our group that have one of these names and
-// apply to the target. These are the fields with the longest matching path.
-// Several fields may have equally long paths.
+// inForce looks at the fields of our group that have one of the given names. It
+// returns the field with the longest path that matches the target, or several
+// fields if their paths are equally long.
 func (in Input) inForce(names ...string) []scoped {
 	if in.Robots == nil {
 		return nil

@@ -8,13 +8,13 @@ type Use string
 const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
-	TrainAIImages Use = "train-ai-images" // training an AI model on images; denied like TrainAI, and also by noimageai
+	TrainAIImages Use = "train-ai-images" // training an AI model on images: like TrainAI, but noimageai denies it too
 	AIInput       Use = "ai-input"        // input to a model's answer (grounding, retrieval)
 )
 
-// general returns the wider use that a use is a part of, or the use itself if
-// there is none. What is said about the wider use applies to its part:
-// TrainAIImages is a part of TrainAI.
+// general returns TrainAI for TrainAIImages, which is a part of TrainAI: what
+// is said about TrainAI applies to it. For any other use, general returns the
+// use itself.
 func general(use Use) Use {
 	if use == TrainAIImages {
 		return TrainAI
@@ -26,7 +26,7 @@ func general(use Use) Use {
 type Answer uint8
 
 const (
-	Unknown Answer = iota // nothing was said, or nothing that amounts to Allow or Deny
+	Unknown Answer = iota // nothing was said, or what was said neither allows nor denies
 	Allow
 	Deny
 )
@@ -42,7 +42,7 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// MarshalText returns String as bytes.
+// MarshalText returns the text that String returns.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalText parses what MarshalText returns. A program can read logged
@@ -72,8 +72,8 @@ const (
 	ReallySimpleLicensing Signal = "RSL"
 )
 
-// Draft returns the names of the documents that define a signal, if these are
-// drafts or reports that may still change. For any other signal it returns "".
+// Draft returns the names of the drafts or reports that define a signal and may
+// still change. For any other signal it returns "".
 func (s Signal) Draft() string {
 	switch s {
 	case ContentUsage:

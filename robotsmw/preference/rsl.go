@@ -15,7 +15,8 @@ import (
 // concurrent use.
 type RSL struct{ contents []rslContent }
 
-// An rslContent is one content element: terms for the URLs that match.
+// An rslContent is one content element: terms for the URLs that its url
+// matches.
 type rslContent struct {
 	url      string // as written; empty: any URL
 	server   string // the server that must grant the licences, even free ones; empty: none
@@ -31,7 +32,7 @@ type rslLicense struct {
 	limited bool   // only for some users or countries, or only for those who report
 }
 
-// An rslTerm is one permits or prohibits element about usage.
+// An rslTerm is one element "permits" or "prohibits" of the type "usage".
 type rslTerm struct {
 	permits bool
 	tokens  []string
@@ -39,17 +40,17 @@ type rslTerm struct {
 }
 
 const (
-	maxRSL       = 1 << 20 // bytes of a file
-	maxRSLItems  = 1000    // at most: contents of a file, licences of a content, terms of a licence
+	maxRSL       = 1 << 20 // how many bytes a file may have
+	maxRSLItems  = 1000    // the limit for: contents of a file, licences of a content, terms of a licence
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 
 // ParseRSL parses a file of RSL 1.0, which the caller has fetched from one of
 // the addresses that [Input.Licenses] lists. It skips unknown elements. It
 // keeps the first 1000 content elements of the file, the first 1000 licences of
-// each, and the first 1000 terms of each licence. It returns an error, and no
-// part of the file, if the file has more than 1 MiB, is not XML from beginning
-// to end, or is not RSL.
+// each content element, and the first 1000 terms of each licence. If the file
+// has more than 1 MiB, is not XML from beginning to end, or is not RSL,
+// ParseRSL returns an error and no part of the file.
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > maxRSL {
 		return nil, fmt.Errorf("preference: an RSL file of %d bytes: at most %d are read", len(body), maxRSL)
@@ -99,7 +100,8 @@ func (r rslReader) root() (xml.StartElement, error) {
 	}
 }
 
-// end reads what follows the root element, which must not be another element.
+// end reads what follows the root element. If another element follows, end
+// returns an error.
 func (r rslReader) end() error {
 	for {
 		token, err := r.xml.Token()
@@ -236,9 +238,9 @@ func (f *RSL) inForce(target string) []rslContent {
 	return best
 }
 
-// pattern returns the url of a content element as a pattern of robots.txt. It
-// returns false if both url and target have a host, and these hosts or their
-// schemes differ.
+// pattern returns the url of a content element as a pattern of robots.txt. If
+// the url and the target both have a host, and the hosts or the schemes differ,
+// it returns false.
 func (c rslContent) pattern(target string) (string, bool) {
 	switch {
 	case c.url == "":

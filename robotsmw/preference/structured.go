@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A dictionary is a Dictionary of Structured Fields (RFC 9651 §3.2), as it was
-// written: it may have a key twice.
+// A dictionary is a Dictionary of Structured Fields (RFC 9651 §3.2). It has all
+// members as they were written, so it may have a key twice.
 type dictionary []member
 
 // A member is a key with its value: an inner list ([]item) or a bare item. A
@@ -85,7 +85,7 @@ func (p *parser) skip(c byte) bool {
 	return true
 }
 
-// span takes bytes from the front until is returns false.
+// span takes the leading bytes that the function accepts.
 func (p *parser) span(is func(byte) bool) string {
 	n := 0
 	for n < len(p.rest) && is(p.rest[n]) {

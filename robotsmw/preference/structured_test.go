@@ -31,7 +31,7 @@ func TestParseDictionary(t *testing.T) {
 			{"a", "a"},
 			{"a, b;x, c=?0", "a, b;x, c=?0"},
 			{"a=?1", "a"},
-			{"a=1, b, a=2", "a=2, b"}, // the last value of a key, at the place of the first
+			{"a=1, b, a=2", "a=2, b"}, // a repeated key has its last value, at its first place
 			{"a=1, a", "a"},
 			{"a=1,", refused},
 			{"a=1, ", refused},
@@ -275,8 +275,8 @@ func TestParseDictionary_Characters(t *testing.T) {
 	}
 }
 
-// The parser accepts parts as long as RFC 9651 demands of every parser (§3,
-// §4.2.4). It refuses a text of more than maxDictionary bytes.
+// RFC 9651 says which lengths every parser must accept (§3, §4.2.4). This
+// parser accepts them. It refuses a text of more than maxDictionary bytes.
 func TestParseDictionary_Sizes(t *testing.T) {
 	numbered := func(n int, format, between string) string {
 		var parts []string

@@ -63,8 +63,8 @@ func reservation(value string) Answer {
 }
 
 // tdm returns what TDMRep says about a use. A meta overrides the header, and
-// the header overrides the file. TDMRep is about text and data mining. Training
-// begins with that, so tdm has an answer only for training.
+// the header overrides the file. TDMRep is about text and data mining, with
+// which training begins. So tdm has an answer only for training.
 func (in Input) tdm(use Use) []Statement {
 	if general(use) != TrainAI {
 		return nil

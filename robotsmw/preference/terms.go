@@ -49,8 +49,8 @@ func (in Input) rsl(use Use) (all []Statement) {
 }
 
 // says returns the terms of a licence that prohibit a use. If no term prohibits
-// it, says returns the terms that permit it. A permission with a condition, or
-// only for some, is returned as Unknown.
+// the use, says returns the terms that permit it. If the permission has a
+// condition, such as a payment, the answer in these statements is Unknown.
 func (c rslContent) says(l rslLicense, use Use) (prohibits []Statement) {
 	var permits []Statement
 	for _, t := range l.terms {

@@ -19,9 +19,9 @@ func (v Verdict) String() string {
 	return v.Answer.String()
 }
 
-// For returns the answer about a use, with its evidence. The answer is deny if
-// any signal denies the use, otherwise allow if any signal allows it, and
-// otherwise unknown.
+// For returns the answer about a use, with its evidence. If any signal denies
+// the use, the answer is deny. If none denies it and one allows it, the answer
+// is allow. Otherwise the answer is unknown.
 func (in Input) For(use Use) Verdict {
 	v := Verdict{Use: use}
 	for _, s := range in.statements(use) {
@@ -33,8 +33,8 @@ func (in Input) For(use Use) Verdict {
 
 // Says returns everything that was said about the uses of this package.
 // Content-Signal may have keys that this package does not know, as in
-// "use=reference". Up to 256 of these are returned too, each as a Statement
-// with the Answer Unknown about a use of that name.
+// "use=reference". Up to 256 of these are returned too, each in a Statement
+// that has the key as its Use, and the Answer Unknown.
 func (in Input) Says() []Statement {
 	var all []Statement
 	for _, use := range []Use{Search, TrainAI, TrainAIImages, AIInput} {
