@@ -11,8 +11,9 @@ import (
 // section 8.1). The URL in Signature-Agent usually ends with this path.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
-// agentComponent returns the component for Signature-Agent that a signature
-// covers, and the value of that field. For legacy, see Transport.LegacyAgent.
+// agentComponent returns the value of Signature-Agent, and the component for
+// this field that a signature covers. The argument legacy has the meaning of
+// Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {
@@ -21,8 +22,8 @@ func agentComponent(label, agent string, legacy bool) (covered component, header
 	return component{`"signature-agent";key="` + label + `"`, value}, label + "=" + value
 }
 
-// checkAgent returns an error if agent is not a URL that may stand in
-// Signature-Agent (draft section 5.2.1).
+// checkAgent checks the URL that is to stand in Signature-Agent (draft section
+// 5.2.1). If this URL must not stand there, the error says why.
 func checkAgent(agent string) error {
 	u, err := url.Parse(agent)
 	switch {

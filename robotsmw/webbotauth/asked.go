@@ -7,8 +7,8 @@ import (
 
 // Asked says in words which signature a response asks for (Accept-Signature,
 // RFC 9421 §5.1), and which parts of this signature [Transport] does not send.
-// It returns "" for a response without the field, or with an empty one. With a
-// 401 or 403 a server asks for a signature, and with a 429 for a fresh one
+// If the response has no Accept-Signature, or an empty one, Asked returns "".
+// In a 401 or 403 a server asks for a signature, and in a 429 for a fresh one
 // (draft section 5.3).
 //
 // The text is one line of 600 bytes at most, in printable ASCII. A tag or
@@ -75,7 +75,7 @@ func ask(m member) string {
 }
 
 // isCovered reports whether a Transport's signatures cover a component.
-// Signature-Agent counts in both its forms, whatever LegacyAgent is.
+// Both forms of Signature-Agent count as covered, whatever LegacyAgent is.
 func isCovered(it item) bool {
 	switch it.String() {
 	case `"@authority"`, `"@method"`, `"@path"`, `"signature-agent"`:

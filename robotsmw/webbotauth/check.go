@@ -29,8 +29,9 @@ type DirectoryReport struct {
 type DirectoryKey struct {
 	ID     string // see [KeyID]
 	Public ed25519.PublicKey
-	// Until is the latest time at which a valid signature over the directory by
-	// this key expires. Zero: there is no such signature.
+	// Until is when this key's valid signature over the directory expires. If
+	// there are several valid signatures by this key, the latest time counts.
+	// Zero: there is no valid signature.
 	Until time.Time
 }
 
@@ -45,8 +46,8 @@ const (
 // wrong with the answer (draft section 5.5 and appendix B). It checks the
 // status, the media type, the keys, the signatures, and how long the answer may
 // be cached. Like verifiers, it follows no redirect. It gives up after ten
-// seconds. base makes the request; nil: http.DefaultTransport. A bad URL and a
-// failed request are reported as problems too.
+// seconds. The RoundTripper base makes the request. Nil: http.DefaultTransport.
+// A bad URL and a failed request are reported as problems too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {
 	var r DirectoryReport
 	if err := checkAgent(rawURL); err != nil {
@@ -61,7 +62,7 @@ func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) 
 		return r
 	}
 	req.Header.Set("Accept", directoryType)
-	req.Header.Set("Accept-Encoding", "identity") // otherwise net/http decodes gzip, and Content-Digest does not fit the body
+	req.Header.Set("Accept-Encoding", "identity") // otherwise net/http would decode gzip, and the body would not fit its digest
 	if base == nil {
 		base = http.DefaultTransport
 	}
@@ -230,8 +231,9 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	}
 }
 
-// verify checks one signature. For a valid one it returns the key, and until
-// when the signature is valid. Otherwise why gives the reason.
+// verify checks one signature. If the signature is valid, verify returns the
+// key, and the time at which the signature expires. If not, why gives the
+// reason.
 func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
 	if !input.isList {
 		return until, nil, "it does not say what it covers"
@@ -339,8 +341,8 @@ func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
 	}
 }
 
-// maxAge returns how much longer any cache, private or shared, may keep an
-// answer (RFC 9111 §4.2). ok is false if the answer does not say.
+// maxAge returns how much longer a private or shared cache may keep an answer
+// (RFC 9111 §4.2). ok is false if the answer does not say how long.
 func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
 	for _, directive := range strings.Split(fieldValue(h, "Cache-Control"), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -371,8 +373,8 @@ func dateParam(m member, name string) (time.Time, bool) {
 	return time.Unix(n, 0), err == nil && n >= 0
 }
 
-// dateOf parses a time of a JWK: seconds since 1970. It drops a fraction (RFC
-// 7519 §2).
+// dateOf parses a time of a JWK: seconds since 1970. It drops a fraction of a
+// second (RFC 7519 §2).
 func dateOf(n json.Number) (time.Time, bool) {
 	seconds, err := n.Float64()
 	return time.Unix(int64(min(max(seconds, 0), 1<<40)), 0), err == nil

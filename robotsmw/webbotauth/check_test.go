@@ -61,7 +61,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		url  string // "" stands for at
+		url  string // "" stands for the constant at
 		answer
 		keys int
 		want []string // parts of the problems, in order
@@ -186,8 +186,8 @@ func TestCheckDirectory_Asks(t *testing.T) {
 	}
 }
 
-// A change of any byte of the body, of Content-Digest, Signature-Input or
-// Signature is reported.
+// If any byte of the body, Content-Digest, Signature-Input or Signature is
+// changed, the report has a problem.
 func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}}
 	now := time.Unix(1_800_000_000, 0)

@@ -43,8 +43,8 @@ type Directory struct {
 	Authority string
 
 	// Keys are the private keys whose public parts are published. All of them
-	// sign each answer, in this order. See [ReadKey]. One is required. Two are
-	// usual while keys change, and ten are the most.
+	// sign each answer, in this order. See [ReadKey]. At least one is required,
+	// and at most ten are allowed. Two are usual while keys change.
 	Keys []ed25519.PrivateKey
 
 	// Validity is how long the signatures of an answer are valid, in whole
@@ -55,7 +55,8 @@ type Directory struct {
 
 // ServeHTTP answers GET and HEAD with the directory, other methods with 405,
 // and a request for another host with 421. If the Directory's fields are wrong,
-// it answers GET and HEAD with 500 and the reason.
+// GET and HEAD are answered with 500 and the reason. If Authority is wrong,
+// every request is answered in this way.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	want, err := d.authority()
 	if err != nil {
@@ -84,10 +85,10 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Response returns the answer that the directory gives at the time now: the
-// header fields and the body. A web server without the keys may serve both
-// unchanged for half of Validity. An answer that is cached at the end of that
-// time still has valid signatures when the cache drops it. An error says which
-// field of the Directory is wrong.
+// header fields and the body. A web server without the keys may serve this
+// answer unchanged for half of Validity. An answer that is cached at the end of
+// that time still has valid signatures when the cache drops it. An error says
+// which field of the Directory is wrong.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	host, err := d.authority()
 	if err != nil {
@@ -124,7 +125,8 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 // (draft section 6.7).
 const maxKeys = 10
 
-// authority returns Authority in the form of @authority.
+// authority returns the field Authority in the form of the component
+// @authority.
 func (d *Directory) authority() (string, error) {
 	if d.Authority == "" || strings.ContainsAny(d.Authority, "/@?# ") {
 		return "", fmt.Errorf("webbotauth: Directory.Authority %q: write the host alone, as in bot.example", d.Authority)

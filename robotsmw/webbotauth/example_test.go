@@ -91,8 +91,8 @@ func ExampleTransport_colly() {
 }
 
 // With LegacyAgent, Signature-Agent is one string, the origin. Some verifiers
-// follow the drafts before draft-meunier-web-bot-auth-architecture-04, such as
-// the one that Cloudflare documents, and expect this form.
+// follow the drafts before draft-meunier-web-bot-auth-architecture-04, and
+// expect this form. The verifier that Cloudflare documents is one of them.
 func ExampleTransport_legacyAgent() {
 	var web robotstest.Internet
 	web.Handle("https://example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -29,9 +29,9 @@ func KeyID(public ed25519.PublicKey) string {
 //
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //
-// It is an error if the file's mode allows more than 0600 (except on Windows,
-// which has no such modes), or if the key is printed in RFC 9421 or RFC 8037.
-// No error contains any of the file's content.
+// If the file's mode allows more than 0600, ReadKey returns an error, except on
+// Windows, which has no such modes. It also returns an error if the key is
+// printed in RFC 9421 or RFC 8037. No error contains any of the file's content.
 func ReadKey(file string) (ed25519.PrivateKey, error) {
 	data, err := readPrivate(file)
 	if err != nil {
@@ -133,7 +133,8 @@ func parseJWK(data []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// publicOf returns the public half of a private key of the right length.
+// publicOf returns the public half of a private key. The key must have the
+// right length.
 func publicOf(key ed25519.PrivateKey) ed25519.PublicKey {
 	return ed25519.PublicKey(key[ed25519.SeedSize:])
 }

@@ -18,7 +18,7 @@ type member struct {
 	key    string
 	isList bool
 	list   []item // the value, if isList
-	item          // the value, if not isList; its params are a list's params too
+	item          // the value, if not isList; for a list, only the params are used
 }
 
 // An item is a bare item, serialized, and its parameters.
@@ -177,7 +177,7 @@ func (r *reader) skip(c byte) bool {
 	return true
 }
 
-// while takes the leading bytes for which kind returns true.
+// while takes the leading bytes that the function kind accepts.
 func (r *reader) while(kind func(byte) bool) string {
 	n := 0
 	for n < len(r.s) && kind(r.s[n]) {

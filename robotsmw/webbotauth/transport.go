@@ -88,9 +88,11 @@ const (
 	signatureAgentField = "Signature-Agent"
 )
 
-// RoundTrip sends the request, signed if it is over https and has no signature
-// yet. It returns Base's errors. If the Transport's fields are wrong or the
-// host cannot be sent, it returns an error of its own and sends nothing.
+// RoundTrip sends the request. It signs a request over https that has no
+// Signature, Signature-Input or Signature-Agent yet. If it cannot sign this
+// request, because a field of the Transport is wrong or the host cannot be
+// sent, it returns an error of its own and sends nothing. Otherwise it returns
+// Base's errors.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme != "https" || t.isForeign(req) {
 		return t.base().RoundTrip(req)
@@ -146,7 +148,7 @@ func (t *Transport) isForeign(req *http.Request) bool {
 	return false
 }
 
-// sign returns a copy of the request with a signature as of now.
+// sign returns a copy of the request with a signature that is valid as of now.
 func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	t.prepare.Do(func() { t.fixed, t.err = t.check() })
 	if t.err != nil {

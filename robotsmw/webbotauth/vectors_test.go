@@ -149,8 +149,9 @@ func TestVectors_Directory(t *testing.T) {
 	}
 }
 
-// The signed directory of the draft is valid, and so is that of its test data
-// (web_bot_auth_directory_response_v1), whose parameters are in another order.
+// The signed directory in the draft is valid. So is the one in the draft's test
+// data (web_bot_auth_directory_response_v1), in which the parameters of the
+// signature have another order.
 func TestVectors_DirectoryIsVerified(t *testing.T) {
 	tests := []struct{ name, input, signature string }{
 		{
@@ -283,7 +284,7 @@ func TestVectors_DerivedComponents(t *testing.T) {
 	}
 }
 
-// If a URL has an Opaque, @path is the path that net/http sends for it.
+// If a URL has the field Opaque, @path is the path that net/http sends.
 func TestPath_Opaque(t *testing.T) {
 	for opaque, want := range map[string]string{
 		"//a.example/b%2fc":     "/b%2fc",
