@@ -26,7 +26,7 @@ type Input struct {
 	// appear and old ones change all the time.
 	PolicyTokens map[Use][]string
 
-	TDMRep TDMRep // the origin's /.well-known/tdmrep.json, parsed; nil: none, or not used
+	TDMRep TDMRep // the parsed /.well-known/tdmrep.json; nil: there is none, or it is not used
 
 	// RSL are the page's RSL files, as ParseRSL returned them. The caller
 	// fetches them, for example from the addresses that Licenses lists. Empty:

@@ -27,9 +27,9 @@ type rslContent struct {
 // enough to meet the terms of one.
 type rslLicense struct {
 	terms   []rslTerm
-	payment string // the payment's type; empty or "free": none
+	payment string // the payment's type; empty or "free": there is no payment
 	address string // the address of the full terms, for people
-	limited bool   // only for some users or countries, or only for those who report
+	limited bool   // the licence is only for some users or countries, or demands reports
 }
 
 // An rslTerm is one element "permits" or "prohibits" of the type "usage".

@@ -21,13 +21,13 @@ type member struct {
 	item          // the value, if not isList; for a list, only the params are used
 }
 
-// An item is a bare item, serialized, and its parameters.
+// An item is a bare item in serialized form, with its parameters.
 type item struct {
 	bare   string
 	params []param
 }
 
-// A param is a parameter. Its value is a bare item, serialized.
+// A param is a parameter. Its value is a bare item in serialized form.
 type param struct{ key, value string }
 
 // isTrue is the Boolean true, serialized. A key that is written without a value

@@ -68,7 +68,7 @@ type cell struct {
 func writePage(name string, r *audit.Result) error {
 	var buf bytes.Buffer
 	if err := page.Execute(&buf, newView(r)); err != nil {
-		return err // only if the template is wrong
+		return err // this happens only if the template is wrong
 	}
 	return os.WriteFile(name, buf.Bytes(), 0o644)
 }

@@ -17,8 +17,8 @@ type question struct {
 	isPath    bool
 	agent     []byte
 	url       []byte
-	rawAgent  []byte // agent as a JSON string
-	rawURL    []byte // url as a JSON string
+	rawAgent  []byte // the field agent as a JSON string
+	rawURL    []byte // the field url as a JSON string
 }
 
 // scan reads a question of the usual form: an object with only the known

@@ -21,8 +21,8 @@ import (
 type Status int
 
 const (
-	OK         Status = 0 // allowed, clean
-	No         Status = 1 // disallowed, problems found
+	OK         Status = 0 // the URL is allowed, or the check found no problem
+	No         Status = 1 // the URL is disallowed, or the check found a problem
 	CannotTell Status = 2 // there is no answer
 	Doubtful   Status = 3 // there is an answer, but the file was cut or is of the wrong kind
 )

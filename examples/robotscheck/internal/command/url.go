@@ -20,7 +20,7 @@ func MeantURL(s string) string {
 	}
 	name, rest := strings.ToLower(s[:end]), strings.TrimLeft(s[end:], ":;/")
 	if mark := s[end : len(s)-len(rest)]; rest == "" || len(mark) < 2 && mark != ":" {
-		return "" // nothing after the scheme, or a directory such as http/
+		return "" // nothing follows the scheme, or s is a directory such as http/
 	}
 	switch hasS := strings.Contains(name, "s"); {
 	case hasS && isNear(name, "https"):

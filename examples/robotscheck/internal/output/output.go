@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
-// JSON returns an encoder that writes one object a line.
+// JSON returns an encoder that writes one object per line.
 func JSON(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // keeps the & in URLs readable
