@@ -21,14 +21,14 @@
 //
 // A member has a session in Redis while it owns or wants a host. One call a
 // second renews the session, asks for hosts and gives others back. The member
-// trusts its session for Lease after it sent the last renewal that succeeded.
-// After that it starts no request.
+// trusts its session for one Lease, counted from when it sent the last renewal
+// that succeeded. After that, it starts no request.
 //
 // When others wait for a host, its owner gives it to the next of them after 2 s
-// and at least one request, or after 50 ms without a request. It passes on what
-// it has learnt: the rest of the interval, Crawl-delay, pauses, back-off,
-// adaptive pace, and how much of a Budget is used. The members take turns, in a
-// different order for each host.
+// and at least one request, or after 50 ms without a request. The owner passes
+// on what it has learnt about the host: the rest of the interval, Crawl-delay,
+// pauses, back-off, adaptive pace, and how much of a Budget is used. The
+// members take turns, in a different order for each host.
 //
 // When a member is silent for one and a half Leases, another member ends its
 // session. Its hosts are then free, but each rests for an interval first. Close
@@ -37,30 +37,31 @@
 // # When Redis is away, or forgets
 //
 // Owners go on until their sessions end, a Lease after the last renewal.
-// Requests to other hosts wait. If the context does not allow that, they are
-// refused with a [politeness.DelayError] that wraps an [AwayError]. When Redis
-// is back, members that still have a session go on at once. Nobody is ever
-// unpaced.
+// Requests to other hosts wait. If a request's context does not allow the wait,
+// the request is refused with a [politeness.DelayError] that wraps an
+// [AwayError]. When Redis is back, members that still have a session go on at
+// once. Nobody is ever unpaced.
 //
 // Redis may forget, because it is flushed, is restarted empty, evicts a key, or
-// fails over to an older replica. What it knows belongs to an epoch, which is a
-// random id and the server's run_id. Every call names the epoch, so a loss is
-// noticed. Members tell the new epoch what they own and go on without a pause.
-// Other hosts are given away once the epoch is 2 s old, or a Lease and a second
-// old if any member knew an earlier epoch.
+// fails over to an older replica. All that Redis knows belongs to an epoch. An
+// epoch is known by a random id and the server's run_id. Every call names the
+// epoch, so a loss is noticed. Members enter the hosts that they own into the
+// new epoch, and go on without a pause. Other hosts are given away once the
+// epoch is 2 s old, or a Lease and a second old if any member knew an earlier
+// epoch.
 //
 // Time in Redis is the time that the members' monotonic clocks prove to have
 // passed. The server's clock and the members' wall clocks do not matter.
 //
 // # What it needs
 //
-// Redis holds two hashes, {Namespace}fleet and {Namespace}hosts, and a small
-// one for each member whose hosts others want. The braces put all of a fleet
-// into one slot of a cluster. A host takes about 64 bytes besides its name, and
-// a few more with a politeness.Budget. It is kept while it is owned or must
-// still rest, for an hour if something was learnt about it, and for the day
-// with a Budget. The keys must not be evicted: an eviction costs a Lease of
-// rest.
+// Redis holds two hashes, {Namespace}fleet and {Namespace}hosts. It also holds
+// a small hash for each member whose hosts others want. The braces put all of a
+// fleet into one slot of a cluster. A host takes about 64 bytes besides its
+// name, and a few more with a politeness.Budget. A host is kept while it is
+// owned or must still rest, for an hour if something was learnt about it, and
+// for the day if it has a Budget. The keys must not be evicted: after an
+// eviction, hosts without an owner rest for a Lease and a second.
 //
 // An ACL user needs no more than
 //
@@ -73,14 +74,15 @@
 // # What can still go wrong
 //
 // A process may be stopped by its machine just after it has looked at the clock
-// and before it sends a request. If the stop outlasts its session, that request
-// is sent although the host may have another owner.
+// and before it sends a request. If the process is stopped until its session is
+// over, that request is sent although the host may have another owner.
 //
-// If Redis forgets while all members with a session are cut off from it, new
-// members and these may ask the same hosts for up to a Lease.
+// Redis may forget while all members with a session are cut off from it. For up
+// to a Lease, new members may then ask the same hosts as the members that are
+// cut off.
 //
-// If a primary goes on for some members after a replica was promoted for
-// others, there are two fleets. Set min-replicas-to-write and
+// There are two fleets if some members still use the old primary after a
+// replica was promoted for the others. Set min-replicas-to-write and
 // min-replicas-max-lag so that the old primary stops within a Lease.
 //
 // When Redis forgets, the used Budgets of hosts that nobody owns are lost. Each

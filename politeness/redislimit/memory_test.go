@@ -14,19 +14,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// memory is an engine in memory: the two scripts once more, in Go, for tests in
-// fake time. A test may break it as networks and servers break.
+// memory is an engine in memory. It does in Go what the two scripts do in
+// Redis, for tests in fake time. A test can make it fail as networks and
+// servers fail.
 type memory struct {
 	mu    sync.Mutex
-	run   int // of the server
+	run   int // in place of the server's run_id
 	calls int
 
 	memoryState
-	hear map[string]func(string) // by channel
+	hear map[string]func(string) // by channel: the function that takes its messages
 }
 
 type memoryState struct {
-	epoch, began      string // began: by which run
+	epoch, began      string // began is the run that began the epoch
 	lease, age, opens int64
 	old               bool
 	last, token       int64
@@ -44,7 +45,7 @@ type memoryHost struct {
 	waits                         []int64
 }
 
-// clone is a copy, as an older replica has it.
+// clone returns a copy, such as a replica has.
 func (s memoryState) clone() memoryState {
 	c := s
 	c.sessions, c.hosts = make(map[int64]memorySession), make(map[string]*memoryHost)
@@ -67,7 +68,7 @@ func (m *memory) flush() {
 	m.memoryState = memoryState{}
 }
 
-// promote replaces the state by an older one, at another server.
+// promote makes another server the primary, which has the older state.
 func (m *memory) promote(older memoryState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +174,7 @@ func (m *memory) call(args []any) ([]any, error) {
 		}
 		results = append(results, result)
 	}
-	for host, r := range m.hosts { // all of them, in place of some
+	for host, r := range m.hosts { // all hosts; the script looks at a few only
 		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
 			r.owner, r.at, r.keep, r.clean = 0, m.age, max(r.keep, 3600000), false
 		} else if r.owner == 0 && s.ago(r) > r.keep && m.age >= m.opens {
@@ -309,11 +310,11 @@ type link struct {
 
 	mu      sync.Mutex
 	cut     bool
-	latency func() time.Duration // one way
-	lose    func() bool          // loses a message, one way; a lost answer is to a call that ran
-	repeat  func() bool          // the client sends the call again
-	held    []func()             // calls that run late
-	late    func() bool          // the call runs late, after the client has given up
+	latency func() time.Duration // how long a message takes, one way
+	lose    func() bool          // whether a message is lost; if it is an answer, the call has run
+	repeat  func() bool          // whether the client sends a call twice
+	held    []func()             // calls that have still to run
+	late    func() bool          // whether a call runs only after the client has given up
 	heard   context.CancelFunc
 }
 
@@ -356,7 +357,7 @@ func (l *link) run(ctx context.Context, script *redis.Script, sent *sendings, ar
 		l.held = append(l.held, func() { l.memory.call(args) })
 	} else {
 		for _, run := range l.held {
-			defer run() // after this one
+			defer run() // after the present call
 		}
 		l.held = nil
 	}
@@ -402,7 +403,7 @@ func (l *link) listen(ctx context.Context, channel string, hear func(string)) {
 	l.memory.mu.Unlock()
 }
 
-// sever cuts the link, or mends it.
+// sever cuts the link if the argument cut is true, and mends it otherwise.
 func (l *link) sever(cut bool) {
 	l.mu.Lock()
 	l.cut = cut

@@ -11,12 +11,12 @@ import (
 
 // An engine runs the two scripts and carries hints.
 type engine interface {
-	// run runs joinScript or callScript with sent as its first argument. sent
-	// counts how many times the script was sent.
+	// run runs joinScript or callScript. The script gets sent as its first
+	// argument. sent counts how many times the script was sent.
 	run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error)
 
-	// listen calls hear with each message on the channel until the context or
-	// the connection ends.
+	// listen calls the function hear with each message on the channel, until
+	// the context or the connection ends.
 	listen(ctx context.Context, channel string, hear func(message string))
 }
 

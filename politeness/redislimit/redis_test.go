@@ -47,8 +47,8 @@ func startServer(t *testing.T) string {
 	}
 }
 
-// The suite over a real server, in real time. Its fleets know nothing of each
-// other.
+// The tests of fleettest run with a real server, in real time. Each has a
+// Namespace of its own, so their fleets know nothing of each other.
 func TestFleetInRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

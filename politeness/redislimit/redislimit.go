@@ -20,8 +20,8 @@ import (
 type Options struct {
 	// Namespace begins all keys and channels, in braces: {Namespace}. Fleets
 	// with different Namespaces do not affect each other. It must not contain
-	// braces, white space or the characters *?[]\ of key patterns. "":
-	// "courtesy".
+	// braces, white space or the characters *?[]\ of key patterns. If it is
+	// empty, it is taken as "courtesy".
 	Namespace string
 
 	// Lease is how long a member that cannot reach Redis keeps using the hosts
@@ -33,17 +33,18 @@ type Options struct {
 	// this member owns need no call. 0: 1 s. At most a third of Lease.
 	Timeout time.Duration
 
-	// Logger receives a line when Redis stops answering and when it answers
-	// again, once each, and when a session or the fleet's knowledge is lost. It
-	// must not call the Fleet. nil: slog.Default. go-redis has a log of its own
-	// for failing connections: see redis.SetLogger.
+	// Logger receives one line when Redis stops answering, and one when it
+	// answers again. It also receives a line when a session or the fleet's
+	// knowledge is lost. It must not call the Fleet. nil: slog.Default.
+	// go-redis has a log of its own for failing connections: see
+	// redis.SetLogger.
 	Logger *slog.Logger
 }
 
-// A Fleet is this process's membership in a fleet whose members meet in Redis
-// or Valkey. It is a [politeness.Fleet] for one Limiter, and safe for
-// concurrent use. Once its Limiter has needed no host for a while, it owns none
-// and runs no goroutine.
+// A Fleet is this process's membership in a fleet whose members share hosts
+// through Redis or Valkey. It is a [politeness.Fleet] for one Limiter, and safe
+// for concurrent use. Once its Limiter has needed no host for a while, the
+// Fleet owns no host and runs no goroutine.
 type Fleet struct {
 	engine         engine
 	prefix         string // how the keys begin
@@ -62,8 +63,9 @@ type Fleet struct {
 	member member // used by the goroutine only
 }
 
-// New returns a member of the fleet in opts.Namespace at client's Redis. It
-// does not connect before the Limiter needs a host. It never closes the client.
+// New returns a member of the fleet that has opts.Namespace in the client's
+// Redis. The member does not connect before its Limiter needs a host, and never
+// closes the client.
 func New(client redis.UniversalClient, opts Options) (*Fleet, error) {
 	if client == nil {
 		return nil, errors.New("redislimit: the client is nil: give a redis.NewUniversalClient(…)")
@@ -97,7 +99,7 @@ var _ politeness.Fleet = (*Fleet)(nil)
 // inside a [politeness.DelayError], for a host that this member does not own.
 type AwayError struct {
 	Host  string
-	Owner string    // the last known owner; "": not known
+	Owner string    // the last known owner; "": no owner is known
 	Since time.Time // when Redis last answered
 	Err   error     // the error of Redis or its client
 }
@@ -132,7 +134,8 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	}
 }
 
-// put lets the goroutine do something, once it runs. f.mu must be held.
+// put tells the goroutine to call the function do. If the goroutine does not
+// run, it does so when it is started. The caller must hold f.mu.
 func (f *Fleet) put(do func()) {
 	f.inbox = append(f.inbox, do)
 	select {
@@ -141,19 +144,20 @@ func (f *Fleet) put(do func()) {
 	}
 }
 
-// hear puts a message on a channel into the inbox. An empty text says that no
-// more will come.
+// hear puts a message into the inbox. It came on the given channel. An empty
+// text says that no more messages will come on that channel.
 func (f *Fleet) hear(channel, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.inbox) < 10_000 { // without the hint, the next beat finds out
+	if len(f.inbox) < 10_000 { // if a hint is left out, the next beat finds out the same
 		f.put(func() { f.member.hint(channel, text) })
 	}
 }
 
 // Trusted implements politeness.Fleet. The Lease must still run by both clocks.
-// The wall clock goes on while the machine is suspended, and the monotonic
-// clock may not. The monotonic clock goes on when the wall clock is set back.
+// While the machine is suspended, the wall clock goes on, but the monotonic
+// clock may stand still. If the wall clock is set back, the monotonic clock
+// goes on.
 func (f *Fleet) Trusted() bool {
 	sent := f.trust.Load()
 	if sent == nil {
@@ -164,11 +168,11 @@ func (f *Fleet) Trusted() bool {
 }
 
 // Close gives back all hosts of this member at once and ends its session.
-// Waiting requests get no host any more. Requests under way go on, so end them
-// first: others may ask their hosts after an interval. Close waits until Redis
-// has confirmed. If Redis does not answer, or that takes longer than three
-// Timeouts, Close returns an error, and the session ends by itself later.
-// Calling Close again does nothing more.
+// Waiting requests get no host any more. Requests in flight go on, so end them
+// before Close: other members may ask the same hosts after an interval. Close
+// waits, for three Timeouts at most, until Redis has confirmed that the session
+// has ended. If Redis does not confirm that, Close returns an error, and the
+// session ends by itself later. Calling Close again does nothing more.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	f.put(f.member.close)
@@ -189,13 +193,13 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
-// ask runs a script and waits no longer than Timeout for its answer. sent is
-// how many times the script was sent.
+// ask runs a script and waits for its answer, but no longer than Timeout. The
+// result sent is how many times the script was sent.
 func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32, err error) {
 	if f.hung.Load() >= 16 {
 		return nil, 0, errHung
 	}
-	var answer []any // written before came is
+	var answer []any // written before an error or nil is sent to came
 	count, came := new(sendings), make(chan error, 1)
 	f.hung.Add(1)
 	go func() {

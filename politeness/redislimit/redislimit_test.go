@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("32") // what is parallel waits for real time, and hardly for a processor
+		parallel.Value.Set("32") // parallel tests wait for real time, and need little processor time
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -48,7 +48,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// Whoever reads the log or an error does not learn how to get in.
+// The log and the errors have neither the user name nor the password.
 func TestErrorsAndLogsNameNoSecret(t *testing.T) {
 	t.Parallel()
 	redis.SetLogger(quiet{})
@@ -101,7 +101,8 @@ func (r refusing) run(context.Context, *redis.Script, *sendings, []any) ([]any, 
 }
 func (r refusing) listen(context.Context, string, func(string)) {}
 
-// What trying again does not help is said at once, and once.
+// If trying again cannot help, the error is returned at once, and is logged
+// once.
 func TestServersThatWillNotDo(t *testing.T) {
 	for said, want := range map[refusalText]string{
 		"ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'":  "too old",
@@ -134,8 +135,8 @@ func TestServersThatWillNotDo(t *testing.T) {
 	}
 }
 
-// Each change of the weather is logged once, and nothing runs when no host is
-// needed.
+// Each absence and each return of Redis is logged once, and so is each loss of
+// what it knew. No goroutine runs when no host is needed.
 func TestBadWeatherIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer
@@ -180,7 +181,7 @@ func TestBadWeatherIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// While Redis is away and no host is needed any more, nothing goes on.
+// No goroutine goes on while Redis is away and no host is needed any more.
 func TestNothingRunsWithoutRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := &link{memory: new(memory)}
@@ -222,7 +223,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer fleet.Close() // its hosts are others' at once
+	defer fleet.Close() // others may have its hosts at once
 	limiter := &politeness.Limiter{Fleet: fleet}
 	fmt.Println(limiter.Validate())
 	// Output: <nil>

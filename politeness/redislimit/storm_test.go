@@ -24,10 +24,10 @@ var (
 	stormSeed = flag.Uint64("storm", 0, "the only seed that TestStorm tries, with a log")
 )
 
-// In a storm everything that can happen to the engine and to the network
-// happens at random, and no two requests to a host start closer than its
-// interval. Afterwards everybody is served again. A failure names its seed: try
-// it alone with -storm.
+// In a storm, all that can happen to the engine and to the network happens at
+// random. Even so, no two requests to a host start closer than its interval.
+// After the storm, every member is served again. A failure names its seed: run
+// that seed alone with the flag -storm.
 func TestStorm(t *testing.T) {
 	seeds := make([]uint64, *storms)
 	for i := range seeds {
@@ -151,7 +151,7 @@ func (s *storm) join() {
 }
 
 func (s *storm) page(ctx context.Context, m *stormMember, host string, r *rand.Rand) {
-	if r.IntN(10) == 0 { // somebody impatient
+	if r.IntN(10) == 0 { // an impatient caller
 		short, cancel := context.WithTimeout(ctx, time.Duration(r.Int64N(int64(5*time.Second))))
 		defer cancel()
 		ctx = short
@@ -182,14 +182,15 @@ func (s *storm) page(ctx context.Context, m *stormMember, host string, r *rand.R
 	g.Done(o)
 }
 
-// blow lets a storm blow for so long, and then for as long as healing takes.
+// blow lets a storm go on for the given time. Then it mends everything, and
+// checks that all members are served again and leave nothing behind.
 func (s *storm) blow(long time.Duration) {
 	for range 2 + s.r.IntN(4) {
 		s.join()
 	}
 	time.Sleep(15 * time.Second)
 	older := s.memory.snapshot()
-	var lost time.Time // when state was lost last
+	var lost time.Time // when the engine last lost its state
 	newest := time.Now()
 	for end := time.Now().Add(long); time.Now().Before(end); {
 		time.Sleep(time.Duration(s.r.Int64N(int64(8 * time.Second))))
@@ -203,11 +204,12 @@ func (s *storm) blow(long time.Duration) {
 		what := s.r.IntN(12)
 		if what != 7 && what != 10 {
 			s.mu.Lock()
-			clear(s.paused) // a pause may be lost with who knows it
+			clear(s.paused) // a pause may be lost with the member that knows it
 			s.mu.Unlock()
 		}
-		// One who knows nothing yet may begin a new epoch, while messages of
-		// those who know more are lost: that is left by nature.
+		// State is lost only if the newest member joined more than 20 s ago. A
+		// newer member might begin the epoch while all messages of the others
+		// are lost. The package doc names this case, which cannot be prevented.
 		settled := time.Since(newest) > 20*time.Second
 		switch what {
 		case 0, 1:
@@ -225,14 +227,14 @@ func (s *storm) blow(long time.Duration) {
 				s.note("flush")
 				s.memory.flush()
 				lost = time.Now()
-				time.Sleep(5 * time.Second) // somebody who knows tells the new epoch
+				time.Sleep(5 * time.Second) // time for a member of the old epoch to join the new one
 			}
 		case 6:
 			if uncut > 0 && settled {
 				s.note("an older replica is promoted")
 				s.memory.promote(older)
 				lost = time.Now()
-				time.Sleep(5 * time.Second) // somebody who knows tells the new epoch
+				time.Sleep(5 * time.Second) // time for a member of the old epoch to join the new one
 			}
 			older = s.memory.snapshot()
 		case 7:
@@ -277,7 +279,7 @@ func (s *storm) blow(long time.Duration) {
 		m.link.lose, m.link.late, m.link.repeat = nil, nil, nil
 		m.link.mu.Unlock()
 	}
-	time.Sleep(50*time.Second + s.delay) // the leases of the dead, and pauses
+	time.Sleep(50*time.Second + s.delay) // for the leases of dead members and for pauses to end
 	s.note("calm")
 	calm := time.Now()
 	time.Sleep(time.Duration(4*len(s.members)) * max(3*time.Second, s.delay))
@@ -308,7 +310,7 @@ func (s *storm) blow(long time.Duration) {
 	alive := 0
 	for _, m := range s.members {
 		if m.gone {
-			alive++ // at most: nobody was left to notice
+			alive++ // its session may be left, if no member was there to end it
 		}
 	}
 	if n := len(s.memory.sessions); n > alive+3 {
@@ -317,7 +319,7 @@ func (s *storm) blow(long time.Duration) {
 	s.memory.mu.Unlock()
 }
 
-// judge looks at all the starts.
+// judge checks that no two starts at a host are closer than its interval.
 func (s *storm) judge() {
 	byHost := make(map[string][]stormStart)
 	for _, st := range s.starts {

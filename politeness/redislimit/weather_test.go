@@ -21,10 +21,10 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// What a fleet does in bad weather, each in words of its own. TestStorm has all
-// of it together.
+// Each of these tests shows what a fleet does if one thing goes wrong.
+// TestStorm lets everything go wrong at once.
 
-// crew is the members of a fleet in one memory.
+// crew is a fleet whose members share one memory.
 type crew struct {
 	*testing.T
 	memory memory
@@ -36,7 +36,7 @@ func (c *crew) calls() int {
 	return c.memory.calls
 }
 
-// sailor is one of them.
+// sailor is a member of a crew.
 type sailor struct {
 	*Fleet
 	link    *link
@@ -53,7 +53,8 @@ func (c *crew) member(l *politeness.Limiter) *sailor {
 	return s
 }
 
-// ask makes a request to a host that ends with the outcome.
+// ask makes a request to shop.example that ends with the outcome o. It returns
+// how long it waited, which is no longer than the argument wait.
 func (s *sailor) ask(t *testing.T, wait time.Duration, o politeness.Outcome) (time.Duration, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
@@ -64,12 +65,12 @@ func (s *sailor) ask(t *testing.T, wait time.Duration, o politeness.Outcome) (ti
 	return time.Since(began), err
 }
 
-// die is kill -9.
+// die cuts the member off, as if kill -9 had ended its process.
 func (s *sailor) die() { s.link.sever(true) }
 
 var ok200 = politeness.Outcome{Status: 200}
 
-// A pause that a host asked for outlives the member that was told.
+// A host asks for a pause, and the owner dies. The next owner keeps the pause.
 func TestWeather_PauseOfADeadOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -115,8 +116,8 @@ func TestWeather_CloseWithoutRedis(t *testing.T) {
 	}
 }
 
-// A new fleet gives all hosts away as soon as it is old enough, however many
-// its members wait for.
+// As soon as a new fleet is 2 s old, it gives away all the hosts that its
+// members wait for, however many they are.
 func TestWeather_ManyHostsOfANewFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := (&crew{T: t}).member(&politeness.Limiter{})
@@ -140,7 +141,8 @@ func TestWeather_ManyHostsOfANewFleet(t *testing.T) {
 	})
 }
 
-// A Limiter whose Fleet is closed keeps no claim to a host that it was refused.
+// A closed Fleet refuses its Limiter a host. The Limiter then keeps nothing
+// about the host.
 func TestWeather_ClosedKeepsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := (&crew{T: t}).member(&politeness.Limiter{})
@@ -157,8 +159,8 @@ func TestWeather_ClosedKeepsNothing(t *testing.T) {
 	})
 }
 
-// A host that is given to a member that has just died goes to another that
-// waits, without the rest of a dead owner's.
+// A host is given to a member that has just died. It then goes to another
+// member that waits. It need not rest, as it would after the death of an owner.
 func TestWeather_GivenToTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -172,7 +174,7 @@ func TestWeather_GivenToTheDead(t *testing.T) {
 		}
 		var waiting []*sailor
 		came := make(chan time.Time, 4)
-		for range 4 { // whose turn is next nobody knows: three of four die
+		for range 4 { // nobody knows whose turn is next, so three of the four die
 			s := c.member(&politeness.Limiter{})
 			defer s.Close()
 			waiting = append(waiting, s)
@@ -188,13 +190,14 @@ func TestWeather_GivenToTheDead(t *testing.T) {
 		}
 		g.Done(ok200)
 		given := time.Now()
-		if after := (<-came).Sub(given); after > 8*time.Second { // up to three reservations of 1.5 s, and asks a second apart
+		if after := (<-came).Sub(given); after > 8*time.Second { // up to three offers of 1.5 s each; members ask again every second
 			t.Errorf("the one that lives had the host after %v", after)
 		}
 	})
 }
 
-// What the dead leave in Redis is swept, however long nobody was there.
+// What dead members leave in Redis is removed, even if no member was there for
+// a long time.
 func TestWeather_RecordsOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -232,7 +235,8 @@ func TestWeather_RecordsOfTheDead(t *testing.T) {
 	})
 }
 
-// A paused host does not keep its owner in touch with Redis.
+// An owner whose only host is paused makes no more calls to Redis. The pause is
+// known to the next owner.
 func TestWeather_PausedHostEndsTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -302,9 +306,9 @@ func TestWeather_RefusalWhileRedisHangs(t *testing.T) {
 	})
 }
 
-// A machine that was suspended for longer than a Lease owns nothing, though its
-// monotonic clock has stood still meanwhile; nor does one whose wall clock was
-// set back meanwhile.
+// A member trusts its session only while the Lease still runs by both clocks.
+// When a machine is suspended, its monotonic clock may stand still. And its
+// wall clock may be set back.
 func TestWeather_Suspend(t *testing.T) {
 	f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -313,7 +317,7 @@ func TestWeather_Suspend(t *testing.T) {
 	const lease = 10 * time.Second
 	for _, tt := range []struct {
 		name            string
-		monotonic, wall time.Duration // since the renewal
+		monotonic, wall time.Duration // the time since the renewal, by each clock
 		want            bool
 	}{
 		{"just renewed", time.Second, time.Second, true},
@@ -323,7 +327,7 @@ func TestWeather_Suspend(t *testing.T) {
 		{"set back by an hour", time.Second, -time.Hour, true},
 	} {
 		sent := time.Now().Add(-tt.monotonic)
-		wall := (*uint64)(unsafe.Pointer(&sent)) // beside the monotonic reading: a flag, seconds in 33 bits, nanoseconds in 30
+		wall := (*uint64)(unsafe.Pointer(&sent)) // Time's first field: a flag, 33 bits of seconds, 30 bits of nanoseconds
 		*wall -= uint64((tt.wall-tt.monotonic)/time.Second) << 30
 		now := time.Now()
 		if m, w := now.Sub(sent), now.Round(0).Sub(sent.Round(0)); m.Round(time.Second) != tt.monotonic || w.Round(time.Second) != tt.wall {
@@ -351,18 +355,18 @@ func (l *lossy) run(ctx context.Context, script *redis.Script, sent *sendings, a
 	return l.link.run(ctx, script, sent, args)
 }
 
-// A host whose hand-over is lost on the way is given again with what was learnt
-// about it, even if its last owner has asked for it meanwhile and thought
-// better of it.
+// A call that gives a host away is lost. The host is given again, with what was
+// learnt about it. This is so even if its last owner has asked for the host
+// meanwhile and no longer wants it.
 func TestWeather_LostGive(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
 		name        string
-		lost        int           // calls
-		ask, cancel time.Duration // of the last owner's second request
+		lost        int           // the number of calls that are lost
+		ask, cancel time.Duration // when the last owner's second request is made, and ended
 	}{
 		{"the ask is lost with it", 2, 0, 3500 * ms},
-		{"the ask is not sent", 1, 500 * ms, 1075 * ms}, // between the first and second attempt
+		{"the ask is not sent", 1, 500 * ms, 1075 * ms}, // between the first and second attempt to give
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -372,7 +376,7 @@ func TestWeather_LostGive(t *testing.T) {
 				defer a.Close()
 				defer b.Close()
 				a.Fleet.engine = &lossy{a.link, test.lost}
-				keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that a's session goes on
+				keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that the session of member a goes on
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -415,8 +419,9 @@ func (l *forgetful) run(ctx context.Context, script *redis.Script, sent *sending
 	return l.link.run(ctx, script, sent, args)
 }
 
-// A host is given away just as Redis forgets all. Its owner enters the host
-// into the new epoch and gives it away there, so that it does not rest.
+// Redis forgets everything just before a host is given away. The owner enters
+// the host into the new epoch and gives it away there, so the host does not
+// rest.
 func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 6 * time.Second
@@ -425,7 +430,7 @@ func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		a.Fleet.engine = &forgetful{link: a.link}
-		keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that a's session goes on
+		keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that the session of member a goes on
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -467,9 +472,9 @@ func (l *muffled) run(ctx context.Context, script *redis.Script, sent *sendings,
 	return reply, err
 }
 
-// A member enters its host into a new epoch and does not learn that it did. It
+// A member enters its host into a new epoch, but the answer is lost. The member
 // makes another request before its trust runs out. Then it asks for the host
-// once more and thinks better of it. The next owner still waits an interval.
+// once more, and gives up. The next owner still waits for an interval.
 func TestWeather_LostEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 8 * time.Second

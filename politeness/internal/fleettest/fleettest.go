@@ -21,19 +21,20 @@ import (
 type Member struct {
 	politeness.Fleet
 	Close func() error
-	Cut   func(cut bool) // cuts the member off from the engine; nil: the engine cannot do that
+	Cut   func(cut bool) // Cut(true) parts the member from its engine, Cut(false) rejoins them; or nil
 }
 
-// Run tests the Fleets that make creates. Each call of make begins an empty
-// fleet with a Lease of 5 s, and must clean it up with t.Cleanup. Each call of
-// join adds a member. In runs each test in fake time. If it is nil, the tests
-// run in real time, side by side.
+// Run tests the Fleets that the function make creates. Each call of make begins
+// an empty fleet with a Lease of 5 s, and must clean it up with t.Cleanup. Each
+// call of the function join that make returns adds a member. The function in
+// runs each test in fake time. If in is nil, the tests run in real time, side
+// by side.
 //
-// The tests take the start times that the Limiters decide. All Limiters use
+// The tests judge the start times that the Limiters decide. All Limiters use
 // this process's clock. So a busy machine may delay a goroutine, but not these
-// times. What has to be over soon may take longer by as much as the machine
-// stood still meanwhile. If that is a quarter of the time, a test does not
-// judge how much was done.
+// times. If something has to be over soon, the time for which the machine stood
+// still is added to its limit. If the machine stood still for a quarter of a
+// test's time, the test does not judge how much was done.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	run := func(t *testing.T, test func(*fleet)) {
 		f := &fleet{T: t, join: make(t), real: in == nil}
@@ -59,7 +60,7 @@ const (
 	pace  = 100 * time.Millisecond
 	lease = 5 * time.Second
 	slack = time.Millisecond
-	quick = 500 * time.Millisecond // allowed for a few ms of work on a busy machine
+	quick = 500 * time.Millisecond // the time allowed for a few ms of work on a busy machine
 )
 
 var tests = []struct {
@@ -76,7 +77,7 @@ var tests = []struct {
 	{"members take turns at one host, and keep its pace", func(f *fleet) {
 		members, requests := []*member{}, 40
 		if f.real {
-			requests = 20 // two turns of each
+			requests = 20 // by two workers: two turns of 2 s for each member
 		}
 		for range 3 {
 			m := f.member(&politeness.Limiter{Delay: pace})
@@ -102,7 +103,7 @@ var tests = []struct {
 				f.Errorf("member %d has handed nothing over", i)
 			}
 		}
-		if most := 2*2*2*time.Second + quick + f.stalled(); longest > most { // two turns of each of the two other members
+		if most := 2*2*2*time.Second + quick + f.stalled(); longest > most { // two turns of 2 s for each of the two other members
 			f.Errorf("a member waited for %v", longest)
 		}
 	}},
@@ -141,10 +142,10 @@ var tests = []struct {
 	{"a Crawl-delay is handed over, and a lower one too", func(f *fleet) {
 		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
 		f.acquire(a, politeness.WithCrawlDelay(context.Background(), 10*pace), host).Done(ok)
-		f.start(b, host) // it is told no Crawl-delay
+		f.start(b, host) // this request of b names no Crawl-delay
 		f.paced(10 * pace)
 		f.acquire(b, politeness.WithCrawlDelay(context.Background(), 0), host).Done(ok)
-		f.start(a, host) // it knew the longer Crawl-delay
+		f.start(a, host) // member a knew the longer Crawl-delay
 		if got := f.starts[3].at.Sub(f.starts[2].at); got > 8*pace+f.stalled() {
 			f.Errorf("the lowered Crawl-delay is not kept: %v", got)
 		}
@@ -298,7 +299,7 @@ var tests = []struct {
 		a, b := f.member(limiter()), f.member(limiter())
 		f.crawl(a, 1, 5)
 		f.wait()
-		time.Sleep(quick) // so that a gives up the host
+		time.Sleep(quick) // so that member a gives up the host
 		if err := a.Close(); err != nil {
 			f.Error(err)
 		}
@@ -322,7 +323,7 @@ var tests = []struct {
 				}
 			})
 		}
-		time.Sleep(2700 * time.Millisecond) // in the midst of a turn
+		time.Sleep(2700 * time.Millisecond) // in the middle of a turn
 		owner := a
 		if f.latest() == b.number {
 			owner = b
@@ -366,14 +367,14 @@ var tests = []struct {
 type fleet struct {
 	*testing.T
 	join func() Member
-	real bool // time is
+	real bool // the test runs in real time
 	sync.WaitGroup
 
 	mu      sync.Mutex
 	members []*member
 	starts  []started
 
-	late atomic.Int64 // see stalled
+	late atomic.Int64 // nanoseconds: see stalled
 }
 
 type started struct {
@@ -415,8 +416,8 @@ func (f *fleet) traced(ctx context.Context, m *member) context.Context {
 	}})
 }
 
-// noteStalls notes how late the machine lets a goroutine run, until stop is
-// called.
+// noteStalls measures how late the machine lets a goroutine run. Calling stop
+// ends that.
 func (f *fleet) noteStalls() (stop func()) {
 	const tick = 5 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
@@ -434,8 +435,8 @@ func (f *fleet) noteStalls() (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// stalled returns for how long the machine has let nothing run so far. In fake
-// time it returns zero.
+// stalled returns for how long, in all, the machine has stood still so far. In
+// fake time it returns zero.
 func (f *fleet) stalled() time.Duration { return time.Duration(f.late.Load()) }
 
 func (f *fleet) latest() int {
@@ -460,7 +461,7 @@ func (f *fleet) start(m *member, host string) {
 	f.acquire(m, context.Background(), host).Done(ok)
 }
 
-// crawl starts workers of m that make n requests each.
+// crawl starts workers for the member m. Each worker makes n requests.
 func (f *fleet) crawl(m *member, workers, n int) {
 	for range workers {
 		f.Go(func() {
@@ -490,7 +491,8 @@ func (f *fleet) spend(m *member) (n int) {
 	}
 }
 
-// notAtMidnight skips a test that would fail if the day changed.
+// notAtMidnight skips the test if the UTC day ends within two minutes. The test
+// would fail if the day changed meanwhile.
 func (f *fleet) notAtMidnight() {
 	if now := time.Now().UTC(); now.Add(2*time.Minute).YearDay() != now.YearDay() {
 		f.Skip("it is midnight in UTC: the day's budget is another one soon")
@@ -525,7 +527,8 @@ func (f *fleet) paced(interval time.Duration) {
 	}
 }
 
-// ended checks that a Limiter holds nothing after a while.
+// ended checks that within 20 s, the Limiter of m holds no host and no request
+// any more.
 func (f *fleet) ended(m *member) {
 	f.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(pace) {
