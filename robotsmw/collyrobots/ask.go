@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// ask returns the error with which robots.txt would refuse a request for URL,
-// or nil.
+// ask returns the error with which robots.txt would refuse a request for URL.
+// It returns nil if robots.txt would not refuse it.
 func (x *Extension) ask(c *colly.Collector, URL string) error {
 	u, err := url.Parse(asSent(URL))
 	if err != nil || u.Host == "" {

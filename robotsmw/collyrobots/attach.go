@@ -143,8 +143,8 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	return x, nil
 }
 
-// withProxy returns base with a proxy. base is http.DefaultTransport, or what
-// admit made of it.
+// withProxy returns a copy of base that uses the proxy. base is
+// http.DefaultTransport, or what admit made of it.
 func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, error)) (http.RoundTripper, error) {
 	t, ok := base.(*http.Transport)
 	if !ok {

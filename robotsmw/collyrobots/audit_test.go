@@ -31,7 +31,7 @@ type kind struct {
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0: the Limiter's default, one second
 	pages            map[string]http.Handler // paths that need a handler; the others get a text
-	behind           []string                // must not be fetched; only an entry of pages leads there
+	behind           []string                // must not be fetched; only handlers in the field pages lead there
 	setUp            func(web *robotstest.Internet, host string)
 }
 
@@ -48,8 +48,8 @@ func html(body, robotsTag string) http.Handler {
 	})
 }
 
-// hops redirects robots.txt n times and then serves the text. The first
-// redirect leads to another host.
+// hops redirects robots.txt n times and then serves the text of the argument
+// robots. The first redirect leads to another host.
 func hops(n int, robots string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := 0
@@ -66,8 +66,8 @@ func hops(n int, robots string) http.Handler {
 	})
 }
 
-// throttling answers the first n requests to each host with status and
-// "Retry-After: 90".
+// throttling answers the first n requests to each host with the given status
+// and "Retry-After: 90".
 func throttling(status, n int) http.Handler {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -189,7 +189,7 @@ func world(n int) (*robotstest.Internet, []*site) {
 		host := fmt.Sprintf("k%02d-%d.example", i%len(kinds), i/len(kinds))
 		name := "http://" + host
 		switch {
-		case k.name == "five redirects" || k.name == "six redirects": // hops redirects to http
+		case k.name == "five redirects" || k.name == "six redirects": // the function hops redirects to http
 		case i%3 == 0:
 			name = "https://" + host
 		case i%5 == 0:
@@ -213,7 +213,7 @@ func crawlAll(c *colly.Collector, sites []*site) {
 	for _, s := range sites {
 		c.Visit(s.origin + "/")
 		for _, page := range slices.Concat(s.allowed, s.refused) {
-			if page != "/shared" { // only links lead there
+			if page != "/shared" { // /shared is visited by links only
 				c.Visit(s.origin + page)
 			}
 		}

@@ -24,12 +24,13 @@ import (
 )
 
 // BenchmarkCrawl visits pages of sites on loopback, one at a time or 20 at
-// once. It compares three crawlers: without a robots.txt check, with colly's
-// own check, and attached. They take turns in random order, so that other load
-// and garbage collection slow all of them alike.
+// once. It compares three crawlers: one without a robots.txt check, one with
+// colly's own check, and one that is attached. They take turns in random order,
+// so that other load and garbage collection slow all of them alike.
 //
-// The metrics of-unchecked and of-colly's-check divide the throughput of the
-// attached crawler by that of the other one. They compare medians.
+// The metric of-unchecked is the throughput of the attached crawler, divided by
+// that of the unchecked crawler. The metric of-colly's-check divides by that of
+// colly's own check. Each throughput is a median.
 //
 // Colly's own check takes longer if a site has more rules. Half of the real
 // robots.txt files have fewer than 12 rules, and nine tenths have fewer than
@@ -101,7 +102,7 @@ func realFiles(b *testing.B, n int) (files []string) {
 
 const crawledPage = "/catalogue/garden/tools/item-4711.html?colour=green&size=large"
 
-// benchmarkCrawl crawls one site for each file in robots.
+// benchmarkCrawl crawls one site for each robots.txt in the argument robots.
 func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 	// About 30 KB with 100 links, like the median page of the web.
 	page := "<html><title>t</title><body>" +

@@ -24,7 +24,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// ways has the methods that change what a collector sends by.
+// ways are the methods that change the transport by which a collector sends.
 var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
 	"SetProxy":      func(c *colly.Collector, _ *robotstest.Internet, proxy string) { c.SetProxy(proxy) },
 	"WithTransport": func(c *colly.Collector, other *robotstest.Internet, _ string) { c.WithTransport(other) },
@@ -36,15 +36,16 @@ var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy
 	},
 }
 
-// A disallowed page is never sent, whoever sets a transport, proxy or client,
-// and when. An allowed page goes by the transport that was set.
+// A request for a disallowed page is never sent, no matter who sets a
+// transport, proxy or client, or when. A request for an allowed page goes by
+// the transport that was set.
 func TestNothingIsSentPastTheGuard(t *testing.T) {
 	once := func(f func()) func(*colly.Request) {
 		var o sync.Once
 		return func(*colly.Request) { o.Do(f) }
 	}
-	// Each function arranges a call of set, and returns the collector that then
-	// visits the pages.
+	// Each function arranges a call of the function set. It returns the
+	// collector that then visits the pages.
 	places := map[string]func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector{
 		"at once": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
 			set(c)
@@ -201,8 +202,8 @@ func TestCloneMadeBeforeAttachSetsATransport(t *testing.T) {
 	}
 }
 
-// A request that has the only slot of a LimitRule sets a transport, while other
-// requests wait for the slot.
+// A request has the only slot of a LimitRule. Its handler sets a transport
+// while other requests wait for the slot.
 func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 	for way, set := range ways {
 		for _, kind := range []string{"collector", "bare clone"} {

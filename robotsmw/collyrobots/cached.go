@@ -11,8 +11,8 @@ import (
 // judgeCached sets "no-cache", so that the request comes to the transport and
 // is refused there.
 //
-// Colly keeps a page that came by redirects under the first URL alone. chains
-// knows the others, and judgeCached checks each of them.
+// If a page came by redirects, colly keeps it under the first URL alone. The
+// other URLs are in the field chains, and judgeCached checks each of them.
 func (m *member) judgeCached(r *colly.Request) {
 	refused := m.decide(m.c, r.URL) != nil
 	for _, u := range m.chains.of(m.c.CacheDir, r.URL) {

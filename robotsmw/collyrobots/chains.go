@@ -59,8 +59,9 @@ func (s *chains) note(req *http.Request) {
 	}
 }
 
-// The result has, in order, the redirect targets of the page that colly has
-// cached in dir under the URL first. It is nil if none are stored.
+// The result has, in order, the redirect targets of a page in colly's cache
+// directory dir. The argument first is the URL under which colly keeps the
+// page. The result is nil if no targets are stored.
 func (s *chains) of(dir string, first *url.URL) (way []*url.URL) {
 	text, err := os.ReadFile(chainFile(dir, first))
 	if err != nil {

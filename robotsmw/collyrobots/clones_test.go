@@ -37,7 +37,7 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	}
 	inUse := func() int64 {
 		var m runtime.MemStats
-		for range 5 { // cleanups run some time after a collection
+		for range 5 { // cleanups run some time after a garbage collection
 			runtime.GC()
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -20,9 +20,9 @@ type Counts struct {
 	Retried      int64 // requests repeated after a 429 or 503
 
 	// GivenUp are requests that were not repeated although RetryThrottled or
-	// PutBack was set. They were answered 429 or 503 more often than
-	// RetryThrottled allows, MaxRequests was reached, or their body cannot be
-	// sent twice.
+	// PutBack was set. The reason is that they were answered 429 or 503 more
+	// often than RetryThrottled allows, that MaxRequests was reached, or that
+	// their body cannot be sent twice.
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
@@ -32,9 +32,9 @@ type Counts struct {
 	Pages, Lost int64
 
 	// Waited adds up how long requests waited before they were sent: for their
-	// host's pace, its robots.txt and LimitRules. Two requests that wait for
-	// the same second count two seconds. LongestWait is the longest wait of a
-	// request.
+	// host's pace, its robots.txt and LimitRules. If two requests wait during
+	// the same second, that counts as two seconds. LongestWait is the longest
+	// wait of a request.
 	Waited, LongestWait time.Duration
 }
 
@@ -47,7 +47,7 @@ func (n Counts) String() string {
 		name string
 		n    int64
 	}{
-		{"pages", n.Pages % max(n.Fetched, 1)}, // 0 if it is the same number
+		{"pages", n.Pages % max(n.Fetched, 1)}, // 0 if Pages equals Fetched
 		{"disallowed", n.Disallowed},
 		{"unreachable", n.Unreachable},
 		{"noindex", n.NoIndex},

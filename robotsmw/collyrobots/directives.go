@@ -46,7 +46,7 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	return said
 }
 
-// answerOf returns a page's status and header in the form of net/http.
+// answerOf returns a page's status and header as a response of net/http.
 func answerOf(page *colly.Response) *http.Response {
 	answer := &http.Response{StatusCode: page.StatusCode}
 	if page.Headers != nil {
@@ -112,7 +112,7 @@ func first(h http.Header, name string) string {
 // HTML, is surely a refusal, or has a content coding that colly does not
 // decode. Links with rel="nofollow" may be followed, unless ObeyRelNoFollow is
 // set. Links does not ask robots.txt, because it might have to wait for the
-// file. Visit, Follow and Checker ask robots.txt.
+// file. Visit, Follow and Checker do.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body

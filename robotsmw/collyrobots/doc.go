@@ -12,8 +12,8 @@
 //	detail := c.Clone()
 //	err = ext.Add(detail)
 //
-// Proxies are set as before, before Attach or after, on clones and in
-// callbacks. robots.txt is fetched through them too:
+// Proxies are set in the usual ways: before Attach or after it, on clones and
+// in callbacks. robots.txt is fetched through them too:
 //
 //	c.SetProxyFunc(switcher) // or SetProxy, SetClient, WithTransport
 //
@@ -40,44 +40,46 @@
 //
 // # What is set after Attach
 //
-// A transport, proxy or client that is set on the collector becomes what the
-// extension sends by, whoever sets it and when: a clone, a clone of a clone, a
-// callback. It takes the place of Options.Base, and that is logged once. A
-// client is copied and not changed, whether it is set before Attach or after.
-// So other users of the client do not obey our robots.txt.
+// If a transport, proxy or client is set on the collector, the extension sends
+// by it from then on. A clone, a clone of a clone or a callback may set it, at
+// any time. What is set takes the place of Options.Base and Options.Proxy. If
+// the Options had one of these, a warning is logged once. A client is copied
+// and not changed, whether it is set before Attach or after. So other users of
+// the client do not obey our robots.txt.
 //
-// One kind of transport cannot be used: with Options.RefuseAddress, one that
-// dials by itself. Requests then fail with ErrBypassed, Extension.Active is
-// false, and the log says so once.
+// With Options.RefuseAddress, a transport that dials by itself cannot be used.
+// If one is set, requests fail with ErrBypassed, Extension.Active is false, and
+// the log says so once.
 //
 // SetRequestTimeout limits each attempt, from the end of its waits to the end
 // of its body; a wait never counts. SetRequestTimeout(0) after Attach changes
 // nothing: set Options.AttemptTimeout to -1 for no limit.
 //
 // A LimitRule may stay. A request then waits for the rule as well as for the
-// Limiter. The extension obeys the rule in place of colly. So a request has its
-// slot from when its host is due to the end of its body, and only requests that
-// need the slot wait for the rule's Delay. A redirect hop needs a slot of its
-// own host's rule.
+// Limiter. The extension obeys the rule, and colly does not. So a request takes
+// its slot when its host is due, and has it until the end of its body. Only
+// requests that need the slot wait for the rule's Delay. A redirect hop needs a
+// slot of the rule for its own host.
 //
 // One gap is left: SetClient in an OnRequestHeaders handler of a clone that was
 // not added. The request for which the handler is called uses that client
 // directly, so it bypasses robots.txt and the pace. The next request obeys
 // again. Add the clone, or set the client anywhere else. SetProxy, SetProxyFunc
 // and WithTransport have the gap only if the client has no cookie jar (after
-// DisableCookies, or if the client was set without one), because the extension
-// notices them when the jar is asked. The extension cannot close the rest of
-// the gap: colly reads its client right after these handlers, and calls nothing
-// in between that clones share. The extension could give the collector a
-// Context that has ended and replace it in the guard: net/http would then stop
-// such a request. But handlers that use the Context would then stop too.
-// Transports other than net/http's do not look at the Context. And a clone may
-// have a Context of its own.
+// DisableCookies, or if the client was set without a jar). With a jar, the
+// extension notices them when the jar is asked. The extension cannot close the
+// rest of the gap. Colly reads its client right after these handlers, and in
+// between it calls nothing that clones share. The extension could give the
+// collector a Context that has ended, and replace that Context in the guard:
+// net/http would then stop such a request. But handlers that use the Context
+// would then stop too. Transports other than net/http's do not look at the
+// Context. And a clone may have a Context of its own.
 //
-// If one goroutine sets something while others have requests under way, it
-// races with them, as in plain colly. A request that starts at that moment may
-// use the new client directly, past robots.txt. The same holds for Cookies and
-// SetCookies. Set them in a callback, or before the crawl.
+// If one goroutine sets a transport, proxy or client while others have requests
+// in flight, it races with them, as in plain colly. A request that starts at
+// that moment may use the new client directly, past robots.txt. The same holds
+// for Cookies and SetCookies. Make all these calls in a callback, or before the
+// crawl.
 //
 // The extension does all this through a few unexported fields of colly, which
 // are all listed in layout.go. Attach tests them, and fails with a version of
@@ -86,8 +88,8 @@
 //
 //   - getters for its client and its LimitRules;
 //   - a SetTransport for a transport that stays above those that callbacks set;
-//   - the client read before OnRequestHeaders handlers are called, or handlers
-//     that Clone keeps.
+//   - a client that is read before OnRequestHeaders handlers are called, or
+//     OnRequestHeaders handlers that Clone keeps.
 //
 // # What Attach changes
 //
@@ -108,8 +110,8 @@
 // every method, CheckHead's HEAD included, for redirects, for Request.Retry, in
 // queues, and on clones made before or after.
 //
-// Only a page in colly's cache directory never comes to the transport. It is
-// checked in OnRequest, before colly uses it. So call Extension.Add with a
+// Only pages in colly's cache directory never come to the transport. They are
+// checked in OnRequest, before colly uses them. So call Extension.Add with a
 // clone that has a CacheDir. Colly keeps a page that came by redirects under
 // its first URL. The extension keeps the other URLs beside it, in a file that
 // ends in .redirects, and checks each of them. If that file is missing because
@@ -119,38 +121,39 @@
 // where the redirects began, and the error's Decision.URL is what was refused.
 // Headers is never nil in OnError handlers registered after Attach.
 //
-// OnError may repeat what failed with Request.Retry. A refusal that would be
-// the same again is not tried again: nothing is sent, OnError is called once
-// more and no further, and Visit returns the error. (On a clone that was not
-// added, OnError is called twice more, and then its Request.URL has no scheme
-// any more.) Real failures, such as a 503 or a reset, are repeated at the
-// host's pace.
+// OnError may call Request.Retry to repeat a request that failed. If the
+// request would be refused again, nothing is sent. OnError is called only once
+// more, and Visit returns the error. (On a clone that was not added, OnError is
+// called twice more, and then its Request.URL has no scheme any more.) Real
+// failures, such as a 503 or a reset, are repeated at the host's pace.
 //
-// A refused URL counts as visited, and for MaxRequests, because colly counts it
-// before it asks the transport. Extension.Visit and Extension.Follow ask
-// robots.txt first and leave the URL unvisited.
+// A refused URL counts as visited, and as one of MaxRequests, because colly
+// counts a URL before it asks the transport. Extension.Visit and
+// Extension.Follow ask robots.txt first and leave the URL unvisited.
 //
 // # nofollow and noindex
 //
-// A page may say nofollow to everybody or to us, in its header or in HTML. It
-// is then moved to the collector's MaxDepth for good, so its links are too
-// deep. Request.Visit and similar methods return colly.ErrMaxDepth for them,
-// and they stay unvisited: another page that links there too leads there. This
-// affects neither siblings nor later pages, and values in Request.Ctx stay
-// where they were. Extension.Directives tells which pages say nofollow.
+// A page may say nofollow to everybody or to us, in its header or in HTML. The
+// page is then moved to the collector's MaxDepth for good, so its links are too
+// deep. Request.Visit and similar methods return colly.ErrMaxDepth for these
+// links. Their URLs stay unvisited, so a link from another page can still lead
+// there. Siblings of the page and later pages are not affected, and values in
+// Request.Ctx stay where they were. Extension.Directives tells which pages say
+// nofollow.
 //
 // This works for requests that are made from the page: by Request.Visit, Post,
 // New and all other methods that pass the page's Ctx on. It does not work for
 // c.Visit(e.Request.AbsoluteURL(link)) or for a URL from a queue, because colly
 // does not know from which page these come. When the extension sees such a
 // request, colly has already marked its URL as visited. If the extension
-// refused it, other pages that link to the URL could not visit it. There, write
-// ext.AbsoluteURL(e.Request, link), which is "" for a link that must not be
-// followed, or Extension.Follow(e). OnResponse handlers that were registered
-// before Attach run before the extension has looked at the page's HTML.
+// refused it, other pages that link to the URL could not visit it. For such
+// requests, call Extension.Follow(e), or write ext.AbsoluteURL(e.Request,
+// link), which is "" for a link that must not be followed. OnResponse handlers
+// that were registered before Attach run before the extension has looked at the
+// page's HTML.
 //
 // Some take rel="nofollow" on a link for a hint about ranking, others for a
-// wish. Extension.ObeyRelNoFollow decides.
+// wish that it is not followed. Extension.ObeyRelNoFollow decides.
 //
 // noindex does not concern links. Extension.Indexable tells, in OnResponse or
 // OnScraped, whether a page may be kept.
@@ -161,29 +164,31 @@
 // page. Extension.Directives then has a robotsmw.Page.Refusal. If the answer is
 // surely a refusal, Indexable returns false, and none of its links is followed,
 // as if it said nofollow. Other walls answer with an error status, and OnError
-// gets the response: call Directives there. A refusal alone makes the extension
-// repeat nothing. A price, a licence or legal reasons are final: do not Retry.
+// gets the response: call Directives there. The extension does not repeat a
+// request only because the answer was a refusal. A price, a licence or legal
+// reasons are final: do not Retry.
 //
 // # Pace
 //
-// Without Options.Limiter each host gets one request a second and one at a
-// time, and its Crawl-delay, 429, 503 and Retry-After are obeyed. Each host has
-// its own pace, so an asynchronous collector crawls a thousand hosts at once.
-// All collectors of the process that are attached without a Limiter share one.
-// So a host has one pace among them. Collectors with different Limiters do not
-// share a pace: give them the same Limiter, or add one collector to the
-// Extension of the other with Extension.Add.
+// Without Options.Limiter, each host gets one request a second, and one at a
+// time. Its Crawl-delay, 429, 503 and Retry-After are obeyed. Each host has its
+// own pace, so an asynchronous collector crawls a thousand hosts at once. All
+// collectors of the process that are attached without a Limiter share one. So a
+// host has one pace among them. Collectors with different Limiters do not share
+// a pace: give them the same Limiter, or add one collector to the Extension of
+// the other with Extension.Add.
 //
 // An OnResponseHeaders or redirect handler may visit another page of the same
 // host, although its own request still has the host's slot. The handler gets
-// that page at the host's pace: the extension reads the body that colly has not
-// read yet into memory, up to 16 MiB, and so frees the slot. If the body is
-// longer, the page comes when the attempt's time is over.
+// that page at the host's pace. For this, the extension reads into memory the
+// body that colly has not read yet, up to 16 MiB, and so frees the slot. If
+// that body is longer, the page comes when the time of the attempt that has the
+// slot is over.
 //
 // In a queue with few threads, a request that waits for its host holds a
 // thread, and one slow host can hold all of them. To avoid that, let the
-// Limiter refuse to wait, and let the extension put back what is refused until
-// its host is due:
+// Limiter refuse requests that would have to wait. Let the extension put them
+// back until their host is due:
 //
 //	ext, err := collyrobots.Attach(c, robotsmw.Options{
 //		UserAgent: …,
@@ -195,11 +200,12 @@
 //
 // Requests that were put back run on goroutines of their own, one for each
 // host. Limiter.GlobalConcurrency bounds them. They are submitted with
-// Request.Retry, because colly would take a URL that is added to the queue
-// again for visited. So they count for MaxRequests again. OnError is called
-// each time. When the collector's Context ends, these requests fail at once.
+// Request.Retry: if a URL were added to the queue again, colly would take it
+// for visited. So they count for MaxRequests again. OnError is called each
+// time. When the collector's Context ends, these requests fail at once.
 //
-// RetryThrottled repeats pages that answer 429 or 503 when their Retry-After is
-// over. OnError is called each time. With PutBack a repeat holds no thread
-// while it waits. A synchronous Visit still returns the first answer's error.
+// RetryThrottled repeats requests that were answered 429 or 503, once the
+// Retry-After is over. OnError is called each time. With PutBack, a repeat
+// holds no thread while it waits. A synchronous Visit still returns the error
+// of the first answer.
 package collyrobots

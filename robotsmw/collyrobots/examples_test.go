@@ -20,7 +20,7 @@ import (
 )
 
 // These programs are like colly's own examples, and use real sockets. With the
-// extension, each must do the same as without. Then robots.txt disallows one
+// extension, each must do the same as without it. Then robots.txt disallows one
 // path, and only the output for that path may be missing.
 
 type program struct {

@@ -60,10 +60,10 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 }
 
 // AbsoluteURL is like page.AbsoluteURL, but returns "" for a link that must not
-// be followed. That is any link if the page says nofollow. With
-// ObeyRelNoFollow, it is also a link to a URL if all the page's links to that
-// URL have rel="nofollow". Collector.Visit and colly's queue refuse "". So a
-// crawler that does not call Request.Visit needs only this change:
+// be followed. If the page says nofollow, that is any link. With
+// ObeyRelNoFollow, AbsoluteURL also returns "" for a URL to which all the
+// page's links have rel="nofollow". Collector.Visit and colly's queue refuse
+// "". So a crawler that does not call Request.Visit needs only this change:
 //
 //	c.Visit(e.Request.AbsoluteURL(href))        // before
 //	c.Visit(ext.AbsoluteURL(e.Request, href))   // after

@@ -112,8 +112,8 @@ func newProxy(t testing.TB, web *robotstest.Internet) string {
 	return server.URL
 }
 
-// withRobotsAnd has no robots.txt, and answers all other paths with header and
-// body.
+// withRobotsAnd returns a site without a robots.txt. The site answers all other
+// paths with the given header and body.
 func withRobotsAnd(header map[string]string, body string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", http.NotFoundHandler())

@@ -20,8 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// ErrBypassed is the error of every request after a transport was set that
-// hides addresses from Options.RefuseAddress. Such a transport has a dial
+// ErrBypassed is the error of every request after somebody has set a transport
+// that hides addresses from Options.RefuseAddress. Such a transport has a dial
 // function of its own, or is not an *http.Transport. Nothing is sent then.
 var ErrBypassed = errors.New("collyrobots: refused, because the transport that was set after Attach (SetProxy, SetProxyFunc, " +
 	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
@@ -54,7 +54,7 @@ type hubOptions struct {
 	limiter *politeness.Limiter
 	refuse  func(netip.Addr) error
 	logger  *slog.Logger
-	named   bool // the Options name a Base or Proxy
+	named   bool // Options has a Base or a Proxy
 }
 
 // newHub returns a hub for a backend. The hub sends by base.
@@ -65,8 +65,8 @@ func newHub(b backend, opts hubOptions, base http.RoundTripper, timeout time.Dur
 	return h
 }
 
-// open takes over the backend. From now on its requests go through guard, and
-// the hub notices what is set on the collectors.
+// open takes over the backend. From now on, the requests of its collectors go
+// through guard, and the hub notices what is set on these collectors.
 func (h *hub) open(guard http.RoundTripper) {
 	h.guard = guard
 	h.mu.Lock()
@@ -76,8 +76,8 @@ func (h *hub) open(guard http.RoundTripper) {
 	openGate(h.backend, h)
 }
 
-// copy gives colly a copy of its client, because the client may be in use
-// elsewhere.
+// copy replaces colly's client with a copy, because the program may also use
+// that client elsewhere.
 func (h *hub) copy() {
 	users := *h.backend.client
 	own := *users
@@ -141,8 +141,8 @@ func (h *hub) warn(message string) {
 	}
 }
 
-// admit returns the transport to send by if t was set. It returns ErrBypassed
-// if t would hide addresses from refuse.
+// admit returns the transport to send by after t was set. It returns
+// ErrBypassed if t would hide addresses from the function refuse.
 func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.Addr) error) (http.RoundTripper, error) {
 	if t == nil {
 		t = http.DefaultTransport
@@ -176,8 +176,9 @@ func (h *hub) build() {
 	paced := &politeness.Transport{Base: base, Limiter: h.opts.limiter, AttemptTimeout: h.timeout}
 	if h.limited.Load() {
 		// After its wait for the host, a request waits for the slot of a
-		// LimitRule. That wait must not count for the timeout either, so
-		// limited applies the timeout instead of the Transport.
+		// LimitRule. That wait must not count for the timeout either. So the
+		// transport limited applies the timeout, and the politeness.Transport
+		// does not.
 		paced.Base, paced.AttemptTimeout = &limited{base, &h.limits, cmp.Or(h.timeout, 30*time.Second)}, -1
 	}
 	h.paced.Store(paced)
@@ -229,8 +230,9 @@ func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Unwrap returns the transport that sends. How politeness.Transport treats
-// requests that net/http sends again depends on that transport's protocols.
+// Unwrap returns the transport that sends. politeness.Transport looks at that
+// transport's protocols. They decide how it treats requests that net/http sends
+// again.
 func (o *outlet) Unwrap() http.RoundTripper {
 	if base := (*hub)(o).base.Load(); base != nil {
 		return *base

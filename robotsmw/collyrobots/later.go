@@ -20,7 +20,7 @@ type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
 	parked int           // requests in a line or, on a synchronous collector, being made again
-	empty  chan struct{} // made by wait; closed when parked is 0
+	empty  chan struct{} // made by the method wait; closed when parked is 0
 }
 
 type line struct {
@@ -71,7 +71,7 @@ func (m *member) throttled(r *colly.Response) {
 	if m.PutBack {
 		m.park(&again, time.Time{})
 	} else {
-		m.repeat(&again) // it waits in the Limiter
+		m.repeat(&again) // the request waits in the Limiter
 	}
 }
 

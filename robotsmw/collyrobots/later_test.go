@@ -183,8 +183,8 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// busy answers each page's first n requests with status and Retry-After, and
-// then with the page.
+// busy returns servers that answer the first n requests for each page with the
+// given status and Retry-After. Later requests get the page.
 func busy(status, n int, retryAfter string) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -291,7 +291,7 @@ func TestLimitRuleAndLimiterTogether(t *testing.T) {
 				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
 			}
 		}
-		c.Wait() // synctest reports a deadlock
+		c.Wait() // if this waits forever, synctest reports a deadlock
 		if got := len(asked(web)); got != 20 {
 			t.Errorf("%d pages were fetched", got)
 		}

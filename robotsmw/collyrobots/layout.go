@@ -92,8 +92,8 @@ func keeperOf(b backend) keeper {
 	return nil
 }
 
-// glob returns the field for the matcher of the gate's rule. Colly asks the
-// matcher whether the rule applies to a request.
+// glob returns the field that has the matcher of the gate's rule. Colly asks
+// the matcher whether the rule applies to a request.
 func (g *gate) glob() reflect.Value {
 	return reflect.NewAt(inside.globType, unsafe.Add(unsafe.Pointer(g.own), inside.glob)).Elem()
 }
@@ -105,7 +105,7 @@ func (g *gate) Match(domain string) bool {
 }
 
 // room is how many requests may pass a gate at the same time if there are
-// LimitRules. Each takes one byte of memory.
+// LimitRules. The room for each takes one byte of memory.
 const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.
@@ -116,7 +116,7 @@ func (g *gate) widen() {
 	}
 }
 
-// inside says where colly has its fields. known sets it.
+// inside says where colly has its fields. The function known sets it.
 var inside fields
 
 type fields struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// limits are the LimitRules of a backend, which the extension obeys in place of
-// colly. In colly, a request has its rule's slot while it waits for its host's
-// pace. So a few slots would soon be full of requests for one host. Here a
-// request gets the slot when it may be sent. The slot is free again when the
+// limits are the LimitRules of a backend. The extension obeys them, and colly
+// does not. In colly, a request has its rule's slot while it waits for its
+// host's pace. So a few slots would soon be full of requests for one host. Here
+// a request gets the slot when it may be sent. The slot is free again when the
 // body has been read and the rule's delay is over.
 type limits struct {
 	mu    sync.Mutex
@@ -23,8 +23,8 @@ type limits struct {
 	slots map[*colly.LimitRule]chan struct{}
 }
 
-// learn stores the user's rules. It does not look at them, because Limit may
-// not have initialized the last one yet.
+// learn stores the user's rules. It does not look at them, because
+// Collector.Limit may not have initialized the last rule yet.
 func (l *limits) learn(rules []*colly.LimitRule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,8 @@ func matching(rules []*colly.LimitRule, domain string) *colly.LimitRule {
 	return nil
 }
 
-// The results are nil if no rule applies to the domain.
+// The results are the rule for the domain, and the rule's slots. Both are nil
+// if no rule applies.
 func (l *limits) of(domain string) (*colly.LimitRule, chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +60,8 @@ func (l *limits) of(domain string) (*colly.LimitRule, chan struct{}) {
 	return rule, slots
 }
 
-// enter waits for a slot of the domain's rule. leave gives the slot back.
+// enter waits for a slot of the domain's rule. The function leave, which it
+// returns, gives the slot back.
 func (l *limits) enter(ctx context.Context, domain string) (leave func(), err error) {
 	rule, slots := l.of(domain)
 	if rule == nil {
@@ -86,7 +88,7 @@ func (l *limits) enter(ctx context.Context, domain string) (leave func(), err er
 type limited struct {
 	base    http.RoundTripper
 	limits  *limits
-	timeout time.Duration // from getting the slot to the end of the body; negative: none
+	timeout time.Duration // from getting the slot to the end of the body; negative: no timeout
 }
 
 func (l *limited) Unwrap() http.RoundTripper { return l.base }

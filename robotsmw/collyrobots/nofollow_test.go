@@ -336,8 +336,8 @@ func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
 	wantAsked(t, web, "GET http://site.example/", "GET http://site.example/open", "GET http://site.example/deep")
 }
 
-// Collector.Visit and a queue do not know from which page a link comes. There,
-// Extension.AbsoluteURL refuses the links of nofollow pages.
+// Collector.Visit and a queue do not know from which page a link comes. For
+// both of them, Extension.AbsoluteURL refuses the links of nofollow pages.
 func TestAbsoluteURLOfANoFollowPage(t *testing.T) {
 	for _, kind := range []string{"Collector.Visit", "queue.AddURL", "in OnResponse", "in OnScraped"} {
 		web := nofollowSite()

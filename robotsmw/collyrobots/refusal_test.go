@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// walledSite answers /walled with a challenge and /paid with a price. Only the
-// body of /marked says that it is a challenge.
+// walledSite answers /walled with a challenge and /paid with a price. /marked
+// is a challenge too, but only its body says so.
 func walledSite() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()

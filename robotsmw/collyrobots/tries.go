@@ -17,10 +17,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// tries remembers the requests that failed last, because OnError handlers may
-// repeat whatever fails: Request.Retry makes the same request again, with the
-// same header map. If the request would be refused again for the same reason,
-// it fails here and nothing is sent. From then on, Request.Retry fails for it.
+// tries remembers the latest requests that failed, because OnError handlers may
+// repeat any request that fails. Request.Retry makes the same request again,
+// with the same header map. If the request would be refused again for the same
+// reason, it fails here and nothing is sent. From then on, Request.Retry fails
+// for it.
 type tries struct {
 	decide func(context.Context, *url.URL) error
 	count  *counters
@@ -60,8 +61,8 @@ func (t *tries) find(header http.Header, method string, u *url.URL) *try {
 	return t.known[keyOf(header, method, u)]
 }
 
-// failed notes that root, a request that colly made, failed with err. sent says
-// whether its last hop was sent.
+// failed notes that root, a request that colly made, failed with err. The
+// argument sent says whether the last hop of root was sent.
 func (t *tries) failed(root *http.Request, sent bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

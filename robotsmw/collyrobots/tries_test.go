@@ -22,7 +22,7 @@ import (
 func TestRetryOfARefusalEnds(t *testing.T) {
 	refusals := []struct {
 		name, target string
-		hits         int // pages that the servers are asked for, all tries together
+		hits         int // how many pages the servers are asked for, in all tries together
 	}{
 		{"by a rule", "http://shop.example/cart", 0},
 		{"with a password", "http://user:secret@shop.example/cart", 0},
@@ -216,7 +216,8 @@ func TestLostIsCounted(t *testing.T) {
 	})
 }
 
-// robotsAnd has no robots.txt, and answers all other paths with others.
+// robotsAnd returns a site without a robots.txt. The handler others answers all
+// other paths.
 func robotsAnd(others http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robotstest.Site{})

@@ -19,7 +19,7 @@ import (
 // host, the new request waits for this slot. So when another request comes, the
 // extension reads these bodies into memory for colly. This frees the slots.
 type unread struct {
-	shared bool // requests to different hosts may wait for each other
+	shared bool // whether requests to different hosts may wait for each other
 
 	mu    sync.Mutex
 	first *heldBody    // the first in a list that prev and next link
@@ -34,8 +34,8 @@ const maxAhead = 16 << 20
 // that it waits for them.
 const patience = 100 * time.Millisecond
 
-// keep watches a response until its body is read ahead, read or closed. b is
-// a zero heldBody to wrap the body in.
+// keep watches a response until its body is read ahead, read or closed. keep
+// wraps the body in b, which is a zero heldBody.
 func (u *unread) keep(resp *http.Response, b *heldBody) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return
@@ -72,7 +72,7 @@ func (u *unread) release(b *heldBody) bool {
 	return true
 }
 
-// clear frees the slots that a request for target might otherwise wait for
+// clear frees slots. Without that, a request for target might wait for them
 // forever.
 func (u *unread) clear(target *url.URL, limited bool) {
 	if u.n.Load() == 0 {
