@@ -14,14 +14,14 @@ import (
 // A crawler visits a link with Request.Visit of the page's Request. The new
 // request inherits the page's Depth and Ctx. Colly compares the depth with
 // MaxDepth first, and only then marks the URL as visited. So a page that says
-// nofollow is moved to MaxDepth: its links are too deep, and stay unvisited for
-// other pages that link to them.
+// nofollow is moved to MaxDepth: its links are then too deep. Their URLs stay
+// unvisited, so links from other pages can still lead there.
 //
 // Some requests ignore the depth: those of Request.New and of Collector.Request
 // with the page's Ctx. The extension refuses them in OnRequest, where it finds
 // their page by the Ctx. For this, a page with a mark gets a Ctx of its own,
-// because it shares the original with its parent and siblings. The new Ctx is a
-// shallow copy with the same values and the same lock.
+// because the page shares the original Ctx with its parent and siblings. The
+// new Ctx is a shallow copy with the same values and the same lock.
 
 // mark is what the extension remembers of a page besides its response.
 type mark struct {

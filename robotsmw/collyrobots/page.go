@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// page is the context of a page's request, from the guard to the outlet where
-// it is sent.
+// page is the context of a page's request, from the guard to the outlet, where
+// the request is sent.
 type page struct {
 	context.Context
 	by    *atomic.Pointer[politeness.Transport] // the transport that paces the request
