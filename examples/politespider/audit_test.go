@@ -103,8 +103,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	summary, _ := parseOutput(t, &out)
 	log := stop()
 
-	// The audit of the server's log gets the robots.txt files from the demo, and
-	// nothing from the crawl.
+	// The audit of the server's log gets the robots.txt files from the demo,
+	// and nothing from the crawl.
 	owners, err := demosite.Copies(copies)
 	if err != nil {
 		t.Fatal(err)

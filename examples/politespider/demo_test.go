@@ -69,9 +69,9 @@ func TestDemo(t *testing.T) {
 
 	crawlDemo(t, transport)
 	auditRequests(t, site)
-	// On a busy machine, one request may reach its server late, and the next one
-	// on time. So these two requests may be too close in the log. But within n
-	// intervals, a server never sees more than n+1 requests.
+	// On a busy machine, one request may reach its server late, and the next
+	// one on time. So these two requests may be too close in the log. But
+	// within n intervals, a server never sees more than n+1 requests.
 	for host, log := range byHost(site.Log()) {
 		for first := range log {
 			var owed time.Duration

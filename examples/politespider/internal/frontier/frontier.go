@@ -30,8 +30,8 @@ type Page struct {
 	Puts int      // how often the server has put the page off
 
 	// Due is the earliest time at which the page may be handed out, even if its
-	// host may be asked earlier. A zero Due means at once. Set Due before PutBack.
-	// Take resets it to zero.
+	// host may be asked earlier. A zero Due means at once. Set Due before
+	// PutBack. Take resets it to zero.
 	Due time.Time
 
 	Depth   int  // how many links lead from a start URL to the page, on the first path found

@@ -59,10 +59,10 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is the least time between two syncs of the journal to the disk. A
-	// power cut may lose the lines of the last such period. The next run then
-	// fetches the pages of that period again. If only the process is killed, the
-	// journal keeps all lines.
+	// syncPeriod is the least time between two syncs of the journal to the
+	// disk. A power cut may lose the lines of the last such period. The next
+	// run then fetches the pages of that period again. If only the process is
+	// killed, the journal keeps all lines.
 	syncPeriod = time.Second
 
 	// linesOf is the maximum number of URLs in a line of a rewritten journal.

@@ -89,8 +89,8 @@ type Record struct {
 	Requests []Request `json:"requests,omitempty"`
 
 	// PausedUntil is when the host may be asked again, in seconds since the run
-	// began. It is set if this answer, such as a 429 or 503, made the crawl leave
-	// the host alone. Otherwise it is 0.
+	// began. It is set if this answer, such as a 429 or 503, made the crawl
+	// leave the host alone. Otherwise it is 0.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
 	Said // only if the Verdict is Fetched or Moved

@@ -17,9 +17,10 @@ type pace struct {
 	earlies int
 	sent    int
 
-	// smallest is the tightest gap between two consecutive requests: the one for
-	// which the gap minus the time owed is least. The field owed is the time that
-	// was owed in this gap. If there were fewer than two requests, smallest is -1.
+	// smallest is the tightest gap between two consecutive requests: the one
+	// for which the gap minus the time owed is least. The field owed is the
+	// time that was owed in this gap. If there were fewer than two requests,
+	// smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 
