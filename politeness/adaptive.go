@@ -6,8 +6,8 @@ import (
 )
 
 // Adaptive lets a host's response times set its pace. The aim is a delay of
-// Factor times the latest response time. A shorter delay rises to the aim at
-// once. A longer delay falls by half of the difference, as in Scrapy's
+// Factor times the latest response time. A delay below the aim rises to it at
+// once. A delay above the aim falls by half of the difference, as in Scrapy's
 // AutoThrottle. Only a 2xx answer lets the delay fall, because many servers
 // answer errors fastest. Heritrix uses a Factor of 5.
 type Adaptive struct {
@@ -29,8 +29,8 @@ func (a Adaptive) check() error {
 func (a Adaptive) ceiling() time.Duration { return orDefault(a.Max, time.Minute, forever) }
 
 // next returns the delay that replaces the argument delay after an answer.
-// latency is how long the answer took, and ok says whether it may lower the
-// delay.
+// latency is how long the answer took, and ok says whether the answer may lower
+// the delay.
 func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	want := a.ceiling()
 	if product := a.Factor * float64(latency); product < float64(want) {

@@ -35,12 +35,12 @@ type attempt struct {
 	mu     sync.Mutex
 	err    error         // why the context ended; nil: the context has not ended
 	late   bool          // the timeout ended the context
-	again  bool          // the context ended because net/http was about to replay
+	again  bool          // the context ended because net/http was about to send again
 	done   chan struct{} // nil: Done was not called yet
 	ending *ending       // the functions to call at the end
-	first  struct {      // room for the first function; net/http passes only one
+	first  struct {      // room for the first call of AfterFunc; net/http makes only one
 		ending
-		taken bool // first has been used. It is not used again: its stop may be called twice
+		taken bool // first was used. It is used only once, as its stop may be called twice
 	}
 }
 
@@ -51,7 +51,7 @@ type ending struct {
 }
 
 // Deadline returns the attempt's own deadline or the caller's, whichever is
-// earlier. Each of them may be missing.
+// earlier. Either may be missing.
 func (a *attempt) Deadline() (time.Time, bool) {
 	d, ok := a.Context.Deadline()
 	if a.watch == nil || ok && d.Before(a.deadline) {
@@ -157,7 +157,7 @@ func (a *attempt) isReplay() bool {
 func (a *attempt) timeOut() {
 	a.cancel(context.DeadlineExceeded, true)
 	if a.left != nil {
-		a.left() // otherwise a caller's context that lives on keeps the attempt in memory
+		a.left() // otherwise the caller's context would keep the attempt in memory
 	}
 	a.grant.Done(Outcome{})
 }
@@ -204,19 +204,19 @@ func (a *attempt) timedOut() bool {
 // A watch ends the attempts of a Transport at their timeouts. All attempts have
 // the same timeout, so they time out in the order in which they began. So one
 // timer, set for the oldest attempt, is enough. A timer for each attempt would
-// cost more than all other work of a Transport, because setting a new earliest
-// timer wakes a thread.
+// cost more than all other work of a Transport, because setting a timer that is
+// earlier than all others wakes a thread.
 type watch struct {
 	mu    sync.Mutex
 	first *attempt // the oldest; next and prev link the attempts into a ring
 	set   bool     // a timer is set, perhaps for an attempt that has ended
 }
 
-// begin adds an attempt and starts its time.
+// begin adds an attempt, sets its deadline and returns the present time.
 func (w *watch) begin(a *attempt) (now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now = time.Now() // read under the lock, so that the list is in order of time
+	now = time.Now() // read under the lock, so that the ring is in the order of deadlines
 	a.deadline = now.Add(a.timeout)
 	if w.first == nil {
 		a.prev, a.next = a, a
@@ -254,8 +254,8 @@ func (w *watch) remove(a *attempt) {
 	a.prev, a.next = nil, nil
 }
 
-// look ends the attempts whose time is over. Then it sets the timer for the
-// oldest of the others.
+// look ends the attempts whose time is over, and sets the timer for the oldest
+// of the others.
 func (w *watch) look() {
 	for _, a := range w.over() {
 		a.timeOut()

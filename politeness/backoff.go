@@ -70,10 +70,10 @@ func isWall(r refusal.Refusal) bool {
 }
 
 // recall prepares g's host for what the Limiter will learn from g, whose lease
-// has expired. If the Limiter has forgotten the host meanwhile, g gets the
-// present host of the same key, or a new one if there is room. If the host is
-// in Limiter.resting, recall moves it to Limiter.idle, because the host may
-// become due at another time.
+// has expired. If the Limiter has forgotten the host meanwhile, g gets the host
+// that now has the same key, or a new one if there is room. If the host is in
+// Limiter.resting, recall moves it to Limiter.idle, because the host may become
+// due at another time.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
 	if g.host.gone {
 		if h, _ := l.find(g.key, now); h != nil {
@@ -86,9 +86,9 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 	}
 }
 
-// backOff pauses g's host. The first refusal begins an incident. If another
-// request had started before that refusal was heard, its refusal is part of the
-// same incident. An incident counts only once, however many requests were in
+// backOff pauses g's host. The first refusal begins an incident. A later
+// refusal belongs to the same incident if its request started before the first
+// refusal arrived. An incident counts only once, however many requests were in
 // flight. But each refusal may ask for a longer pause by Retry-After.
 func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event {
 	k := g.host.learn()
@@ -109,8 +109,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	return l.pause(g, o, wait, now)
 }
 
-// pause stops all requests to g's host for the time wait. It returns nil if
-// wait is 0, or if the host's present pause lasts at least as long.
+// pause lets no request to g's host start for the duration wait. It returns nil
+// if wait is 0, or if the host is already paused for at least as long.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -196,7 +196,7 @@ func (l *Limiter) exponential(n uint8) time.Duration {
 }
 
 // recovered undoes one step of escalation after a good answer. The answer does
-// not count if its request had started before the latest incident.
+// not count if its request started before the latest incident.
 func (g *Grant) recovered() {
 	k := g.host.learnt
 	if k == nil || g.since <= k.incident {

@@ -95,7 +95,7 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 			lines = append([]byte{'\n'}, lines...)
 		}
 	}
-	if _, err := file.Write(lines); err != nil { // one Write call, so that lines of other processes cannot come between
+	if _, err := file.Write(lines); err != nil { // one Write, so that lines of other processes cannot come in between
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
@@ -112,7 +112,7 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 
 // tidy removes the files of all days before yesterday. The argument day is
 // today. tidy keeps yesterday's file, because the clock of another process may
-// be behind. If a file cannot be removed, the tidy of the next day tries again.
+// be behind. If a file cannot be removed, the next day's tidy tries again.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {

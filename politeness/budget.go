@@ -12,19 +12,20 @@ import (
 // of robots.txt ([Exempt]) counts too, but the Budget never refuses it.
 //
 // Processes share a Budget by Dir or by Limiter.Fleet. Each process reserves a
-// 32nd of the Budget at a time (at least 1), and uses that part up before it
-// reserves another. So a process that is killed wastes at most one such part
-// for each host. Only fetches of robots.txt and bodies in flight can exceed the
-// Budget.
+// 32nd of the Budget at a time (but at least 1 request and 1 byte), and uses
+// that part up before it reserves another. So a process that is killed wastes
+// at most one such part for each host. Only fetches of robots.txt and bodies in
+// flight can exceed the Budget.
 type Budget struct {
 	// Requests is how many requests to a host may start in a day. 0 or
 	// negative: no limit.
 	Requests int64
 
 	// Bytes is how many bytes of response bodies may be read from a host in a
-	// day. They are counted as Transport.Base returns them. A request may start
-	// while any bytes are left. Its body is then read to the end, so the bodies
-	// in flight may exceed the limit. 0 or negative: no limit.
+	// day. They are counted in the form in which Transport.Base returns them. A
+	// request may start as long as any bytes are left. Its body is then read to
+	// the end, so the bodies in flight may exceed the limit. 0 or negative: no
+	// limit.
 	Bytes int64
 
 	// Dir is a directory in which the count is kept for the next run, and for
@@ -42,7 +43,7 @@ type account struct {
 	left  purse         // this process's unused part of taken; negative if it used more
 	claim purse         // what this process is reserving now; zero: nothing
 	err   error         // why the last reservation failed
-	retry time.Duration // after err: when to try again
+	retry time.Duration // after err: when to try the reservation again
 }
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
@@ -76,7 +77,7 @@ func (b Budget) grant(taken, claim purse) purse {
 	return purse{min(claim.requests, max(b.Requests-taken.requests, 0)), min(claim.bytes, max(b.Bytes-taken.bytes, 0))}
 }
 
-// untilEnd returns how long the account's day still lasts.
+// untilEnd returns the time until the account's day ends.
 func (a *account) untilEnd() time.Duration { return time.Until(time.Unix((a.day+1)*86400, 0)) }
 
 // used returns what all processes that share the Budget have used, as far as
@@ -101,9 +102,9 @@ func (l *Limiter) checkBudget() error {
 
 // accountOf returns the present account of a host, or nil. When the day
 // changes, it forgets the accounts of past days. It also forgets the accounts
-// of days after tomorrow. Those come from a wrong clock, and would close a host
-// until that day. It keeps the accounts of tomorrow, because the clock of
-// another process may be ahead.
+// of days after tomorrow. Such an account comes from a wrong clock, and would
+// close its host until that day. It keeps the accounts of tomorrow, because the
+// clock of another process may be ahead.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
@@ -133,8 +134,8 @@ func (l *Limiter) openAccount(key string) *account {
 	return a
 }
 
-// broke returns how long the Budget of g's host stays spent, if it is spent and
-// g is not Exempt.
+// broke reports whether the Budget of g's host is spent, and for how much
+// longer. It returns false if g is Exempt.
 func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 	if !l.Budget.limits() || g.exempt {
 		return 0, false
@@ -198,8 +199,8 @@ func (l *Limiter) claim(a *account, h *host) {
 	}
 }
 
-// spend subtracts used from the account of g's host. Call it only if the
-// Limiter has a Budget.
+// spend subtracts what was used from the account of g's host. Call it only if
+// the Limiter has a Budget.
 func (l *Limiter) spend(g *Grant, used purse) {
 	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
 		return // no room for an account: g is Exempt, or the day has changed
@@ -212,7 +213,7 @@ func (l *Limiter) spend(g *Grant, used purse) {
 	}
 }
 
-// read counts n bytes that were read of a response's body.
+// read counts n bytes that were read from a response's body.
 func (g *Grant) read(n int) {
 	g.reads.Add(1)
 	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
@@ -222,7 +223,7 @@ func (g *Grant) read(n int) {
 	}
 }
 
-// book queues the claim of a host to be written to the books.
+// book queues a host's claim, for keepBooks to write.
 func (l *Limiter) book(key string) {
 	b := l.books
 	b.claims = append(b.claims, key)
@@ -264,9 +265,9 @@ func (l *Limiter) keepBooks() {
 }
 
 // booked applies the results of books.write: the entries that it read, and its
-// error err. keys are the hosts that had a claim to write, and claimed are
-// their accounts. The result tell is the error to log: err, or nil if the write
-// before this one failed too.
+// error err. keys names the hosts whose claims were queued, and claimed has the
+// accounts whose claims were written. The result tell is the error to log: err,
+// or nil if the write before this one failed too.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {

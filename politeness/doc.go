@@ -32,9 +32,10 @@
 // The interval counts from the start of the previous request or, with
 // EndToStart, from its end. For the Transport, a request starts when its header
 // is sent. If the host has an interval, no other request to it starts before
-// the header is sent, whatever Concurrency says. So a slow dial does not bring
-// two requests together. http.Transport reports by httptrace when the header is
-// sent. If Base does not report that, a request starts when it is granted.
+// the header is sent, whatever Concurrency says. So a slow dial does not make
+// two requests arrive together. http.Transport reports through httptrace that
+// the header is sent. If Base does not report this, a request starts when it is
+// granted.
 //
 // # Hosts
 //
@@ -52,8 +53,8 @@
 // "crawl-delay"), a "back-off", a "rate limit", earlier requests in the
 // "queue", a busy "slot", the "fleet", a spent "budget", or a limit on all
 // hosts. It is in the Granted, Refused and Cancelled events of an [Observer]
-// and in a [DelayError]. While a request still waits, the [Trace] in its
-// context is told the Reason.
+// and in a [DelayError]. While a request is waiting, the [Trace] in its context
+// is told the Reason.
 //
 // With package robotsmw, the first request to an origin also waits for its
 // robots.txt. The fetch of that file is a request of its own, and its events
@@ -62,10 +63,10 @@
 // # Deadlines
 //
 // A wait can be long. A request whose wait would outlast the context's deadline
-// is refused at once with a [*DelayError], which says when to come again.
-// Nothing is consumed, so the crawler can ask other hosts first. If a back-off
-// makes the wait of a queued request too long, that request is refused in the
-// same way.
+// is refused at once with a [*DelayError], which says when to come again. It
+// uses up no slot and no budget, so the crawler can ask other hosts first. If a
+// back-off makes the wait of a queued request too long, that request is refused
+// in the same way.
 //
 // http.Client.Timeout includes the wait, so do not set it. Transport has an
 // AttemptTimeout instead, which begins after the wait. Limiter.MaxWait limits
@@ -101,62 +102,66 @@
 // The Crawl-delay of robots.txt comes with the request's context, by
 // [WithCrawlDelay]. Package robotsmw puts it there, so other layers may lie
 // between robotsmw and the Limiter. A host with a Crawl-delay gets one request
-// at a time. Even an absurd Crawl-delay is obeyed: if it is longer than
+// at a time. Even an absurd Crawl-delay is obeyed. If it is longer than
 // MaxCrawlDelay, requests do not wait, but are refused with a DelayError until
-// it is over. If ClampCrawlDelay is set, it is cut to MaxCrawlDelay instead.
+// the Crawl-delay is over. ClampCrawlDelay, if set, cuts such a Crawl-delay to
+// MaxCrawlDelay instead.
 //
 // The fetch of robots.txt itself, marked [Exempt], waits neither for a
-// Crawl-delay nor behind requests that wait for one. Otherwise requests to a
-// host start in the order in which they came.
+// Crawl-delay nor behind requests that wait for one. Apart from that, requests
+// to a host start in the order in which they came.
 //
 // # Back-off
 //
 // These pause a host:
 //
-//   - A Retry-After with 429, 503 or 3xx, for as long as it says, up to
-//     MaxRetryAfter. It is a number of seconds or a date (RFC 9110 §10.2.3). A
-//     date is compared with the server's own clock.
-//   - A 429 without a usable Retry-After, for BackOff and up to a tenth more at
-//     random. The pause doubles with each incident in a row, up to MaxBackOff.
-//   - A 503, or an answer that is surely a challenge, a captcha or a block
-//     (package refusal, by status and header), for one more interval. The
-//     second such incident in a row counts as a 429. So does one that follows a
-//     429. If such an answer has a Retry-After, that is obeyed.
+//   - A Retry-After with 429, 503 or 3xx. The pause is as long as it says, up
+//     to MaxRetryAfter. A Retry-After is a number of seconds or a date (RFC
+//     9110 §10.2.3). A date is compared with the server's own clock.
+//   - A 429 without a usable Retry-After. The pause is BackOff, and up to a
+//     tenth longer at random. It doubles with each incident in a row, up to
+//     MaxBackOff.
+//   - A 503, or an answer that is surely a challenge, a captcha or a block (as
+//     package refusal finds from status and header). The pause is one more
+//     interval. The second such incident in a row counts as a 429. So does one
+//     that follows a 429. A Retry-After in such an answer is obeyed.
 //
-// The first refusal begins an incident. If another request had started before
-// that refusal was heard, its refusal is part of the same incident. Except for
-// a 429 and these answers of walls, any answer with a status below 500 is good,
-// and undoes one step. A 500 and the like are neither good nor bad. So one 503
-// among good answers costs only one more interval.
+// The first refusal begins an incident. A later refusal belongs to the same
+// incident if its request started before the first refusal arrived. Except for
+// a 429 and the walls' answers in this list, any answer with a status below 500
+// is good, and undoes one doubling. A 5xx that does not pause the host is
+// neither good nor bad. One 503 among good answers costs only one more
+// interval.
 //
 // # Quotas
 //
-// Servers that count requests say in each response how many more they accept.
-// The fields are RateLimit and RateLimit-Policy
+// Some servers count requests, and say in each response how many more they
+// accept. The fields are RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-11, and the forms of its earlier
 // versions), X-RateLimit-Remaining with X-RateLimit-Reset or -Reset-After, and
 // X-Rate-Limit-Remaining. These fields can only lengthen an interval:
 //
 //   - A spent quota pauses the host until it is renewed, and one second more,
 //     because most servers count in whole seconds.
-//   - If requests are left, they are spread over the time until the quota is
+//   - If some requests remain, they are spread over the time until the quota is
 //     renewed. Requests in flight count as made.
-//   - A policy in RateLimit-Policy is used only if RateLimit does not say what
-//     is left of it. The quota of the policy is then spread over its window.
+//   - A policy in RateLimit-Policy is used only if RateLimit does not say how
+//     much of it remains. The quota of the policy is then spread over the
+//     policy's window.
 //   - A quota that does not count requests matters only when it is spent.
-//   - Of several quotas the strictest counts. It holds until its time is over
-//     or a later response tells a stricter one.
+//   - Of several quotas the strictest counts. It holds until its time is over,
+//     or until a later response tells a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
 //     MaxRetryAfter limits the times of quotas too.
 //   - A malformed field is ignored, and so is one without a time.
 //   - A response from a cache tells the quota of Age seconds ago. A quota that
-//     has been renewed since is ignored.
+//     has been renewed since then is ignored.
 //
-// "X-RateLimit-Remaining: 0, 1500" with "X-RateLimit-Reset: 1, 1419704" tells
-// two quotas, each with its time. An X-RateLimit-Reset below 1,000,000,000 is a
-// number of seconds from now. A larger number is a time since 1970, in seconds
-// or milliseconds. The value may also be a date. A time is compared with the
-// server's own clock, which the Date field tells.
+// A response with "X-RateLimit-Remaining: 0, 1500" and "X-RateLimit-Reset: 1,
+// 1419704" tells two quotas, each with its time. An X-RateLimit-Reset below
+// 1,000,000,000 is a number of seconds from now. A larger number is a time
+// since 1970, in seconds or milliseconds. The value may also be a date. A time
+// is compared with the server's own clock, which the Date field tells.
 //
 // # Budgets
 //
@@ -174,10 +179,10 @@
 //
 // # A fleet
 //
-// Ten processes that keep this pace, each for itself, ask a host ten times as
-// often. With a [Limiter.Fleet] in each process, each host is owned by one
-// Limiter at a time. That Limiter paces the host as if it were alone. Package
-// redislimit makes Fleets in Redis or Valkey.
+// If ten processes keep this pace, each for itself, a host is asked ten times
+// as often as by one. With a [Limiter.Fleet] in each process, each host is
+// owned by one Limiter at a time. That Limiter paces the host as if it were
+// alone. Package redislimit makes Fleets in Redis or Valkey.
 //
 // # What it costs
 //
@@ -189,7 +194,7 @@
 //
 // The pace of a host is computed from a few points in time. Package
 // golang.org/x/time/rate is not used for the pace of a host, because a
-// reservation of that package cannot be moved once it is made. The package
-// serves only for GlobalRate. There, only one waiting request at a time holds a
+// reservation of that package cannot be moved later. The package is used for
+// GlobalRate alone. There, only one waiting request at a time holds a
 // reservation.
 package politeness

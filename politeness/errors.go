@@ -14,8 +14,9 @@ import (
 //   - The host's Budget is spent or cannot be kept.
 //   - MaxHosts leaves no room for the host.
 //
-// The error comes as soon as the Limiter knows the cause, and nothing was
-// consumed. So the caller can ask other hosts first and come back at Until.
+// The error comes as soon as the Limiter knows the cause. The request has used
+// up no slot and no budget. So the caller can ask other hosts first, and come
+// back at Until.
 //
 // An http.Client wraps the DelayError in a *url.Error. Find it with errors.As
 // or errors.AsType.
@@ -23,13 +24,13 @@ type DelayError struct {
 	Host  string    // the key of the host, as Limiter.Key names it
 	Until time.Time // when to ask again; even then, other requests may come first
 
-	// Reason is what the request would have had to wait for.
+	// Reason is what the request would have to wait for.
 	Reason Reason
 
 	// Err is nil if the request has to wait only for its time. Otherwise Err
-	// says what else it has to wait for: another Limiter of the Fleet owns the
-	// host, the fleet cannot be reached, or the Budget cannot be kept. If Err
-	// is not nil, Until is a guess.
+	// says what else is in its way: another Limiter of the Fleet owns the host,
+	// the fleet cannot be reached, or the Budget cannot be kept. If Err is not
+	// nil, Until is a guess.
 	Err error
 }
 

@@ -20,24 +20,24 @@ type Fleet interface {
 	// Look tells the Fleet that h is new, that h.Give may now return something
 	// else, or that the time that was passed to h.Wait has come. Look is called
 	// with the Limiter's lock held, so it must return at once and must not call
-	// h.
+	// a method of h.
 	Look(h *Hold)
 
-	// Trusted reports whether it is certain at this moment that no other
-	// Limiter owns a host that is owned through this Fleet. It is called before
-	// each request, with the Limiter's lock held. When the result becomes true
+	// Trusted reports whether it is certain at this moment that the hosts of
+	// this Fleet's Limiter have no other owner. It is called before each
+	// request, with the Limiter's lock held. When the result becomes true
 	// again, the Fleet calls Own or Lose for each owned Hold, so that waiting
-	// requests look again.
+	// requests check again whether they may start.
 	Trusted() bool
 }
 
 // A Hold is a Limiter's claim to one host, from the first request until the
-// host has been given away. First the host is asked for, then it is owned, then
-// it is given away or lost. After that the Hold is over, and the Limiter makes
-// another if it needs the host again.
+// host is given away or lost. First the host is asked for, then it is owned,
+// then it is given away or lost. After that the Hold is over, and the Limiter
+// makes another if it needs the host again.
 //
 // Its methods are for a [Fleet]. Only one goroutine at a time may call them,
-// and it must hold no lock that Look or Trusted takes.
+// and that goroutine must hold no lock that Look or Trusted takes.
 type Hold struct {
 	limiter *Limiter
 	host    *host
@@ -46,20 +46,20 @@ type Hold struct {
 	owned  bool
 	others bool          // other members wait for the host
 	served bool          // a request has started since the host became owned
-	told   bool          // this Limiter was told a Crawl-delay since it asked for the host
-	since  time.Duration // when the host was asked for; once owned: since when it is owned
-	idle   time.Duration // since when no request waits or is in flight; never: some request does
-	hope   time.Duration // until when a refused request may come back
-	until  time.Duration // while asked for: the earliest time at which it can be had
-	why    error         // while asked for: why it is not owned yet
-	kept   learnt        // what the fleet knows of the host's lesson
+	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
+	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
+	idle   time.Duration // when the host ran out of requests; never: one waits or is in flight
+	hope   time.Duration // until this time, a refused request is expected back
+	until  time.Duration // while the host is asked for: the earliest time at which it can be had
+	why    error         // while the host is asked for: why it is not owned yet
+	kept   learnt        // the latest result of host.lesson that the fleet knows
 	timer  *time.Timer   // for the next call of Look
 }
 
 const (
 	turn    = 2 * time.Second       // how long an owner keeps a host while others wait
-	linger  = 50 * time.Millisecond // how long an owner waits for another request after the last
-	maxRest = 30 * time.Second      // an idle host is kept if it must rest no longer than this
+	linger  = 50 * time.Millisecond // how long an owner waits for another request after its last one
+	maxRest = 30 * time.Second      // an idle host is kept if it may be asked again within this time
 	memory  = time.Hour             // how long the fleet remembers what a host has taught
 )
 
@@ -67,13 +67,14 @@ const (
 func (p *Hold) Host() string { return p.host.key }
 
 // Own tells the Hold that the host is owned from now on. The argument state is
-// what the last owner left, or nil if nothing is known. The state may be older
-// than the argument ago, but not newer. If the argument clean is false, nobody
-// knows when the last request to the host was made, but that was at least the
-// time ago before now.
+// what the last owner left, or nil if nothing is known. The state is at least
+// as old as the argument ago says. If the argument clean is false, the time of
+// the last request to the host is unknown, but it is no later than now minus
+// ago.
 //
 // If the host is owned already, state is what Give returned last, or nil if the
-// Fleet has not stored that. Own makes the waiting requests look again.
+// Fleet has not stored that. Own makes the waiting requests check again whether
+// they may start.
 func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -107,8 +108,8 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 // Wait tells the Hold why the host is not owned yet. The argument until is the
 // earliest time at which this Limiter can own the host, or the zero time if
 // nobody knows it. When that time has come, the Limiter calls Look. The
-// argument state is what the host's owner has told about the host, or nil. The
-// state may be older than the argument ago, but not newer.
+// argument state is what the host's owner has reported about the host, or nil.
+// The state is at least as old as the argument ago says.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -128,7 +129,7 @@ func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error)
 	l.settle(h) // retime may have refused all waiting requests
 }
 
-// Lose tells the Hold that another Limiter may own the host by now.
+// Lose tells the Hold that another Limiter may own the host already.
 func (p *Hold) Lose() {
 	l := p.limiter
 	l.mu.Lock()
@@ -148,9 +149,9 @@ func (p *Hold) Lose() {
 // Otherwise ok is false, and the Limiter calls Look when Give may return
 // something else. The argument others says whether other members wait.
 //
-// If ok is true, state is for the next owner. It is worthless once the time
-// keep has passed. If ok is false and state is not nil, the Fleet stores state
-// for the next owner in case this member dies, and then calls Own with it.
+// If ok is true, state is for the next owner. After the duration keep, it is
+// worthless. If ok is false and state is not nil, the Fleet stores state for
+// the next owner in case this member dies, and then calls Own with it.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -181,8 +182,8 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	return state, keep, ok
 }
 
-// mayGive returns the wait until p may be given; forever if a request has to
-// start or end first.
+// mayGive returns the wait until p may be given away. It returns forever if a
+// request has to start or end first.
 func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	h, hope := p.host, p.hope-now
 	switch {
@@ -193,8 +194,9 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	case h.waiting > 0 && p.served:
 		return p.since + turn - now
 	case h.waiting > 0:
-		// The owner makes at least one request. But a request that something
-		// else holds up does not keep the host from others.
+		// The owner makes at least one request. But if that request does not
+		// start soon after it is due, something else holds it up, and others
+		// get the host.
 		head := cmp.Or(h.queue.first, h.robots.first)
 		return max(p.since+turn, later(l.due(h, head), linger)) - now
 	case p.others && p.served:
@@ -208,8 +210,8 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	return 0
 }
 
-// lookAfter makes the fleet look at p after the time wait. It does nothing if
-// wait is forever. A new wait replaces an earlier one, because more is known
+// lookAfter makes the fleet look at p after the duration wait. It does nothing
+// if wait is forever. A new wait replaces an earlier one, because more is known
 // now.
 func (p *Hold) lookAfter(wait time.Duration) {
 	if wait <= 0 {
@@ -263,7 +265,7 @@ func (l *Limiter) end(p *Hold, given bool) {
 	}
 	if h.waiting > 0 {
 		l.want(h, l.now())
-		h.pokeHeads() // the first requests must leave the queues of the Limiters after this one
+		h.pokeHeads() // the first requests must leave the queues of Within and the global limits
 	}
 	l.settle(h)
 }
@@ -295,15 +297,15 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 }
 
 // sentAway notes that a request to h was refused. The argument again is the
-// time at which it may come back. If that time is no further away than maxRest,
-// the Hold expects the request until one turn after it.
+// time at which that request may come back. If that time is at most maxRest
+// away, the Hold expects the request until one turn later.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
 	}
 }
 
-// review makes the fleet look at p when p may be given.
+// review makes the fleet look at p when p may be given away.
 func (l *Limiter) review(p *Hold) {
 	now := l.now()
 	if !p.host.busy() && p.idle == never {
@@ -331,8 +333,8 @@ func (l *Limiter) why(key string) error {
 	return nil
 }
 
-// news reports whether this member has learnt something about the host that the
-// fleet does not know yet and that should survive this member.
+// news reports whether this member has something about the host to tell the
+// fleet: a new lesson, or a claim to more of the Budget.
 func (p *Hold) news() bool {
 	was, a := p.kept, p.limiter.accountOf(p.host.key)
 	p.kept = p.host.lesson()
@@ -354,16 +356,16 @@ func (h *host) lesson() learnt {
 type legacy [10]int64
 
 const (
-	sinceLast     = iota // 1 + time since the latest start
-	sinceCounted         // 1 + time since the latest start that counts for Crawl-delay
-	pauseLeft            // what is left of the pause
-	crawlDelay           // the Crawl-delay
-	adaptiveDelay        // the adaptive delay
-	levelAndSign         // 4 × back-off level + latest sign
-	sinceIncident        // time since the incident; set only with levelAndSign
-	budgetDay            // the day that the next two are about, counted from 1970
-	requestsTaken        // requests taken of the Budget
-	bytesTaken           // bytes taken of the Budget
+	sinceLast    = iota // 1 + time since the latest start
+	sinceCounted        // 1 + time since the latest start that counts for Crawl-delay
+	pauseLeft           // what is left of the pause
+	crawlDelay
+	adaptiveDelay
+	levelAndSign  // 4 × back-off level + latest sign
+	sinceIncident // time since the incident; set only with levelAndSign
+	budgetDay     // the day of the next two, counted from 1970
+	requestsTaken // requests taken of the Budget
+	bytesTaken    // bytes taken of the Budget
 )
 
 func (v legacy) encode() []byte {
@@ -386,7 +388,7 @@ func decode(state []byte) (v legacy) {
 	return v
 }
 
-// span returns element i as a time.
+// span returns element i as a duration.
 func (v legacy) span(i int) time.Duration {
 	return time.Duration(min(v[i], int64(forever/time.Microsecond/2))) * time.Microsecond
 }
@@ -402,8 +404,8 @@ func microsUp(d time.Duration) int64 { return micros(later(d, time.Microsecond-1
 
 // leave returns the state that h leaves to its next owner, and how long the
 // state matters. The state is empty if there is nothing to leave. If the
-// argument rest is false, it holds only what the host has taught and what is
-// taken of its Budget.
+// argument rest is false, the state holds only what the host has taught and
+// what is taken of its Budget.
 func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
 	var v legacy
 	if rest {
@@ -437,11 +439,11 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 }
 
 // inherit takes over the argument state, which another member wrote about p's
-// host. The state may be older than the argument ago, but not newer. If this
-// member knows of a later start, pause or incident, the later one counts. If
-// this member was told a Crawl-delay since it asked for the host, that one
+// host. The state is at least as old as the argument ago says. If this member
+// knows of a later start, pause or incident, the later one counts. If this
+// member was told a Crawl-delay after it asked for the host, that Crawl-delay
 // counts. Otherwise the state counts. If the state has no adaptive delay or no
-// back-off level, what this member knows stays.
+// back-off level, this member keeps its own.
 func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return

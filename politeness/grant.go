@@ -14,7 +14,7 @@ import (
 // Done is called or the Limiter's Lease is over.
 //
 // A Grant is first a place in the host's queue, then one of the requests in
-// flight. With several Limiters it is a chain with one Grant for each.
+// flight. With several Limiters it is a chain, with one Grant for each Limiter.
 type Grant struct {
 	limiter *Limiter
 	key     string
@@ -29,8 +29,8 @@ type Grant struct {
 	trace        *Trace
 	wake         chan struct{} // a signal on it wakes the request; nil: not needed yet
 	told, exempt bool          // what the context said about Crawl-delay
-	timed        bool          // MaxWait limits its wait, and no context watches that limit
-	ends         bool          // its context may end; a context that cannot end is taken to have no deadline
+	timed        bool          // MaxWait limits its wait, and no context ends at that limit
+	ends         bool          // its context may end; a context that cannot end counts as without deadline
 
 	reads atomic.Uint32 // how often the response's body was read
 
@@ -42,15 +42,16 @@ type Grant struct {
 	unread     bool // a response with a body has come, and the log has not named its URL yet
 	host       *host
 	prev, next *Grant
-	number     uint64        // its number among all that queued; once started: among all that started
-	since      time.Duration // when it queued; once started, when it started
+	number     uint64        // its number among all that queued or, once started, among all that started
+	since      time.Duration // when it queued or, once started, when it started
 	until      time.Duration // while queued: the estimated start; then the end of its lease
 	token      *rate.Reservation
 	hold       *holdUp
 	keeps      kept // set at its start, only if there is an Observer
 }
 
-// kept has the pace, Crawl-delay and pause in force when a request started.
+// kept has the pace, Crawl-delay and pause that were in force when a request
+// started.
 type kept struct {
 	pace, crawl time.Duration
 	paused      time.Duration // the end of the host's latest pause, or never
@@ -70,7 +71,7 @@ const (
 // An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
 	Status  int           // the response's status; 0: no response. 429 and 503 pause the host
-	Header  http.Header   // the response's; Retry-After, Date, quotas and signs of bot walls are read
+	Header  http.Header   // the response's, read for Retry-After, Date, quotas and signs of bot walls
 	Latency time.Duration // from the start to the response's header; 0: unknown
 	Err     error         // why there was no response
 	Bytes   int64         // bytes read of the body, for Limiter.Budget. A Transport counts them itself
@@ -130,7 +131,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	if g.state != over {
 		event = l.learnFrom(g, &o, s, limited)
 		g.status, g.unread = int32(o.Status), true
-		g.host.pokeHeads() // an unread body may now be all that holds up the queue
+		g.host.pokeHeads() // now an unread body may be the only thing that holds up the queue
 	}
 	now := time.Duration(0)
 	if l.Observer != nil {
@@ -168,7 +169,7 @@ func (g *Grant) moves(leaving bool) {
 			if !leaving && h.inFlight < l.slots(h, anyone) {
 				h.pokeHeads() // the next requests may have waited only for this
 			}
-		case expired: // its slot is free again, but the request still reaches the host
+		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
 			l.recall(g, now)
 			g.host.stamp(now, g.exempt)
@@ -206,8 +207,8 @@ func (g *Grant) isPaced() bool {
 	return false
 }
 
-// keep prolongs to d each lease of the chain that is shorter. d is the
-// request's own timeout.
+// keep makes each lease of the chain at least d long. d is the request's own
+// timeout.
 func (g *Grant) keep(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if d > g.limiter.set.lease {

@@ -19,24 +19,24 @@ type host struct {
 
 	waiting, inFlight int32
 
-	prev, next *host   // in Limiter.idle; nil: not there
-	rest       int32   // 1 + index in Limiter.resting; 0: not there
+	prev, next *host   // in Limiter.idle; nil: not in it
+	rest       int32   // 1 + index in Limiter.resting; 0: not in it
 	jitter     float32 // the present interval is longer by this fraction
-	leaving    int32   // requests in flight that are granted and not sent yet
-	exempt     int32   // requests that wait in robots
-	heeding    int32   // requests in queue for which Grant.heeds is true
+	leaving    int32   // how many requests are granted and not sent yet
+	exempt     int32   // how many requests wait in robots
+	heeding    int32   // how many requests in queue heed their estimate (see Grant.heeds)
 	gone       bool    // the Limiter has forgotten this host
-	hold       *Hold   // in a fleet: the claim to the host, asked for or owned; nil: none
+	hold       *Hold   // in a fleet: this Limiter's claim to the host; nil: none
 }
 
 // learnt is what a host's answers and its robots.txt have taught the Limiter.
 type learnt struct {
-	crawl    time.Duration // the Crawl-delay last told; 0: none
-	adaptive time.Duration // the delay that its response times ask for
+	crawl    time.Duration // the Crawl-delay that was told last; 0: none
+	adaptive time.Duration // the delay that the host's response times ask for
 	until    time.Duration // the end of the latest pause; never: there was none
 	incident time.Duration // when the latest incident began
-	level    uint8         // escalations of the back-off, minus the steps that were undone
-	latest   sign          // the sign of the latest incident; good once recovered
+	level    uint8         // how many incidents lengthen the back-off; a good answer takes one off
+	latest   sign          // the sign of the latest incident; good after a good answer
 	clamped  bool          // the cut of a Crawl-delay has been reported
 
 	// What the host says about its quotas. All are 0 if it says nothing.
@@ -69,7 +69,8 @@ func (h *host) learn() *learnt {
 // anyone stands for a request that was told no Crawl-delay.
 var anyone = new(Grant)
 
-// kept reports whether h is idle and has no interval or pause left to wait for.
+// kept reports whether no request needs h, and h's interval, pause and quota
+// are over.
 func (h *host) kept(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }
@@ -102,8 +103,8 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 
 // sweep forgets up to two hosts that are idle and blank and whose interval and
 // pause are over. It runs once for each new host. So nothing has to run in the
-// background, and hosts do not pile up in a long crawl. Only those stay about
-// which the Limiter has learnt something.
+// background, and hosts do not pile up in a long crawl. Only hosts about which
+// the Limiter has learnt something stay.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)
@@ -130,9 +131,9 @@ func (l *Limiter) sweep(now time.Duration) {
 	}
 }
 
-// room returns a host that can be forgotten to make room for a new one. That is
-// a resting host that is due, or else the first host in idle that is due. If
-// none is due, room returns nil and the time at which one may be due.
+// room returns a host whose place a new host can take. That is a resting host
+// that is due or, if there is none, the first host in idle that is due. If none
+// is due, room returns nil and the time at which one may be due.
 func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		return h, now
@@ -176,7 +177,7 @@ func (l *Limiter) engage(h *host) {
 
 // settle puts h back among the idle hosts if no request needs it any more. In a
 // fleet, the Hold on h must be over first: until then, settle only lets the
-// fleet look whether h can be given away.
+// fleet check whether h can be given away.
 func (l *Limiter) settle(h *host) {
 	if h.hold != nil {
 		l.review(h.hold)
@@ -222,9 +223,9 @@ func (r *hostRing) remove(h *host) {
 	h.prev, h.next = nil, nil
 }
 
-// restHeap holds idle hosts that still have to wait. The host that is due first
-// is on top. The Limiter moves a host to the restHeap if it wants to forget the
-// host and cannot do so yet.
+// restHeap holds hosts that no request needs and that are not due yet. The host
+// that is due first is on top. The Limiter moves a host to the restHeap if it
+// wants to forget the host and cannot do so yet.
 type restHeap struct{ items restItems }
 
 type restItem struct {

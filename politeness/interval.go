@@ -41,7 +41,7 @@ func (l *Limiter) pace(h *host) time.Duration {
 // crawlDelay returns the Crawl-delay in force for g: the one that g was told,
 // or the one that was told last for its host, whichever is longer. So a request
 // that queued before robots.txt was read also keeps the host's Crawl-delay. For
-// an Exempt request it is 0.
+// an Exempt request, the Crawl-delay in force is 0.
 func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	if g.exempt {
 		return 0
@@ -52,7 +52,8 @@ func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	return max(g.crawl, h.learnt.crawl)
 }
 
-// due returns when g may start by pace, Crawl-delay, back-off and quota.
+// due returns the time at which pace, Crawl-delay, back-off and quota all allow
+// g to start.
 func (l *Limiter) due(h *host, g *Grant) time.Duration {
 	t := later(h.last, h.lengthen(l.pace(h)))
 	t = max(t, l.crawlDue(h, g))
@@ -62,7 +63,7 @@ func (l *Limiter) due(h *host, g *Grant) time.Duration {
 	return t
 }
 
-// crawlDue returns when g may start by Crawl-delay alone.
+// crawlDue returns the time at which the Crawl-delay allows g to start.
 func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	if crawl := l.crawlDelay(h, g); crawl > 0 {
 		return later(h.counted, h.lengthen(crawl))
@@ -70,9 +71,8 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue returns when the next request may start if h's quota is to last
-// until it is renewed. If h has no quota that has to last, quotaDue returns
-// never.
+// quotaDue returns when the next request may start, so that h's quota lasts
+// until it is renewed. If no quota of h has to last, quotaDue returns never.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -97,7 +97,8 @@ func (l *Limiter) whyDue(h *host, g *Grant) why {
 }
 
 // slots returns how many requests to h may be in flight. It returns 0 while a
-// request is granted but not sent yet, because no other may start then.
+// request is granted but not sent yet, because no other may start before that
+// one is sent.
 func (l *Limiter) slots(h *host, g *Grant) int32 {
 	if h.leaving > 0 {
 		return 0

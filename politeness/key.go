@@ -57,7 +57,7 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 //
 // A name is in lower case and in ASCII (IDNA), without port and final dots. A
 // name that IDNA forbids is put in lower case but not converted, because
-// net/http does not convert it either when it dials.
+// net/http dials such a name without converting it.
 //
 // An IP address is as [netip.Addr] prints it, without brackets, even if it is
 // written as 127.1 or 0x7f000001. An IPv4-mapped address becomes the IPv4
@@ -69,9 +69,10 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // rules and pace agree about a host.
 //
 // It is an error if the URL has no host, or if the host is longer than a DNS
-// name can be. As written, it may have 253 characters. In the form that is
-// returned, it may have 253 bytes, and each label 63. The length as written is
-// checked first, because converting a name takes time quadratic in its length.
+// name can be. As written, a host may have 253 characters. In the returned
+// form, it may have 253 bytes, and each of its labels 63. The length as written
+// is checked first, because converting a name takes time quadratic in its
+// length.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
 	if isPlain(u.Host) {
 		return u.Host, nil // most hosts are plain
@@ -168,11 +169,10 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 }
 
 // canonicalHost returns the one form of all spellings of a host. No other
-// function does this: packages that need to know which host a URL names call
-// HostKey. IDNA maps a name with non-ASCII letters, as net/http does before it
-// dials. If IDNA forbids the name, it is not mapped. An ASCII name is not
-// mapped either, because IDNA forbids some names of real hosts ("foo_bar",
-// "r3---sn-x").
+// function does this: a package that needs to know a URL's host calls HostKey.
+// IDNA maps a name with non-ASCII letters, as net/http does before it dials. If
+// IDNA forbids the name, it is not mapped. An ASCII name is not mapped either,
+// because IDNA forbids some names of real hosts ("foo_bar", "r3---sn-x").
 func canonicalHost(host string) (string, error) {
 	if isPlain(host) {
 		return host, nil
@@ -236,10 +236,10 @@ func endsInNumber(host string) bool {
 }
 
 // canonicalIPv4 returns an IPv4 address in dotted decimal form, and any other
-// host unchanged. It reads what inet_aton reads, because the resolvers of most
-// systems read it too, and net/http dials what they return: one to four
-// numbers, each decimal, octal or hexadecimal. The last number fills all
-// remaining bytes.
+// host unchanged. It reads what inet_aton reads: one to four numbers, each
+// decimal, octal or hexadecimal. The last number fills all remaining bytes. The
+// resolvers of most systems read these forms too, and net/http dials what they
+// return.
 func canonicalIPv4(host string) string {
 	if !endsInNumber(host) {
 		return host
@@ -348,7 +348,7 @@ func checkTarget(req *http.Request) error {
 		abbreviated(target), abbreviated(req.URL.Host))
 }
 
-// abbreviated returns a host or URL cut to a length that suits an error.
+// abbreviated returns a host or URL, cut to a length that suits an error.
 func abbreviated(s string) string {
 	if len(s) <= 2*maxName {
 		return s

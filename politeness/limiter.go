@@ -79,10 +79,9 @@ type Limiter struct {
 	// long as the context allows. Negative: no wait at all.
 	MaxWait time.Duration
 
-	// Lease is the time after which the slot of a grant is freed although Done
-	// was not called. It has to be longer than the longest request. A Transport
-	// prolongs it to AttemptTimeout if that is longer. 0: 10 min. Negative:
-	// never.
+	// Lease is how long a grant holds its slot if Done is not called. It has to
+	// be longer than the longest request. A Transport prolongs the Lease to
+	// AttemptTimeout if AttemptTimeout is longer. 0: 10 min. Negative: never.
 	Lease time.Duration
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
@@ -113,8 +112,9 @@ type Limiter struct {
 	// that the processes of a fleet keep one pace together. Give all of them
 	// the same fields. A request to a host that another Limiter owns waits
 	// until the owner gives the host away. The owner does that after 2 s of its
-	// own requests, or soon after it has none left. A Fleet serves one Limiter,
-	// which cannot be the Within of another. nil: this process paces alone.
+	// own requests, or soon after its last request is over. A Fleet serves one
+	// Limiter, which cannot be the Within of another. nil: this process paces
+	// alone.
 	Fleet Fleet
 
 	// Budget limits what each host is asked for in a day. The zero value is no
@@ -123,10 +123,10 @@ type Limiter struct {
 
 	// MaxHosts is how many hosts are remembered. A host is forgotten when new
 	// ones come and its interval and pause are over. A host with a Crawl-delay,
-	// an adaptive pace or a history of refusals is forgotten only when its room
-	// is needed. A host with requests, or with an interval or pause that goes
-	// on, is never forgotten. If all hosts are like that, a further host is
-	// refused with a [*DelayError] until one of them is free. With a Budget,
+	// an adaptive pace or a history of refusals is forgotten only when its
+	// place is needed. A host with requests, or with an interval or pause that
+	// goes on, is never forgotten. If all hosts are like that, a further host
+	// is refused with a [*DelayError] until one of them is free. With a Budget,
 	// MaxHosts also limits how many hosts are asked in one day, because their
 	// counts are kept all day. 0: 1,000,000. Negative: no limit.
 	MaxHosts int
@@ -143,17 +143,17 @@ type Limiter struct {
 	once    sync.Once
 	invalid error
 	set     settings
-	epoch   time.Time // points in time are durations since epoch: monotonic, 8 bytes
+	epoch   time.Time // a point in time is kept as the duration since epoch, on the monotonic clock
 	whole   *Limiter  // limits all hosts together; nil: no global limit is set
 	gate    *rate.Limiter
 
 	mu      sync.Mutex // held for moments, never during a wait
 	hosts   map[string]*host
 	idle    hostRing           // hosts that no request needs, least recently used first
-	resting restHeap           // idle hosts that still have to wait, see restHeap
+	resting restHeap           // hosts that no request needs and that are not due yet
 	backed  map[*host]struct{} // hosts in a pause, and some whose pause is over
-	queued  uint64             // requests that have queued
-	starts  uint64             // requests that have started
+	queued  uint64             // how many requests have queued
+	starts  uint64             // how many requests have started
 	reaped  time.Duration      // when all hosts were last searched for expired leases
 	stats   Stats
 
@@ -277,8 +277,8 @@ func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 // wait: the wait would outlast the context's deadline or MaxWait, or there is
 // another cause that DelayError lists. If the context is cancelled first, the
 // error wraps the context's error. Any other error says what is wrong with u or
-// with the Limiter's fields. After an error nothing has been consumed, and the
-// next request in the queue moves up.
+// with the Limiter's fields. After an error, the request has used up no slot
+// and no budget, and the next request in the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	g := new(Grant)
 	if err := l.acquire(ctx, u, g); err != nil {
@@ -380,7 +380,7 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 }
 
 // wait sleeps until g starts or is refused, or until ctx ends. It looks again
-// when g is woken and when the time that the last look named has come.
+// when g is woken, and at the time that the last look named.
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer
@@ -444,8 +444,8 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 }
 
 // Next returns the earliest time at which a request to u's host could start if
-// it were made now. If it could start at once, Next returns the present. The
-// true time may be later, because Next ignores GlobalRate and assumes that
+// it were made now. If it could start at once, Next returns the present time.
+// The true time may be later, because Next ignores GlobalRate and assumes that
 // slots will be free in time. A scheduler can sort its hosts by the result.
 // Next takes no slot and does not wait, except for a Key that looks names up,
 // such as [IPKey]. A URL without a usable host, which Acquire would refuse, is

@@ -9,7 +9,7 @@ import (
 // (draft-ietf-httpapi-ratelimit-headers-11). A missing number is -1.
 type limit struct {
 	name     string // as written
-	left     int64  // r: units left of the quota
+	left     int64  // r: how many units of the quota are left
 	resets   int64  // t: seconds until the quota is renewed
 	quota    int64  // q: units for each window
 	window   int64  // w: seconds
@@ -22,12 +22,12 @@ type limit struct {
 const maxLimits = 4 << 10
 
 // limits parses a field whose value is a List of Items (RFC 9651 §3.1). If the
-// field is malformed, the last limit is bad. A line in the form of the draft's
-// versions before 08, "limit=100, remaining=50, reset=5", is one item without a
-// name.
+// field is malformed, the last limit that it yields is bad. A line in the form
+// of the draft's versions before 08, "limit=100, remaining=50, reset=5", is one
+// item without a name.
 //
-// It yields each item as soon as it is parsed, and stores nothing, because it
-// runs for each response.
+// An item is yielded as soon as it is parsed, and nothing is stored, because
+// limits runs for each response.
 func limits(lines []string) iter.Seq[limit] {
 	return func(yield func(limit) bool) {
 		size := 0

@@ -21,14 +21,14 @@ import (
 // and only a [Transport] knows the request's context.
 type Observer struct {
 	// Granted is called when a request may start. At is that time. Wait is how
-	// long the request waited. Delay and CrawlDelay are the intervals that the
-	// host's starts keep. Until is the end of the host's latest pause, if it
-	// had one.
+	// long the request waited. Delay and CrawlDelay are the intervals that
+	// requests to the host keep. Until is the end of the host's latest pause,
+	// if it had one.
 	Granted func(ctx context.Context, e Event)
 
 	// Answered is called when a response has come. At is that time. Status and
-	// RetryAfter are those of the response. Wait is what RetryAfter asks for,
-	// even if that is not obeyed with this Status.
+	// RetryAfter are those of the response. Wait is how long RetryAfter asks to
+	// wait, whether or not that is obeyed.
 	Answered func(ctx context.Context, e Event)
 
 	// Ended is called when a request is over: its body was read or closed, it
@@ -37,17 +37,17 @@ type Observer struct {
 	Ended func(ctx context.Context, e Event)
 
 	// Refused is called when a request gets a [*DelayError]. Until is that of
-	// the error. Wait is how long the request had waited.
+	// the error. Wait is how long the request waited.
 	Refused func(ctx context.Context, e Event)
 
 	// Cancelled is called when a request's context is cancelled while it waits.
-	// Wait is how long the request had waited.
+	// Wait is how long the request waited.
 	Cancelled func(ctx context.Context, e Event)
 
 	// BackedOff is called when a host's answer begins or prolongs a pause. At
 	// is the time of the answer. Wait is how long the pause lasts from then on,
-	// and Until is its end. Status is the answer's: 429, 503, 3xx, that of a
-	// bot wall, or any status with a spent quota.
+	// and Until is its end. Status is the answer's: 429, 503, 3xx, the status
+	// of a bot wall's answer, or any status if a quota is spent.
 	BackedOff func(ctx context.Context, e Event)
 
 	// Clamped is called when a Crawl-delay is cut to MaxCrawlDelay, for the
@@ -78,10 +78,10 @@ type Observer struct {
 // Until and At are. Fields that do not apply are zero.
 type Event struct {
 	Host   string        // the key of the host
-	Wait   time.Duration // how long; the function's comment says what
-	Until  time.Time     // the end; the function's comment says of what
+	Wait   time.Duration // a duration; the function's comment says which
+	Until  time.Time     // a point in time; the function's comment says which
 	Status int           // the response's status
-	Reason Reason        // Granted, Cancelled: what it waited for longest; Refused: as in DelayError
+	Reason Reason        // Granted, Cancelled: the reason of the longest wait; Refused: as in DelayError
 	Exempt bool          // the request is a fetch of robots.txt
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
@@ -95,10 +95,10 @@ type Event struct {
 
 	RetryAfter string // Answered: the field as written; several are joined by ", "
 
-	// Granted sets these. They are the intervals that the host's starts keep,
-	// without Jitter. Delay is Limiter.Delay, or the adaptive delay if that is
-	// longer. CrawlDelay is the Crawl-delay, and 0 for a fetch of robots.txt.
-	// 0: none.
+	// Granted sets these. They are the intervals that requests to the host
+	// keep, without Jitter. Delay is Limiter.Delay, or the adaptive delay if
+	// that is longer. CrawlDelay is the Crawl-delay, and 0 for a fetch of
+	// robots.txt. 0: none.
 	Delay, CrawlDelay time.Duration
 }
 

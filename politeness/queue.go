@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A look is what a request learns when it looks whether it may start. The
+// A look is what a request learns when it checks whether it may start. The
 // struct is small because it lies on the stack of each request that waits.
 type look struct {
 	started bool
 	refused bool
 	why     why           // what the request has to wait for
-	notice  *notice       // to report once no lock is held
-	wait    time.Duration // until the next look; if refused, until it may ask again
+	notice  *notice       // to report when no lock is held any more
+	wait    time.Duration // until the next look; if refused, until the request may come again
 	until   time.Duration // the estimated start
 }
 
@@ -24,10 +24,10 @@ type notice struct {
 }
 
 // try starts g if all Limiters of the chain are ready. If not, g stays in the
-// queues of the Limiters up to and including the first that is not ready, and
-// in no queue of the Limiters after that one. Limiters are locked in the order
-// of the chain, and each stays locked while the next is asked, so that all of
-// them start g or none does.
+// queue of the first Limiter that is not ready, and in those of the Limiters
+// before it. g leaves the queues of all Limiters after it. Limiters are locked
+// in the order of the chain, and each stays locked while the next is asked. So
+// all of them start g, or none does.
 func (g *Grant) try() (v look) {
 	l := g.limiter
 	l.mu.Lock()
@@ -200,9 +200,9 @@ func (l *Limiter) quit(g *Grant) {
 	l.settle(g.host)
 }
 
-// leave removes g from all queues and returns how long it would have had to
-// wait. If returns is true, the request is expected to come again after that
-// time, so a fleet keeps the host for a while.
+// leave removes g from all queues and returns how long g would have to wait. If
+// the argument returns is true, the request is expected to come again after
+// that time, so a fleet keeps the host for a while.
 func (g *Grant) leave(returns bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
@@ -251,7 +251,7 @@ func (g *Grant) outlook() time.Duration {
 	return max(wait, 0)
 }
 
-// opening looks whether g, the first in its queue, may start.
+// opening checks whether g, the first in its queue, may start.
 func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	h := g.host
 	g.until = max(l.due(h, g), now)
@@ -298,9 +298,9 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 }
 
 // takeToken reserves g's token of GlobalRate and returns how long until the
-// token is valid. Only the first request in a queue holds a reservation. If it
-// leaves, it gives the reservation back, because rate.Limiter cannot move
-// reservations up.
+// token is valid. Only the first request in a queue holds a reservation,
+// because rate.Limiter cannot move reservations up. If that request leaves, its
+// reservation is given back.
 func (l *Limiter) takeToken(g *Grant) time.Duration {
 	now := time.Now()
 	if g.token == nil {
@@ -328,7 +328,7 @@ func (l *Limiter) comeAgain(g *Grant, now time.Duration) time.Duration {
 // poke wakes g to look again.
 func (g *Grant) poke() {
 	if g.wake == nil {
-		return // g is in try now, or never had to wait
+		return // g is being tried now, or has not had to wait
 	}
 	select {
 	case g.wake <- struct{}{}:
@@ -346,7 +346,7 @@ func (h *host) line(g *Grant) *grantRing {
 	return &h.queue
 }
 
-// count notes that g joined its line (1) or left it (-1).
+// count notes that g joined its line (n is 1) or left it (n is -1).
 func (h *host) count(g *Grant, n int32) {
 	h.waiting += n
 	switch {
@@ -403,8 +403,8 @@ func (r *grantRing) remove(g *Grant) {
 	g.prev, g.next = nil, nil
 }
 
-// unreadAfter is how long a body must lie unread, while a request waits only
-// for its slot, before the log says so.
+// unreadAfter is how long a request must wait only for an unread body before
+// the log says so.
 const unreadAfter = 5 * time.Second
 
 // A holdUp is what the first request in a queue remembers about the request in

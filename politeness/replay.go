@@ -27,8 +27,8 @@ type wire struct {
 	trace   httptrace.ClientTrace
 
 	mu      sync.Mutex
-	address string // the address of the connection that was asked for last
-	wrote   bool   // headers were written to that address, and no answer came
+	address string // the address to which net/http last asked for a connection
+	wrote   bool   // headers were written to that address, and no answer has come
 }
 
 // hook sets the hooks of an attempt. It returns the context to derive the

@@ -24,7 +24,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 			if !ok {
 				continue
 			}
-			d = t.Sub(clockOf(h, now)) // too large a difference becomes the longest Duration
+			d = t.Sub(clockOf(h, now)) // a difference that does not fit becomes the longest Duration
 		}
 		longest = max(longest, d)
 	}
@@ -40,8 +40,8 @@ func clockOf(h http.Header, now time.Time) time.Time {
 	return now
 }
 
-// parseSeconds parses delay-seconds, a run of digits of any length. A number
-// that does not fit gives the longest Duration of whole seconds.
+// parseSeconds parses delay-seconds: one or more digits. A number that does not
+// fit gives the longest Duration of whole seconds.
 func parseSeconds(s string) (time.Duration, bool) {
 	if s == "" {
 		return 0, false

@@ -7,8 +7,8 @@ import (
 
 // Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
 // fetch keeps Delay. It does not wait for a Crawl-delay, and no Crawl-delay
-// counts from it. So the first page of a host waits for Delay alone after the
-// fetch.
+// counts from it. So after the fetch, the first page of a host waits for Delay
+// alone.
 const Exempt time.Duration = -1
 
 // CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a

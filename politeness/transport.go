@@ -99,7 +99,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		if ctx := req.Context(); ctx.Err() != nil { // a Trace or Observer may end it when told of the grant
+		if ctx := req.Context(); ctx.Err() != nil { // a Trace or Observer may end ctx when it is told of the grant
 			if sent.Body != nil {
 				sent.Body.Close()
 			}
