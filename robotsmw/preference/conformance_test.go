@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// This test runs the cases of other implementations about robots.txt and
-// tdmrep.json. Package htmlmeta runs the cases about pages.
+// This test runs the test cases that other implementations have for robots.txt
+// and tdmrep.json. Package htmlmeta runs those for pages.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
@@ -61,10 +61,10 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 					continue
 				}
 				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{TDMRep: rep, Target: path}.For(TrainAI).Answer]
-				// tamnd/gao lets the longest location decide, and compares it
-				// with the whole path. In TDMRep, the first location that
-				// matches decides, and a location matches like a path in
-				// robots.txt. So everything is reserved in these cases.
+				// The project tamnd/gao lets the longest location decide, and
+				// compares it with the whole path. In TDMRep, the first
+				// location that matches decides, and a location matches like a
+				// path in robots.txt. So everything is reserved in these cases.
 				if strings.HasPrefix(c.Source, "tamnd/gao") {
 					want = "reserved"
 				}

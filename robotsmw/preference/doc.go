@@ -44,43 +44,43 @@
 //
 // Content-Usage in robots.txt is read from the group for our product token. Its
 // value is a Dictionary of Structured Fields (RFC 9651), with an optional path
-// before it. Of the lines whose path matches, those with the longest path
-// count. Among lines with equally long paths, and between robots.txt and
-// header, n outweighs y. If the crawler may not fetch the target, all lines of
-// robots.txt are ignored. A line that is no Dictionary is always ignored. The
-// lines of the header are read together as one Dictionary. If they have a
+// before it. Of the lines whose path matches, only those with the longest path
+// are used. Among lines with equally long paths, and between robots.txt and
+// header, "n" outweighs "y". If the crawler may not fetch the target, all lines
+// of robots.txt are ignored. A line that is no Dictionary is always ignored.
+// The lines of the header are read together as one Dictionary. If they have a
 // fault, all of them are ignored. If a Dictionary has a key twice, the last
-// value counts. A value other than the tokens y and n says nothing.
+// value counts. A value other than the tokens "y" and "n" says nothing.
 //
 // At most 256 such lines of our group are read. A Dictionary of more than 64
 // KiB is ignored.
 //
 // Lines of Content-Signal in robots.txt are chosen by group and path in the
 // same way, but they count even if the crawler may not fetch the target. Each
-// line is read by itself, and leniently: yes and no may be in any letter case,
-// 1 and 0 are accepted, and so are semicolons or spaces instead of commas. If a
-// key is given twice, no outweighs yes. This package knows only some keys. Any
-// other key, such as "use", says nothing about the uses here. [Input.Says]
-// lists such keys.
+// line is read by itself, and leniently: "yes" and "no" may be in any letter
+// case, "1" and "0" are accepted, and so are semicolons or spaces instead of
+// commas. If a key is given twice, "no" outweighs "yes". This package knows
+// only some keys. Any other key, such as "use", says nothing about the uses of
+// this package. [Input.Says] lists such keys.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0. Any other value is ignored. A
 // meta overrides the header, and the header overrides the file. Of several
-// metas or header lines, 1 outweighs 0. In the file the first matching location
-// counts.
+// metas or header lines, 1 outweighs 0. In the file, only the first matching
+// location is used.
 //
 // RSL: the url of a content element matches like a pattern of robots.txt, and
-// an empty url matches everything. Of the elements that match, those with the
-// longest url count. A url with another scheme or host than Input.Target does
-// not match, unless the target has no host. The known usage words are "all",
-// "ai-all", "ai-train" (also "train-ai"), "ai-input" and "search". What a
-// licence prohibits is denied. What it permits is allowed if the permission is
-// free and for everybody. A permission may have a condition: a payment
-// (attribution too), a licence from a server, a limit to some users or
-// countries, or reports. The answer is then unknown, and the evidence names the
-// condition. Within one licence, prohibits outweighs permits. A content element
-// with several licences offers a choice, so a licence that permits, even with a
-// condition, outweighs those that prohibit. A use that no licence names gets no
-// answer.
+// an empty url matches everything. Of the elements that match, only those with
+// the longest url are used. A url with another scheme or host than Input.Target
+// does not match, unless the target has no host. The known usage words are
+// "all", "ai-all", "ai-train" (also "train-ai"), "ai-input" and "search". What
+// a licence prohibits is denied. What it permits is allowed if the permission
+// is free and for everybody. A permission may have a condition: a payment
+// (attribution is one), a licence from a server, a limit to some users or
+// countries, or a duty to report. The answer is then unknown, and the evidence
+// names the condition. Within one licence, "prohibits" outweighs "permits". A
+// content element with several licences offers a choice, so a licence that
+// permits, even with a condition, outweighs those that prohibit. A use that no
+// licence names gets no answer.
 //
 // A policy token is looked up like a product token in robots.txt. If a group
 // names it, the verdict of that group on the target is the owner's answer. If

@@ -58,10 +58,10 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // line in robots.txt, page or RSL file, or the header line's number; 0: unknown
+	Line   int    `json:"line,omitempty"`   // line in robots.txt, page or RSL file, or number of a header line; 0: unknown
 	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty: no limit
 	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
-	Policy string `json:"policy,omitempty"` // the URL of the terms: TDMRep's tdm-policy, RSL's custom or standard; "": none
+	Policy string `json:"policy,omitempty"` // the URL of the terms: tdm-policy (TDMRep), custom or standard (RSL); "": none
 }
 
 // String returns, for example, "deny by Content-Usage in robots.txt, line 2:

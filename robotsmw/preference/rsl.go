@@ -41,7 +41,7 @@ type rslTerm struct {
 
 const (
 	maxRSL       = 1 << 20 // how many bytes a file may have
-	maxRSLItems  = 1000    // the limit for: contents of a file, licences of a content, terms of a licence
+	maxRSLItems  = 1000    // for the contents of a file, the licences of a content, the terms of a licence
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 
@@ -82,7 +82,7 @@ func ParseRSL(body []byte) (*RSL, error) {
 }
 
 // An rslReader reads the elements of an RSL file. The methods children,
-// content, license and text read to the end of the present element.
+// content, license and text read to the end of the current element.
 type rslReader struct{ xml *xml.Decoder }
 
 func (r rslReader) root() (xml.StartElement, error) {
@@ -118,7 +118,7 @@ func (r rslReader) end() error {
 	}
 }
 
-// children calls f for each child of the present element. f must read the whole
+// children calls f for each child of the current element. f must read the whole
 // child. Children of another XML namespace are skipped.
 func (r rslReader) children(f func(e xml.StartElement) error) error {
 	for {
@@ -184,7 +184,7 @@ func (r rslReader) license() (l rslLicense, err error) {
 	})
 }
 
-// text reads the rest of the present element and returns its text.
+// text reads the rest of the current element and returns its text.
 func (r rslReader) text() (string, error) {
 	var b strings.Builder
 	for depth := 0; ; {

@@ -13,7 +13,8 @@ func rslFile(contents ...string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<rsl xmlns="https://rslstandard.org/rsl">` + strings.Join(contents, "\n") + "</rsl>\n"
 }
 
-// everything returns a content element for all URLs, with these licences.
+// The function everything returns a content element for all URLs, with these
+// licences.
 func everything(licenses ...string) string {
 	return `<content url="/"><license>` + strings.Join(licenses, "</license><license>") + `</license></content>`
 }
@@ -167,8 +168,8 @@ func TestParseRSL_Bounds(t *testing.T) {
 	}
 }
 
-// Cloudflare writes "use=reference". This package does not know this key, but
-// Says returns it, and the keys beside it are read.
+// Cloudflare writes "use=reference". This package does not know the key "use",
+// but Says returns it, and the other keys of the line are read.
 func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Signal: search=yes,ai-train=no,use=reference\nAllow: /\n")),

@@ -35,8 +35,8 @@ type (
 )
 
 // maxDictionary is how many bytes a Dictionary may have. The longest item that
-// RFC 9651 §3 demands of a parser, a Byte Sequence of 16384 bytes, takes a
-// third of that.
+// a parser must accept (RFC 9651 §3) is a Byte Sequence of 16384 bytes. It
+// takes a third of maxDictionary.
 const maxDictionary = 64 << 10
 
 // token returns the value of a key if the value is a token. If the key was
@@ -255,8 +255,8 @@ func (p *parser) string() (value any, ok bool) {
 	return nil, false
 }
 
-// byteSequence takes a Byte Sequence (RFC 9651 §4.2.7). The padding may be
-// missing: the RFC recommends to accept this. Wrong padding is an error.
+// byteSequence takes a Byte Sequence (RFC 9651 §4.2.7). The RFC recommends to
+// accept it without padding. Wrong padding is an error.
 func (p *parser) byteSequence() (value any, ok bool) {
 	text, rest, closed := strings.Cut(p.rest[1:], ":")
 	if !closed || strings.ContainsAny(text, "\r\n") { // the base64 decoder would skip these bytes

@@ -12,8 +12,8 @@ import (
 // refused is the result that a row wants for a text with a fault.
 const refused = "refused"
 
-// Each row has a text and its canonical form, or refused. Each group of rows
-// names the section of RFC 9651 that it follows.
+// Each row has a text, and its canonical form or the constant refused. Each
+// group of rows names the section of RFC 9651 that it follows.
 func TestParseDictionary(t *testing.T) {
 	sections := []struct {
 		name  string
@@ -31,7 +31,7 @@ func TestParseDictionary(t *testing.T) {
 			{"a", "a"},
 			{"a, b;x, c=?0", "a, b;x, c=?0"},
 			{"a=?1", "a"},
-			{"a=1, b, a=2", "a=2, b"}, // a repeated key has its last value, at its first place
+			{"a=1, b, a=2", "a=2, b"}, // a repeated key stays at its first place, with its last value
 			{"a=1, a", "a"},
 			{"a=1,", refused},
 			{"a=1, ", refused},
@@ -329,7 +329,7 @@ func TestDictionaryToken(t *testing.T) {
 	}
 }
 
-// A dictionary that was parsed and written again is parsed as the same
+// If a parsed dictionary is written and parsed again, the result is the same
 // dictionary, without repeated keys.
 func FuzzParseDictionary(f *testing.F) {
 	for _, text := range []string{
@@ -428,9 +428,9 @@ func serialiseValue(value any) string {
 	return fmt.Sprintf("an unknown %T", value)
 }
 
-// lastOfEach returns the members without repeated keys: each key has its last
-// value, at its first place (§4.2.2, §4.2.3.2). It does the same with the
-// parameters of members and of items in inner lists.
+// lastOfEach returns the members without repeated keys: each key stays at its
+// first place, with its last value (§4.2.2, §4.2.3.2). It does the same with
+// the parameters of members and of items in inner lists.
 func lastOfEach(all []member) (kept dictionary) {
 	at := make(map[string]int)
 	for _, m := range all {

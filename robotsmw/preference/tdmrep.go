@@ -12,7 +12,7 @@ const maxTDMRules = 1000
 
 // ParseTDMRep parses a tdmrep.json. It leaves out entries without a location or
 // with a reservation other than 0 and 1, and returns the first 1000 of the
-// rest. A file that is neither a JSON array nor null is an error.
+// others. A file that is neither a JSON array nor null is an error.
 func ParseTDMRep(body []byte) (TDMRep, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(body, &entries); err != nil {
@@ -63,8 +63,8 @@ func reservation(value string) Answer {
 }
 
 // tdm returns what TDMRep says about a use. A meta overrides the header, and
-// the header overrides the file. TDMRep is about text and data mining, with
-// which training begins. So tdm has an answer only for training.
+// the header overrides the file. TDMRep is about text and data mining, and
+// training begins with that. So tdm has an answer only for training.
 func (in Input) tdm(use Use) []Statement {
 	if general(use) != TrainAI {
 		return nil

@@ -6,7 +6,7 @@ import (
 )
 
 // rslUses maps each usage word of RSL to the uses that it stands for. RSL's
-// guides write train-ai for ai-train.
+// guides write train-ai instead of ai-train.
 var rslUses = map[string][]Use{
 	"all":      {Search, TrainAI, TrainAIImages, AIInput},
 	"ai-all":   {TrainAI, TrainAIImages, AIInput},
@@ -21,8 +21,8 @@ func (t rslTerm) isAbout(use Use) bool {
 }
 
 // rsl returns what the RSL files say about a use. A content element offers a
-// choice of licences, so a use is denied if one licence prohibits it and none
-// permits it.
+// choice of licences, so a use is denied if a licence prohibits it and no
+// licence permits it.
 func (in Input) rsl(use Use) (all []Statement) {
 	for _, f := range in.RSL {
 		if f == nil {
@@ -48,9 +48,10 @@ func (in Input) rsl(use Use) (all []Statement) {
 	return all
 }
 
-// says returns the terms of a licence that prohibit a use. If no term prohibits
-// the use, says returns the terms that permit it. If the permission has a
-// condition, such as a payment, the answer in these statements is Unknown.
+// says returns those terms of a licence that prohibit a use. If no term
+// prohibits the use, says returns the terms that permit it. If the permission
+// has a condition, such as a payment, the answer in these statements is
+// Unknown.
 func (c rslContent) says(l rslLicense, use Use) (prohibits []Statement) {
 	var permits []Statement
 	for _, t := range l.terms {

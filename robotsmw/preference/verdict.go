@@ -34,7 +34,7 @@ func (in Input) For(use Use) Verdict {
 // Says returns everything that was said about the uses of this package.
 // Content-Signal may have keys that this package does not know, as in
 // "use=reference". Up to 256 of these are returned too, each in a Statement
-// that has the key as its Use, and the Answer Unknown.
+// whose Use is the key and whose Answer is Unknown.
 func (in Input) Says() []Statement {
 	var all []Statement
 	for _, use := range []Use{Search, TrainAI, TrainAIImages, AIInput} {

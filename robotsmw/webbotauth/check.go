@@ -382,8 +382,9 @@ func dateOf(n json.Number) (time.Time, bool) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// printable returns a text from outside in printable ASCII, so that it cannot
-// control a terminal. A text of more than 200 bytes is cut and ends with "...".
+// printable turns a text from outside into printable ASCII, so that the text
+// cannot control a terminal. A text of more than 200 bytes is cut and ends with
+// "...".
 func printable(text string) string {
 	text = string(bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -61,10 +61,10 @@ func TestCheckDirectory(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		url  string // "" stands for the constant at
+		url  string // "": the constant named at
 		answer
 		keys int
-		want []string // parts of the problems, in order
+		want []string // each is a part of one problem, in order
 	}{
 		{"all well", "", fine(both), 2, nil},
 		{"all well, and more is covered", "", signed(both, now, now.Add(time.Hour), `"@authority";req`, `"content-digest"`, `"@status"`, `"@path";req`, `"@method";req`, `"content-type"`), 2, nil},

@@ -28,9 +28,9 @@ const directoryTag = "http-message-signatures-directory"
 // key (draft appendix B). Cloudflare demands these signatures. To keep private
 // keys off the web server, make the answer elsewhere with [Directory.Response].
 //
-// To change keys, publish the old and the new key. When answers without the new
-// key have left the caches, sign requests with the new key. When the old key's
-// last signature has expired, remove the old key.
+// To change keys, publish the old and the new key. As soon as no cache holds an
+// answer without the new key, sign requests with the new key. When the old
+// key's last signature has expired, remove the old key.
 //
 // Directory is safe for concurrent use. Its fields must not be changed after
 // its first use.
@@ -86,9 +86,9 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Response returns the answer that the directory gives at the time now: the
 // header fields and the body. A web server without the keys may serve this
-// answer unchanged for half of Validity. An answer that is cached at the end of
-// that time still has valid signatures when the cache drops it. An error says
-// which field of the Directory is wrong.
+// answer unchanged for half of Validity. Even an answer that is cached at the
+// end of that time has valid signatures for as long as the cache keeps it. An
+// error says which field of the Directory is wrong.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	host, err := d.authority()
 	if err != nil {

@@ -9,7 +9,7 @@
 // # Signing
 //
 // A [Transport] signs the requests that pass through it. Give it to a crawler
-// as the base transport, below the pace and the retries:
+// as the base transport, below the layers that pace and retry requests:
 //
 //	key, err := webbotauth.ReadKey("key.pem")
 //	…

@@ -144,7 +144,7 @@ func ExampleDirectory() {
 	mux := http.NewServeMux()
 	mux.Handle(webbotauth.DirectoryPath, &webbotauth.Directory{
 		Authority: "bot.example",
-		Keys:      []ed25519.PrivateKey{newKey()}, // while keys change, the old and the new one
+		Keys:      []ed25519.PrivateKey{newKey()}, // while keys change: the old key and the new one
 	})
 
 	var web robotstest.Internet
@@ -159,7 +159,7 @@ func ExampleDirectory() {
 }
 
 // The answer is made on the computer that has the keys, and served by another.
-// The command robotscheck identity -out DIR makes such an answer too.
+// The command "robotscheck identity -out DIR" makes such an answer too.
 func ExampleDirectory_Response() {
 	d := webbotauth.Directory{
 		Authority: "bot.example",

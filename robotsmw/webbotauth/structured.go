@@ -155,7 +155,7 @@ func parseDictionary(text string) (members []member, err error) {
 	return members, nil
 }
 
-// A reader holds the text that is left to parse. Each method takes something
+// A reader holds the text that is not parsed yet. Each method takes something
 // from the beginning of s. A method that finds a syntax error sets bad.
 type reader struct {
 	s   string
@@ -177,7 +177,7 @@ func (r *reader) skip(c byte) bool {
 	return true
 }
 
-// while takes the leading bytes that the function kind accepts.
+// The method while takes the leading bytes that the function kind accepts.
 func (r *reader) while(kind func(byte) bool) string {
 	n := 0
 	for n < len(r.s) && kind(r.s[n]) {
@@ -347,7 +347,7 @@ func (r *reader) byteSequence() string {
 	return ":" + base64.StdEncoding.EncodeToString(data) + ":"
 }
 
-// displayString takes a Display String: %"f%c3%bc".
+// displayString takes a Display String, such as %"f%c3%bc".
 func (r *reader) displayString() string {
 	text, rest, ok := strings.Cut(strings.TrimPrefix(r.s[1:], `"`), `"`)
 	if !ok || !strings.HasPrefix(r.s, `%"`) {

@@ -66,8 +66,8 @@ func dictionaryText(members []member) string {
 	return strings.Join(all, ", ")
 }
 
-// A dictionary that was parsed can be written, and the result is parsed as the
-// same dictionary.
+// If a parsed dictionary is written and parsed again, the result is the same
+// dictionary.
 func FuzzParseDictionary(f *testing.F) {
 	f.Add(`sig1=("@authority" "signature-agent";key="sig1");created=1735689600;keyid="x";tag="web-bot-auth"`)
 	f.Add("a=1.5;x, b=:YQ:, c=@-1, d=?0, e=*t, f=%\"f%c3%bc\", g")

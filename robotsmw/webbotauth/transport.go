@@ -10,9 +10,9 @@ import (
 )
 
 // A Transport is an http.RoundTripper that signs requests (draft section 5.2,
-// RFC 9421). Put it below the pace and the retries, around the http.Transport.
-// Then each attempt, each redirect hop and each fetch of robots.txt is signed
-// when it is sent. In robotsmw this place is Options.Base.
+// RFC 9421). Put it below the layers that pace and retry requests, around the
+// http.Transport. Then each attempt, each redirect hop and each fetch of
+// robots.txt is signed when it is sent. In robotsmw this place is Options.Base.
 //
 // A signature covers @authority, @method, @path and Signature-Agent. It does
 // not cover the query or the body. The Host header is sent in the form of
@@ -148,7 +148,8 @@ func (t *Transport) isForeign(req *http.Request) bool {
 	return false
 }
 
-// sign returns a copy of the request with a signature that is valid as of now.
+// sign returns a copy of the request with a signature that is valid from now
+// on.
 func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	t.prepare.Do(func() { t.fixed, t.err = t.check() })
 	if t.err != nil {

@@ -256,7 +256,7 @@ func TestTransport_Misconfigured(t *testing.T) {
 }
 
 // In a paced crawl, each page, each redirect hop and each robots.txt is signed
-// when it is sent, not when the crawler asked for it.
+// at the time when it is sent, not when the crawler asks for it.
 func TestTransport_UnderThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t)
