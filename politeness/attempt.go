@@ -36,7 +36,7 @@ type attempt struct {
 	err    error         // why the context ended; nil: the context has not ended
 	late   bool          // the timeout ended the context
 	again  bool          // the context ended because net/http was about to send again
-	done   chan struct{} // nil: Done was not called yet
+	done   chan struct{} // nil: nobody has called Done
 	ending *ending       // the functions to call at the end
 	first  struct {      // room for the first call of AfterFunc; net/http makes only one
 		ending
@@ -204,8 +204,8 @@ func (a *attempt) timedOut() bool {
 // A watch ends the attempts of a Transport at their timeouts. All attempts have
 // the same timeout, so they time out in the order in which they began. So one
 // timer, set for the oldest attempt, is enough. A timer for each attempt would
-// cost more than all other work of a Transport, because setting a timer that is
-// earlier than all others wakes a thread.
+// cost more than all other work of a Transport: setting a timer that is earlier
+// than all others wakes a thread.
 type watch struct {
 	mu    sync.Mutex
 	first *attempt // the oldest; next and prev link the attempts into a ring

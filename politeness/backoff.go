@@ -70,10 +70,10 @@ func isWall(r refusal.Refusal) bool {
 }
 
 // recall prepares g's host for what the Limiter will learn from g, whose lease
-// has expired. If the Limiter has forgotten the host meanwhile, g gets the host
-// that now has the same key, or a new one if there is room. If the host is in
-// Limiter.resting, recall moves it to Limiter.idle, because the host may become
-// due at another time.
+// has expired. The Limiter may have forgotten the host meanwhile. Then g gets
+// the host that now has the same key, or a new one if there is room. If the
+// host is in Limiter.resting, recall moves it to Limiter.idle, because the host
+// may become due at another time.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
 	if g.host.gone {
 		if h, _ := l.find(g.key, now); h != nil {
@@ -124,8 +124,8 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	return &e
 }
 
-// retryAfter returns how long the host asks to be left alone, at most
-// MaxRetryAfter. It returns false if o has no usable Retry-After.
+// retryAfter returns the pause that the host asks for, at most MaxRetryAfter.
+// It returns false if o has no usable Retry-After.
 func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 	wait, ok := RetryAfter(o.Header, time.Now())
 	return min(wait, l.set.maxRetryAfter), ok
@@ -133,7 +133,7 @@ func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 
 // heed applies the quotas that a response tells. The event is nil unless they
 // began or prolonged a pause. slower reports whether the host got a new
-// interval that makes its quota last.
+// interval, so that its quota lasts.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
@@ -151,7 +151,7 @@ func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, sl
 	}
 	k, until := h.learn(), later(now, q.until)
 	if k.spreadUntil > now && h.quotaDue() >= min(later(h.last, q.spread), until) {
-		return event, false // an earlier quota still holds and is at least as strict
+		return event, false // an earlier quota is in force, and is at least as strict
 	}
 	k.spread, k.spreadUntil = q.spread, until
 	return event, true

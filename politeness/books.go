@@ -26,11 +26,11 @@ type books struct {
 	// The next fields are guarded by Limiter.mu.
 	claims  []string // hosts with a claim to write
 	writing bool
-	failing bool // the last write failed, and the log says so
+	failing bool // the previous write failed, and the log says so
 
 	// The next fields belong to the goroutine that writes.
 	day int64
-	as  string // the value of me at the last write
+	as  string // the value of me at the previous write
 	at  int64  // how many bytes of the file have been read
 }
 
@@ -61,10 +61,10 @@ func (b *books) path(day int64) string {
 }
 
 // write appends lines to the day's file and syncs the file, so that a power
-// failure does not lose them. It returns the entries that were added since it
-// last read the file, including those of the argument lines. If the argument
-// day or the argument me differs from that of the last call, write reads the
-// file from the beginning.
+// failure does not lose them. It returns the entries that were added after its
+// latest read of the file, including those of the argument lines. If the
+// argument day or the argument me differs from that of the previous call, write
+// reads the file from the beginning.
 func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err

@@ -7,12 +7,12 @@ import (
 )
 
 // A Budget limits what each host is asked for in one UTC day, by the wall
-// clock. When it is spent, further requests to the host are refused at once
-// with a [*DelayError] whose Reason is "budget", until the day is over. A fetch
+// clock. When it is spent, further requests to the host are refused at once,
+// until the day is over. Their [*DelayError] has the Reason "budget". A fetch
 // of robots.txt ([Exempt]) counts too, but the Budget never refuses it.
 //
 // Processes share a Budget by Dir or by Limiter.Fleet. Each process reserves a
-// 32nd of the Budget at a time (but at least 1 request and 1 byte), and uses
+// 32nd of the Budget at a time (but at least 1 request and 1 byte). It uses
 // that part up before it reserves another. So a process that is killed wastes
 // at most one such part for each host. Only fetches of robots.txt and bodies in
 // flight can exceed the Budget.
@@ -28,11 +28,11 @@ type Budget struct {
 	// limit.
 	Bytes int64
 
-	// Dir is a directory in which the count is kept for the next run, and for
-	// all processes of the machine that have the same Dir. It is made if it
-	// does not exist. "": the count is forgotten when the process ends. With
-	// Limiter.Fleet, Dir must be "": the fleet keeps one count for all its
-	// members.
+	// Dir is a directory in which the count is kept for the next run. All
+	// processes of the machine that have the same Dir share the count. The
+	// directory is made if it does not exist. "": the count is forgotten when
+	// the process ends. With Limiter.Fleet, Dir must be "": the fleet keeps one
+	// count for all its members.
 	Dir string
 }
 
@@ -48,7 +48,7 @@ type account struct {
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
 
-// lacks reports whether the argument left is too little to start a request.
+// lacks reports whether a purse has too little to start a request.
 func (b Budget) lacks(left purse) bool {
 	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
 }
@@ -72,7 +72,8 @@ func block(limit, taken, left int64) int64 {
 	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // -left: what was used beyond the reservation
 }
 
-// grant returns the part of a claim that the Budget still covers.
+// grant returns the part of a claim that the Budget covers beyond what is
+// taken.
 func (b Budget) grant(taken, claim purse) purse {
 	return purse{min(claim.requests, max(b.Requests-taken.requests, 0)), min(claim.bytes, max(b.Bytes-taken.bytes, 0))}
 }

@@ -1,5 +1,5 @@
 // Package politeness paces requests so that no host is asked faster than it can
-// bear, and a crawl of many hosts is not slowed down by any of them.
+// bear. No host slows down a crawl of the others.
 //
 // Put a [Transport] under an http.Client:
 //
@@ -18,7 +18,7 @@
 // all requests that wait: none starts too early after a 429, and a request that
 // gives up leaves no gap. The first request may start when
 //
-//   - the interval since the latest start is over. The interval is the greatest
+//   - the interval after the latest start is over. The interval is the greatest
 //     of Delay, the host's Crawl-delay and the adaptive delay, lengthened by
 //     Jitter;
 //   - the host's pause is over (see Back-off);
@@ -40,12 +40,12 @@
 // # Hosts
 //
 // All spellings of a host are one host, whatever the port. Spellings may differ
-// in letter case, in a final dot, in letters that IDNA maps to the same name,
-// and in the form of an address: an IPv6 address in full or shortened, an IPv4
-// address alone or within an IPv6 one. [HostKey] has the precise rules. A host
-// that is too long for a DNS name is an error at once. A request target in
-// absolute form is an error if it names neither the host of the URL nor that of
-// the Host header.
+// in letter case, in a final dot, and in letters that IDNA maps to the same
+// name. An address may be written in several forms: an IPv6 address in full or
+// shortened, an IPv4 address alone or within an IPv6 one. [HostKey] has the
+// precise rules. A host that is too long for a DNS name is an error at once. A
+// request target in absolute form is an error if it names neither the host of
+// the URL nor that of the Host header.
 //
 // # Why did my request wait?
 //
@@ -166,10 +166,10 @@
 // # Budgets
 //
 // [Limiter.Budget] limits how many requests a host gets in a UTC day, and how
-// many bytes of response bodies are read from it, however slow the pace is.
-// When the Budget is spent, requests are refused with a [DelayError] that says
-// when the day is over. Budget.Dir keeps the count across restarts and for all
-// processes of a machine. A fleet keeps the count for its members.
+// many bytes of response bodies are read from it. When the Budget is spent,
+// requests are refused with a [DelayError] that says when the day is over.
+// Budget.Dir keeps the count across restarts and for all processes of a
+// machine. A fleet keeps the count for its members.
 //
 // # Fetching by other means
 //
@@ -193,8 +193,7 @@
 // waits sleeps in its own call, and an idle Limiter does nothing.
 //
 // The pace of a host is computed from a few points in time. Package
-// golang.org/x/time/rate is not used for the pace of a host, because a
-// reservation of that package cannot be moved later. The package is used for
-// GlobalRate alone. There, only one waiting request at a time holds a
-// reservation.
+// golang.org/x/time/rate is not used for this, because a reservation of that
+// package cannot be moved later. The package is used for GlobalRate alone.
+// There, only one waiting request at a time holds a reservation.
 package politeness

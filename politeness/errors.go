@@ -22,7 +22,7 @@ import (
 // or errors.AsType.
 type DelayError struct {
 	Host  string    // the key of the host, as Limiter.Key names it
-	Until time.Time // when to ask again; even then, other requests may come first
+	Until time.Time // when to ask again; at that time, other requests may come first
 
 	// Reason is what the request would have to wait for.
 	Reason Reason

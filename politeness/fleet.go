@@ -17,16 +17,16 @@ import (
 // takes the host back from the Hold, and gives it to another Limiter together
 // with what was learnt about it.
 type Fleet interface {
-	// Look tells the Fleet that h is new, that h.Give may now return something
-	// else, or that the time that was passed to h.Wait has come. Look is called
-	// with the Limiter's lock held, so it must return at once and must not call
-	// a method of h.
+	// Look tells the Fleet to look at h: h is new, h.Give may now return
+	// something else, or the time that was passed to h.Wait has come. Look is
+	// called with the Limiter's lock held, so it must return at once and must
+	// not call a method of h.
 	Look(h *Hold)
 
 	// Trusted reports whether it is certain at this moment that the hosts of
 	// this Fleet's Limiter have no other owner. It is called before each
 	// request, with the Limiter's lock held. When the result becomes true
-	// again, the Fleet calls Own or Lose for each owned Hold, so that waiting
+	// again, the Fleet calls Own or Lose for each owned Hold. So waiting
 	// requests check again whether they may start.
 	Trusted() bool
 }
@@ -45,7 +45,7 @@ type Hold struct {
 	// Guarded by limiter.mu.
 	owned  bool
 	others bool          // other members wait for the host
-	served bool          // a request has started since the host became owned
+	served bool          // a request has started after the host became owned
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
 	idle   time.Duration // when the host ran out of requests; never: one waits or is in flight
@@ -67,14 +67,14 @@ const (
 func (p *Hold) Host() string { return p.host.key }
 
 // Own tells the Hold that the host is owned from now on. The argument state is
-// what the last owner left, or nil if nothing is known. The state is at least
-// as old as the argument ago says. If the argument clean is false, the time of
-// the last request to the host is unknown, but it is no later than now minus
-// ago.
+// what the previous owner left, or nil if nothing is known. The state is at
+// least as old as the argument ago says. If the argument clean is false, nobody
+// knows the time of the latest request to the host, but it is no later than now
+// minus ago.
 //
-// If the host is owned already, state is what Give returned last, or nil if the
-// Fleet has not stored that. Own makes the waiting requests check again whether
-// they may start.
+// If the host is owned already, state is the latest state that Give returned,
+// or nil if the Fleet has not stored it. Own makes the waiting requests check
+// again whether they may start.
 func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -105,8 +105,8 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	}
 }
 
-// Wait tells the Hold why the host is not owned yet. The argument until is the
-// earliest time at which this Limiter can own the host, or the zero time if
+// Wait tells the Hold why the host cannot be owned now. The argument until is
+// the earliest time at which this Limiter can own the host, or the zero time if
 // nobody knows it. When that time has come, the Limiter calls Look. The
 // argument state is what the host's owner has reported about the host, or nil.
 // The state is at least as old as the argument ago says.
@@ -150,8 +150,8 @@ func (p *Hold) Lose() {
 // something else. The argument others says whether other members wait.
 //
 // If ok is true, state is for the next owner. After the duration keep, it is
-// worthless. If ok is false and state is not nil, the Fleet stores state for
-// the next owner in case this member dies, and then calls Own with it.
+// worthless. If ok is false and state is not nil, the Fleet stores state, in
+// case this member dies, and then calls Own with it.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -243,9 +243,9 @@ func (l *Limiter) want(h *host, now time.Duration) {
 	l.Fleet.Look(p)
 }
 
-// end ends p. If requests still wait, end asks for the host anew. If given is
-// true, the fleet knows what was used of the host's Budget, and the unused part
-// is left for all members.
+// end ends p. If requests are waiting, end asks for the host anew. If given is
+// true, the fleet knows what was used of the host's Budget, and all members may
+// use the remainder.
 func (l *Limiter) end(p *Hold, given bool) {
 	h := p.host
 	h.hold = nil
@@ -358,7 +358,7 @@ type legacy [10]int64
 const (
 	sinceLast    = iota // 1 + time since the latest start
 	sinceCounted        // 1 + time since the latest start that counts for Crawl-delay
-	pauseLeft           // what is left of the pause
+	pauseLeft           // how much longer the pause lasts
 	crawlDelay
 	adaptiveDelay
 	levelAndSign  // 4 × back-off level + latest sign
@@ -427,7 +427,7 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	}
 	if a := l.accountOf(h.key); a != nil {
 		taken := a.taken.plus(a.claim)
-		if rest { // what this member has not used is left to others
+		if rest { // others may use what this member has not used
 			taken = a.used()
 		}
 		if taken != (purse{}) {
@@ -472,8 +472,8 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	l.inheritBudget(h, v[budgetDay], v.taken())
 }
 
-// unownedUntil returns the earliest time at which h can be had from its owner;
-// never if this Limiter owns h or has no Fleet.
+// unownedUntil returns the earliest time at which this Limiter can own h. It
+// returns never if the Limiter owns h already or has no Fleet.
 func (h *host) unownedUntil() time.Duration {
 	if h.hold == nil || h.hold.owned {
 		return never

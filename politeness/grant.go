@@ -27,7 +27,7 @@ type Grant struct {
 	crawl        time.Duration // the Crawl-delay it was told; 0: none
 	limit        time.Duration // it is too late to start at or after this time
 	trace        *Trace
-	wake         chan struct{} // a signal on it wakes the request; nil: not needed yet
+	wake         chan struct{} // a signal on it wakes the request; nil: the request has not had to wait
 	told, exempt bool          // what the context said about Crawl-delay
 	timed        bool          // MaxWait limits its wait, and no context ends at that limit
 	ends         bool          // its context may end; a context that cannot end counts as without deadline
@@ -145,11 +145,10 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	return clean
 }
 
-// leaves notes that the request is on its way. A busy scheduler, a dial and a
-// handshake may lie between the grant and the moment at which the request
-// reaches the host. Nobody can tell how long these take. So no other request
-// starts until this one is sent. Otherwise two requests could reach the host at
-// one moment, however far apart they were granted.
+// leaves notes that the request is on its way. After the grant, a busy
+// scheduler, a dial and a handshake may delay the request for an unknown time.
+// So no other request starts until this one is sent. Otherwise two requests
+// could reach the host at one moment, however far apart they were granted.
 func (g *Grant) leaves() { g.moves(true) }
 
 // sent notes that the request has reached the host.

@@ -41,7 +41,7 @@ type learnt struct {
 
 	// What the host says about its quotas. All are 0 if it says nothing.
 	limited     time.Duration // the end of a pause for a spent quota
-	spread      time.Duration // the interval that makes the quota last
+	spread      time.Duration // the interval with which the quota lasts until it is renewed
 	spreadUntil time.Duration // when the quota is renewed and spread ends
 }
 
@@ -75,14 +75,15 @@ func (h *host) kept(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }
 
-// blank reports whether the Limiter knows nothing of h that will still matter
-// when h's interval, pause and quota are over.
+// blank reports whether the Limiter knows nothing of h that matters after h's
+// interval, pause and quota are over.
 func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
 
-// find returns the host of key. If the host is new and there is no room for it,
-// find returns nil and the time at which there may be room.
+// find returns the host of key, and makes it if there is none. If there is no
+// room for a new host, find returns nil and the time at which there may be
+// room.
 func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	if h := l.hosts[key]; h != nil {
 		return h, 0

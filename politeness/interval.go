@@ -39,9 +39,9 @@ func (l *Limiter) pace(h *host) time.Duration {
 }
 
 // crawlDelay returns the Crawl-delay in force for g: the one that g was told,
-// or the one that was told last for its host, whichever is longer. So a request
-// that queued before robots.txt was read also keeps the host's Crawl-delay. For
-// an Exempt request, the Crawl-delay in force is 0.
+// or the latest one that was told for its host, whichever is longer. So a
+// request that queued before robots.txt was read also keeps the host's
+// Crawl-delay. For an Exempt request, the Crawl-delay in force is 0.
 func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	if g.exempt {
 		return 0
@@ -124,8 +124,8 @@ func (l *Limiter) drawJitter(h *host) {
 	}
 }
 
-// tell notes the Crawl-delay that g was told. If ClampCrawlDelay cuts it, and
-// no cut was reported for this host yet, tell returns a notice.
+// tell notes the Crawl-delay that g was told. If ClampCrawlDelay cuts it, for
+// the first time at this host, tell returns a notice.
 func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told || g.exempt {
 		return nil

@@ -321,10 +321,10 @@ func isName(host string) bool {
 	return len(host) <= maxName
 }
 
-// checkTarget returns an error if the request's target is in absolute form and
-// names neither the host of the URL nor that of the Host header. The request is
-// paced by its URL. But a target in absolute form overrides the Host header
-// (RFC 9112 §3.2.2), and a proxy sends the request to the target's host.
+// checkTarget returns an error if a target in absolute form names neither the
+// host of the URL nor that of the Host header. The request is paced by its URL.
+// But such a target overrides the Host header (RFC 9112 §3.2.2), and a proxy
+// sends the request to the target's host.
 func checkTarget(req *http.Request) error {
 	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
 		return nil

@@ -23,8 +23,7 @@ import (
 // must not be copied. All methods are safe for concurrent use.
 type Limiter struct {
 	// Delay is the least time between the starts of two requests to one host.
-	// 0: 1 s. Negative: none, but Concurrency, Crawl-delays and pauses still
-	// hold.
+	// 0: 1 s. Negative: none, but Concurrency, Crawl-delays and pauses hold.
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
@@ -50,8 +49,8 @@ type Limiter struct {
 	MaxRetryAfter time.Duration
 
 	// EndToStart counts every interval from the end of a request (Grant.Done)
-	// instead of from its start. So a host that answers slowly gets the whole
-	// interval to rest.
+	// instead of from its start. So a host that answers slowly is left alone
+	// for the whole interval.
 	EndToStart bool
 
 	// Jitter lengthens each interval at random by up to this fraction of it:
@@ -109,10 +108,10 @@ type Limiter struct {
 	GlobalRate *rate.Limiter
 
 	// Fleet, if not nil, hands each host to one of many Limiters at a time, so
-	// that the processes of a fleet keep one pace together. Give all of them
-	// the same fields. A request to a host that another Limiter owns waits
-	// until the owner gives the host away. The owner does that after 2 s of its
-	// own requests, or soon after its last request is over. A Fleet serves one
+	// that the processes of a fleet keep one pace. Give all of them the same
+	// fields. A request to a host that another Limiter owns waits until the
+	// owner gives the host away. The owner does that after 2 s of its own
+	// requests, or soon after its last request is over. A Fleet serves one
 	// Limiter, which cannot be the Within of another. nil: this process paces
 	// alone.
 	Fleet Fleet
@@ -154,7 +153,7 @@ type Limiter struct {
 	backed  map[*host]struct{} // hosts in a pause, and some whose pause is over
 	queued  uint64             // how many requests have queued
 	starts  uint64             // how many requests have started
-	reaped  time.Duration      // when all hosts were last searched for expired leases
+	reaped  time.Duration      // the time of the latest search of all hosts for expired leases
 	stats   Stats
 
 	accounts map[string]*account // Budget accounts by host
@@ -380,7 +379,7 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 }
 
 // wait sleeps until g starts or is refused, or until ctx ends. It looks again
-// when g is woken, and at the time that the last look named.
+// when g is woken, and at the time that the previous look named.
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer

@@ -87,9 +87,9 @@ func parseOld(line string) (limit, bool) {
 	}
 }
 
-// A fieldReader holds the unread rest of a Structured Field. Each method takes
-// from the front what its name says. If a part of an Item is malformed, the
-// method sets bad.
+// A fieldReader holds the part of a Structured Field that is not read yet. Each
+// method takes from its front what the method's name says. If a part of an Item
+// is malformed, the method sets bad.
 type fieldReader struct {
 	rest string
 	bad  bool

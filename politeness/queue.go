@@ -285,7 +285,7 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 // yields reports whether g must let the first request of the other line go
 // before it. g is the first of its own line and is due. g must yield if the
 // other request came earlier and is due too. So the fetch of robots.txt
-// overtakes only requests that still wait for a Crawl-delay. Once such a
+// overtakes only requests that are waiting for a Crawl-delay. When such a
 // request is due, the earlier of the two goes first. g is woken when the other
 // request has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
@@ -433,7 +433,7 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	case g.hold == nil || g.hold.by != by || g.hold.reads != reads:
 		g.hold = &holdUp{by, reads, now}
 	case now-g.hold.since >= unreadAfter:
-		by.unread = false // the log names it once
+		by.unread = false // the log names it only once
 		v.notice = &notice{unread: by.url, unreadFor: now - g.hold.since}
 		return v
 	}

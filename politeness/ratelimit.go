@@ -11,7 +11,7 @@ import (
 // several quotas, the strictest counts.
 type quota struct {
 	pause  time.Duration // how long no request may start, because the quota is spent
-	spread time.Duration // the interval between starts that makes the quota last
+	spread time.Duration // the interval between starts with which the quota lasts until its renewal
 	until  time.Duration // how long spread holds, from now on
 }
 
@@ -75,7 +75,7 @@ func ageOf(h http.Header) time.Duration {
 }
 
 // addAged adds a quota from a response of this age. It adds nothing if the
-// quota has been renewed since the response was made.
+// quota has been renewed after the response was made.
 func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 	if reset >= age {
 		q.add(left, min(reset-age, most))
@@ -130,7 +130,7 @@ func valueAt(lines []string, at int) (value string, ok bool) {
 
 // add adds a quota. left is how many requests are left, and reset is the time
 // until the quota is renewed. Most servers count in whole seconds, and some
-// round down. So the quota is taken to be renewed a second later.
+// round down. So the quota counts as renewed a second later.
 func (q *quota) add(left int64, reset time.Duration) {
 	renewed := later(reset, time.Second)
 	if left <= 0 {
@@ -151,8 +151,7 @@ func (q *quota) addAll(other quota) {
 }
 
 // readLimits reads RateLimit. If an item does not say when its quota is
-// renewed, the quota is taken to be renewed when the window of its policy is
-// over.
+// renewed, the quota counts as renewed at the end of its policy's window.
 func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit"]) {

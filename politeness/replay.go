@@ -52,7 +52,8 @@ var clientTraceKey = func() any {
 	return asked.key
 }()
 
-// keyOf is a context that remembers the last key it was asked for.
+// keyOf is a context that remembers the latest key for which its Value was
+// called.
 type keyOf struct {
 	context.Context
 	key any

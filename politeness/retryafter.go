@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// RetryAfter returns how long the server asks to be left alone, from now on. It
+// RetryAfter returns the wait that the server asks for, counted from now. It
 // returns false if no Retry-After asks for a wait: there is none, or it is
 // malformed, negative, zero or a date in the past.
 //

@@ -16,8 +16,8 @@ import (
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
 // AttemptTimeout ends. So close every body: an open body delays the other
-// requests to its host. If a request waits only for an open body, and nobody
-// reads that body for 5 s, the log names the body's URL once.
+// requests to its host. If a request waits only for a body that nobody reads
+// for 5 s, the log names that body's URL once.
 //
 // Transport changes neither the request nor the response, except that it wraps
 // the response's Body. After its first use, a Transport must not be copied and
@@ -141,7 +141,7 @@ func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 	if a.watch == nil {
 		return time.Now()
 	}
-	return a.watch.begin(a) // last: the attempt may time out at once
+	return a.watch.begin(a) // must come last, because the attempt may time out at once
 }
 
 // try makes one request and makes sure that its slot is freed. fresh is req

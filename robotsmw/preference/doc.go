@@ -56,12 +56,12 @@
 // KiB is ignored.
 //
 // Lines of Content-Signal in robots.txt are chosen by group and path in the
-// same way, but they count even if the crawler may not fetch the target. Each
-// line is read by itself, and leniently: "yes" and "no" may be in any letter
-// case, "1" and "0" are accepted, and so are semicolons or spaces instead of
-// commas. If a key is given twice, "no" outweighs "yes". This package knows
-// only some keys. Any other key, such as "use", says nothing about the uses of
-// this package. [Input.Says] lists such keys.
+// same way. But they are used even if the crawler may not fetch the target.
+// Each line is read by itself, and leniently: "yes" and "no" may be in any
+// letter case, and "1" and "0" are accepted. So are semicolons or spaces
+// instead of commas. If a key is given twice, "no" outweighs "yes". This
+// package knows only some keys. Any other key, such as "use", says nothing
+// about the uses of this package. [Input.Says] lists such keys.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0. Any other value is ignored. A
 // meta overrides the header, and the header overrides the file. Of several
@@ -78,7 +78,7 @@
 // (attribution is one), a licence from a server, a limit to some users or
 // countries, or a duty to report. The answer is then unknown, and the evidence
 // names the condition. Within one licence, "prohibits" outweighs "permits". A
-// content element with several licences offers a choice, so a licence that
+// content element with several licences offers a choice. So a licence that
 // permits, even with a condition, outweighs those that prohibit. A use that no
 // licence names gets no answer.
 //

@@ -13,8 +13,8 @@ type scoped struct {
 	line int
 }
 
-// cutPath splits the value of a field into path and rest. A path begins with
-// "/" and ends at the first space or tab.
+// cutPath splits the value of a field into a path and what follows the path. A
+// path begins with "/" and ends at the first space or tab.
 func cutPath(value string) (path, rest string) {
 	if !strings.HasPrefix(value, "/") {
 		return "", value

@@ -48,9 +48,9 @@ const (
 // ParseRSL parses a file of RSL 1.0, which the caller has fetched from one of
 // the addresses that [Input.Licenses] lists. It skips unknown elements. It
 // keeps the first 1000 content elements of the file, the first 1000 licences of
-// each content element, and the first 1000 terms of each licence. If the file
-// has more than 1 MiB, is not XML from beginning to end, or is not RSL,
-// ParseRSL returns an error and no part of the file.
+// each content element, and the first 1000 terms of each licence. For a file
+// that has more than 1 MiB, is not XML from beginning to end, or is not RSL,
+// ParseRSL returns only an error.
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > maxRSL {
 		return nil, fmt.Errorf("preference: an RSL file of %d bytes: at most %d are read", len(body), maxRSL)
@@ -184,7 +184,7 @@ func (r rslReader) license() (l rslLicense, err error) {
 	})
 }
 
-// text reads the rest of the current element and returns its text.
+// text reads the current element to its end, and returns the text in it.
 func (r rslReader) text() (string, error) {
 	var b strings.Builder
 	for depth := 0; ; {

@@ -62,9 +62,10 @@ func parseDictionary(text string) (d dictionary, ok bool) {
 	return p.dictionary()
 }
 
-// A parser takes a Structured Field from the front of rest. A method takes the
-// part that the method is named after. If something else comes first, the
-// method returns false, and parsing ends.
+// A parser holds, in its field rest, the part of a Structured Field that is not
+// parsed yet. Each method takes from the front of rest what the method is named
+// after. If something else comes first, the method returns false, and parsing
+// ends.
 type parser struct{ rest string }
 
 // next returns the next byte without taking it, or 0 at the end. No part of a
@@ -96,7 +97,7 @@ func (p *parser) span(is func(byte) bool) string {
 	return taken
 }
 
-// dictionary takes a Dictionary (RFC 9651 §4.2.2), which must be all of rest.
+// dictionary takes a Dictionary (RFC 9651 §4.2.2). Nothing may follow it.
 func (p *parser) dictionary() (d dictionary, ok bool) {
 	for p.rest != "" {
 		m, ok := p.member()

@@ -10,9 +10,9 @@ import (
 
 const maxTDMRules = 1000
 
-// ParseTDMRep parses a tdmrep.json. It leaves out entries without a location or
-// with a reservation other than 0 and 1, and returns the first 1000 of the
-// others. A file that is neither a JSON array nor null is an error.
+// ParseTDMRep parses a tdmrep.json. It leaves out entries without a location,
+// and entries with a reservation other than 0 and 1. It returns the first 1000
+// of the others. A file that is neither a JSON array nor null is an error.
 func ParseTDMRep(body []byte) (TDMRep, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(body, &entries); err != nil {

@@ -155,7 +155,7 @@ func (k *keyring) key(ctx context.Context, id string) (ed25519.PublicKey, error)
 }
 
 // The crawler changes its keys while requests are under way. The signature of
-// every request still verifies.
+// every request can be verified.
 func TestRotation_UnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := []ed25519.PrivateKey{newKey(t), newKey(t), newKey(t)}

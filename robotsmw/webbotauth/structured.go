@@ -338,7 +338,7 @@ func (r *reader) byteSequence() string {
 	if !ok || strings.ContainsAny(text, "\r\n") { // the base64 decoder would skip these bytes
 		return r.fail()
 	}
-	// A sender may have left out the padding (RFC 9651 §4.2.7).
+	// The padding may be missing (RFC 9651 §4.2.7).
 	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 	if err != nil {
 		return r.fail()

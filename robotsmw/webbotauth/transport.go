@@ -32,9 +32,9 @@ type Transport struct {
 	// Base makes the requests. Nil: http.DefaultTransport.
 	Base http.RoundTripper
 
-	// Key signs the requests. See [ReadKey]. Required: without a key, or with a
-	// key that is printed in RFC 9421 or RFC 8037, no request can be signed,
-	// and RoundTrip returns an error instead.
+	// Key signs the requests. See [ReadKey]. Required. If it is missing, or is
+	// a key that is printed in RFC 9421 or RFC 8037, RoundTrip returns an error
+	// for each request that it should sign.
 	Key ed25519.PrivateKey
 
 	// Agent is the URL in Signature-Agent: the https URL where verifiers find
@@ -52,7 +52,7 @@ type Transport struct {
 	// alone, "https://bot.example", to which verifiers add [DirectoryPath].
 	// False sends a dictionary with one member, as the draft demands.
 	//
-	// Cloudflare's documents of July 2026 ask for the string, and say that
+	// Cloudflare's documents of July 2026 ask for the string. They say that
 	// verification fails if the signature covers a member of a dictionary.
 	// Cloudflare's own library accepts both forms. According to reports, its
 	// network accepts both too, but Cloudflare does not document this. Amazon
@@ -89,10 +89,10 @@ const (
 )
 
 // RoundTrip sends the request. It signs a request over https that has no
-// Signature, Signature-Input or Signature-Agent yet. If it cannot sign this
-// request, because a field of the Transport is wrong or the host cannot be
-// sent, it returns an error of its own and sends nothing. Otherwise it returns
-// Base's errors.
+// Signature, Signature-Input or Signature-Agent yet. If a field of the
+// Transport is wrong, or the host cannot be sent, no such request can be
+// signed. RoundTrip then returns an error of its own and sends nothing.
+// Otherwise it returns Base's errors.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme != "https" || t.isForeign(req) {
 		return t.base().RoundTrip(req)

@@ -255,8 +255,9 @@ func TestTransport_Misconfigured(t *testing.T) {
 	}
 }
 
-// In a paced crawl, each page, each redirect hop and each robots.txt is signed
-// at the time when it is sent, not when the crawler asks for it.
+// In a paced crawl, each request is signed when it is sent, not when the
+// crawler asks for the page. Redirect hops and fetches of robots.txt are signed
+// too.
 func TestTransport_UnderThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t)
