@@ -8,23 +8,23 @@
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
 //	robotscheck page https://example.com/a.html                         what a page says about itself
 //	robotscheck identity https://bot.example                            whether servers can recognise a crawler by its signatures
-//	robotscheck audit -robots robots.txt access.log   which robots broke the rules
+//	robotscheck audit -robots robots.txt access.log                     which robots broke the rules
 //
-// A robots.txt is read as RFC 9309 and package robotstxt say. As an argument,
-// "-" is standard input. The commands explain, lint and diff also take a URL in
-// place of a robots.txt. They fetch the robots.txt in force at that URL as a
-// crawler does: they follow redirects, and a 404 or a 503 has its meaning in
-// RFC 9309. Servers may take a path such as /x/../private/ for another path.
-// Then robotscheck judges the other path too.
+// A robots.txt is read as RFC 9309 and package robotstxt say. The argument "-"
+// stands for standard input. The commands explain, lint and diff also take a
+// URL in place of a robots.txt. They fetch the robots.txt in force at that URL
+// as a crawler does: they follow redirects, and a 404 or a 503 means what RFC
+// 9309 says. Servers may understand a path such as /x/../private/ as another
+// path. In that case, robotscheck judges the other path too.
 //
 // The exit status is
 //
-//   - 0 for allowed or clean;
-//   - 1 for disallowed or problems;
+//   - 0 if the answer is "allowed", or nothing is wrong;
+//   - 1 if the answer is "disallowed", or something is wrong;
 //   - 2 if there is no answer: the command line is wrong, a file cannot be
 //     read, or the robots.txt is unreachable;
-//   - 3 if the answer is doubtful: the robots.txt is cut at 500 KiB, binary, or
-//     an HTML page, or the page to look at is not text.
+//   - 3 if the answer is doubtful: the robots.txt was cut at 500 KiB, is binary
+//     or is an HTML page, or the page is not text.
 //
 // "robotscheck help explain" describes the command explain: its flags, its JSON
 // and its exit status.

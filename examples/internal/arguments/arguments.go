@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Parse parses the flags in args, which may stand anywhere, and returns the
-// other arguments. Everything after "--" is an argument. Parse returns the
-// error of the flag set, such as flag.ErrHelp.
+// Parse parses the flags in args, and returns the arguments that are not flags.
+// A flag may stand before, between or after them. Everything after "--" is an
+// argument. Parse returns the error of the flag set, such as flag.ErrHelp.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	defer advise(flags)()
 	for len(args) > 0 {
@@ -31,7 +31,7 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 }
 
 // lengthOf returns how many elements of args belong to the flag in args[0]. It
-// returns 2 if args[1] is the flag's value, which may be any text, also "--".
+// returns 2 if args[1] is the flag's value, which may be any text, even "--".
 // If args[0] is not a flag, it returns 0.
 func lengthOf(flags *flag.FlagSet, args []string) int {
 	name, isFlag := strings.CutPrefix(args[0], "-")
@@ -48,9 +48,9 @@ func lengthOf(flags *flag.FlagSet, args []string) int {
 	return min(2, len(args))
 }
 
-// advise changes the flags whose values are numbers or times. If such a flag
-// gets another text, the error says what to write. The standard library says
-// only "parse error". undo changes the flags back.
+// advise changes the flags whose values are numbers or times. If the text for
+// such a flag cannot be parsed, the error says what to write. The standard
+// library says only "parse error". The function undo changes the flags back.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {
@@ -78,8 +78,8 @@ func advise(flags *flag.FlagSet) (undo func()) {
 	}
 }
 
-// An advised is the value of a flag. If Set cannot parse a text, its error is
-// the text in the field advice.
+// An advised is the value of a flag. If Set cannot parse a text, it returns the
+// field advice as the error.
 type advised struct {
 	flag.Value
 	advice string

@@ -91,7 +91,7 @@ type options struct {
 	robots, page string
 }
 
-// shown is how many violations the text shows at most.
+// shown is the greatest number of violations that are listed without -json.
 const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
@@ -122,7 +122,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	json := output.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
-		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // name each broken line, so that none is lost unnoticed
+		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // report each broken line at once
 		OnViolation: func(v audit.Violation) {
 			if o.asJSON {
 				json.Encode(v)

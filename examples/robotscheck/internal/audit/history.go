@@ -18,8 +18,8 @@ import (
 
 var errNoHistory = errors.New("there is no robots.txt in it")
 
-// readHistory reads the robots.txt files that -robots names. If it returns an
-// error, the history still has the files that could be read.
+// readHistory reads the robots.txt files that -robots names. Even if it returns
+// an error, the history has the files that could be read.
 func readHistory(e command.Env, name string, say func(format string, args ...any)) (*audit.History, error) {
 	h := new(audit.History)
 	if name == "" {

@@ -157,8 +157,7 @@ func why(v audit.Violation) string {
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
 
-// interval formats a duration for people. If known is not set, it returns a
-// dash.
+// interval formats a duration for people. If known is false, it returns a dash.
 func interval(d time.Duration, known bool) string {
 	switch {
 	case !known:
@@ -204,9 +203,8 @@ func target(v audit.Violation) string {
 	return v.URL
 }
 
-// linesOrRecords returns a number of log lines and archive records in words,
-// such as "1 broken line or record". kind is "" or a word with a space after
-// it.
+// linesOrRecords writes a count of log lines and archive records in words, such
+// as "1 broken line or record". kind is "" or a word with a space after it.
 func linesOrRecords(n int, kind string) string {
 	text := output.Count(n, kind+"line") + " or record"
 	if n != 1 {

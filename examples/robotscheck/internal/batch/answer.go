@@ -31,7 +31,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	defer cancel()
 	workers := runtime.GOMAXPROCS(0)
 	work := make(chan *block)
-	ordered := make(chan *block, 2*workers) // its capacity limits how many blocks are read before their turn in the output
+	ordered := make(chan *block, 2*workers) // its capacity limits how many blocks are read but not yet written
 	var readErr error
 	go func() {
 		defer close(ordered)

@@ -24,7 +24,7 @@ const maxLine = 100_000
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // questions returns n questions about 50 files, as JSON lines. The result
-// allowed has the parser's answer to each question. If plain is not set, some
+// allowed has the parser's answer to each question. If plain is false, some
 // URLs have characters that JSON escapes.
 func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {
 	tb.Helper()
@@ -102,9 +102,9 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 	}
 }
 
-// A line of maxLine bytes is answered, and a longer one is not. White space at
-// the ends of a line is part of its length. The lines after a line that is too
-// long are answered, even if the input comes byte by byte.
+// A line of maxLine bytes is answered. A longer line is not, but the lines
+// after it are, even if the input comes byte by byte. White space at the ends
+// of a line is part of its length.
 func TestBatch_LongLines(t *testing.T) {
 	const short = `{"robots":"","agent":"ExampleBot","url":"/"}`
 	padded := func(n int) string { // a question of n bytes
@@ -237,8 +237,8 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// If scan accepts a line, scan and encoding/json read the same question from
-// it.
+// If the method scan accepts a line, it reads the same question from the line
+// as encoding/json.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,

@@ -13,26 +13,26 @@ const blockSize = 64 << 10
 
 // A block is one or more complete lines and their answers.
 type block struct {
-	first   int // the number of its first line in the input, counted from 1
+	first   int // the number of the block's first line; the first line of the input is 1
 	in, out []byte
-	done    chan struct{} // closed when out is complete
+	done    chan struct{} // closed when the field out is complete
 }
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
 // readBlocks passes complete lines to the function give as soon as it has read
-// them, so no answer waits for a later question. It may cut a line that has
-// more than maxLine bytes, but leaves at least maxLine+1 bytes of it. It ends
-// early if give returns false.
+// them. So no answer waits for a later question. A line of more than maxLine
+// bytes may be cut, but at least its first maxLine+1 bytes are passed. If give
+// returns false, readBlocks returns early.
 func readBlocks(in io.Reader, maxLine int, give func(*block) bool) error {
-	buf := make([]byte, 0, blockSize) // begins with the incomplete last line of the last read
+	buf := make([]byte, 0, blockSize) // begins with the incomplete line at the end of the previous read
 	for number := 1; ; {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, len(buf))
 		}
 		n, err := in.Read(buf[len(buf):cap(buf)])
 		read := buf[len(buf) : len(buf)+n]
-		if len(buf) > maxLine { // the line is too long: drop its rest
+		if len(buf) > maxLine { // the line is too long: drop the bytes up to its end
 			end := bytes.IndexByte(read, '\n')
 			if end < 0 {
 				end = len(read)

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// A question is one line of a batch. It keeps the robots.txt as the JSON string
-// in the line. The cache uses this string as its key, so a robots.txt in the
-// cache is not decoded again.
+// A question is one line of a batch. It keeps the robots.txt in the form that
+// the line has: a JSON string. The cache uses this string as its key, so a
+// robots.txt in the cache is not decoded again.
 type question struct {
 	rawRobots []byte // a JSON string: the robots.txt or, if isPath is set, its path
 	isPath    bool
@@ -115,7 +115,7 @@ func decodeQuestion(line []byte) (q question, err error) {
 func appendString(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(s) // every string can be encoded
+			quoted, _ := json.Marshal(s) // the error is nil, because every string can be encoded
 			return append(out, quoted...)
 		}
 	}
@@ -125,7 +125,7 @@ func appendString(out []byte, s string) []byte {
 type scanner struct {
 	line []byte
 	at   int    // index of the next byte
-	raw  []byte // the string that text returned last
+	raw  []byte // the latest result of the method text
 }
 
 // char skips spaces and tabs and then the byte c. If the next byte is not c,

@@ -11,16 +11,16 @@ import (
 
 // A rulesCache keeps robots.txt files and the rules made from them, in bounded
 // memory. It has two generations. When the young generation exceeds half of the
-// limit, it replaces the old one, and a new young one begins. When a question
-// needs a file of the old generation, the file joins the young one. A
-// rulesCache is safe for concurrent use.
+// limit, it replaces the old one, and a new young generation begins. When a
+// question needs a file of the old generation, the file is added to the young
+// one. A rulesCache is safe for concurrent use.
 type rulesCache struct {
 	half int64 // half of the limit, in bytes
 
 	mu       sync.RWMutex
 	young    map[robotsKey]*cachedRobots
 	old      map[robotsKey]*cachedRobots
-	youngFor int64 // how many bytes the field young uses
+	youngFor int64 // how many bytes the young generation uses
 }
 
 // A robotsKey identifies a robots.txt as a question gives it.
@@ -44,9 +44,9 @@ func newRulesCache(size int64) *rulesCache {
 	return &rulesCache{half: size / 2, young: make(map[robotsKey]*cachedRobots)}
 }
 
-// rules returns the rules for a question. It takes them from the young
-// generation, or else makes them. doubtful says why the robots.txt is doubtful.
-// It is "" if there is no doubt. See package doubt.
+// rules returns the rules for a question. If the young generation does not have
+// them, it makes them. doubtful says why the robots.txt is doubtful, or is ""
+// if there is no doubt. See package doubt.
 func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
 	c.mu.RLock()
 	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]
@@ -86,7 +86,7 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.young[key]; other != nil { // the young generation has the file, perhaps from another goroutine
+	if other := c.young[key]; other != nil { // the file is already there; another goroutine may have stored it
 		entry = other
 	} else {
 		c.young[key] = entry

@@ -38,9 +38,9 @@ type Command struct {
 	Setup func(*flag.FlagSet) Action
 }
 
-// An Action runs a command with its arguments, without the flags. If it returns
-// an error, [Command.Run] prints the error and returns CannotTell. If the error
-// is a [UsageError], Run prints the usage too.
+// An Action runs a command. Its args are the arguments that are not flags. If
+// it returns an error, [Command.Run] prints the error and returns CannotTell.
+// If the error is a [UsageError], Run prints the usage too.
 type Action func(ctx context.Context, e Env, args []string) (Status, error)
 
 // Run parses the flags in args, and runs the command or prints its help.

@@ -11,8 +11,8 @@ import (
 func IsURL(s string) bool { return strings.Contains(s, "://") }
 
 // MeantURL guesses the URL that the user meant by s. The scheme http or https
-// in s may be mistyped, as in htp://, https:/ or http//. MeantURL returns "" if
-// s begins with no such scheme.
+// in s may be mistyped, as in htp://, https:/ or http//. If s begins with
+// neither scheme, MeantURL returns "".
 func MeantURL(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
 	if end < 3 {
@@ -31,8 +31,8 @@ func MeantURL(s string) string {
 	return ""
 }
 
-// MeantSite guesses the URL that the user meant by an s without a scheme, such
-// as example.com/a. If s does not begin with the name of a site, it returns "".
+// MeantSite guesses the URL that the user meant by s, if s has no scheme, as in
+// example.com/a. If s does not begin with the name of a site, it returns "".
 func MeantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {
@@ -42,8 +42,8 @@ func MeantSite(s string) string {
 }
 
 // CheckScheme returns a UsageError if a URL or path begins with a mistyped
-// scheme, such as htps://. Otherwise such a target would seem to be allowed,
-// because no rule would match it.
+// scheme, such as htps://. Without this check, the target would seem to be
+// allowed, because no rule would match it.
 func CheckScheme(target string) error {
 	scheme, _, isURL := strings.Cut(target, "://")
 	if isURL && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
@@ -56,7 +56,7 @@ func CheckScheme(target string) error {
 }
 
 // isNear reports whether a and b differ by at most one typing error: a byte
-// left out, added or replaced, or two neighbouring bytes swapped.
+// omitted, added or replaced, or two neighbouring bytes swapped.
 func isNear(a, b string) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -19,12 +19,12 @@ type diff struct {
 	classes []*class
 	print   func(change)
 
-	urls, opened, closed int // numbers of URLs: all, those opened for a robot, those closed for a robot
+	urls, opened, closed int // counts of URLs: all URLs; URLs opened for a robot; URLs closed for a robot
 }
 
-// A class is a set of robots that obey the same groups, in the old file and in
-// the new one. If a verdict changes for one robot of a class, it changes for
-// all.
+// A class is a set of robots. They all obey the same groups of the old file,
+// and they all obey the same groups of the new file. If a verdict changes for
+// one robot of a class, it changes for all.
 type class struct {
 	agents []string
 	rules  [2]*robotstxt.Rules
@@ -67,7 +67,7 @@ func (d *diff) compare(name string, in io.Reader) error {
 		line, err := lines.ReadString('\n')
 		if line = strings.TrimSpace(line); line != "" {
 			if err := command.CheckScheme(line); err != nil {
-				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because a UsageError would print the usage
+				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because the usage is printed for a UsageError
 			}
 			if !strings.HasPrefix(line, "/") && !command.IsURL(line) {
 				return fmt.Errorf("%s:%d: %q: write a path that begins with \"/\", or a whole URL", name, number, line)

@@ -17,7 +17,7 @@ type explanation struct {
 	URL    string `json:"url"`
 	verdict.Verdict
 	Group    []userAgentLine            `json:"group,omitempty"`
-	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // nil if no rule decides
+	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // the verdict without the rule; nil if no rule decides
 	Dialects map[string]verdict.Verdict `json:"dialects,omitempty"`
 	Doubt    string                     `json:"doubt,omitempty"` // why the file is doubtful; see package doubt
 	Fetched  *fetched                   `json:"fetched,omitempty"`
@@ -71,9 +71,9 @@ func (x explanation) status() command.Status {
 }
 
 // withoutRule returns a copy of the file in which the rule on the given line
-// has no effect. The line becomes an Allow without a pattern, which still ends
-// the user-agent lines of its group. The copy has the same length, so the other
-// lines keep their places relative to the size limit.
+// has no effect. The line becomes an Allow without a pattern. Like the rule,
+// this line ends the user-agent lines of its group. The copy is as long as the
+// file, so the size limit cuts both at the same place.
 func withoutRule(text []byte, line int) []byte {
 	text = slices.Clone(text)
 	for number, span := range lines.Spans(text) {

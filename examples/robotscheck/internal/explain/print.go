@@ -13,8 +13,8 @@ import (
 )
 
 // printSource prints the URL and status of a fetched robots.txt. If there is a
-// file, it prints its size and hash too. If robots.txt is unreachable, it
-// prints why. For a local file, it prints nothing.
+// file, printSource also prints the file's size and hash. If robots.txt is
+// unreachable, it prints why. For a local file, it prints nothing.
 func printSource(w io.Writer, s *source.Source) {
 	d := s.Decision
 	if d == nil {
@@ -126,9 +126,9 @@ type numberedLine struct {
 	text   string
 }
 
-// linesAround returns the given line, the lines around it, and the line whose
-// number is group. The argument around says how many lines to return on each
-// side of the given line.
+// linesAround returns the given line, the lines around it, and the line with
+// the number in the argument group. The argument around says how many lines to
+// return on each side of the given line.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {

@@ -99,7 +99,7 @@ With -json, one object:
 }
 
 // directoryURL parses the URL of a key directory, or of the directory's origin.
-// If the scheme is missing, directoryURL takes https.
+// If the scheme is missing, directoryURL uses https.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
 		s = "https://" + s

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// keyFile makes a key and writes it to a file as openssl genpkey does.
+// keyFile makes a key, and writes a file such as openssl genpkey writes.
 func keyFile(t *testing.T) (string, ed25519.PublicKey) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -128,7 +128,7 @@ func TestReport_NotSigned(t *testing.T) {
 	}
 }
 
-// The file for nginx has each header field, quoted as nginx reads it.
+// The file for nginx has each header field, in quotes that nginx understands.
 func TestIdentity_Nginx(t *testing.T) {
 	got, err := nginx("/srv/it's", http.Header{"Content-Type": {"a/b"}, "Signature-Input": {`binding=("@authority";req);tag="x"`}})
 	if err != nil {
@@ -145,7 +145,7 @@ func TestIdentity_Nginx(t *testing.T) {
 	add_header Signature-Input 'binding=("@authority";req);tag="x"';
 }
 `
-	if got != want { // default_type sets Content-Type, so no add_header does
+	if got != want { // default_type sets Content-Type, so there is no add_header for it
 		t.Errorf("it is\n%s\nwant\n%s", got, want)
 	}
 }

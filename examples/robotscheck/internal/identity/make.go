@@ -23,8 +23,8 @@ type maker struct {
 	validity time.Duration
 }
 
-// make writes the key directory of a host. In the report it notes the keys, the
-// files, and the time by which to make the directory again.
+// make writes the key directory of a host. In the report, it notes the keys,
+// the files, and when the directory should be made again.
 func (m *maker) make(r *report, host string, now time.Time) error {
 	d := webbotauth.Directory{Authority: host, Validity: m.validity}
 	for _, file := range m.keys {

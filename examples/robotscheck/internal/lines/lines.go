@@ -5,8 +5,8 @@ package lines
 import "strings"
 
 // Spans yields the number of each line, and where the line begins and ends in
-// the text. Lines end with LF, CR LF or CR (RFC 9309 §2.2). After a line end at
-// the end of the text, Spans yields one more line, which is empty. A byte order
+// the text. Lines end with LF, CR LF or CR (RFC 9309 §2.2). If the text ends
+// with a line end, Spans yields one more line, which is empty. A byte order
 // mark is not part of the first line.
 func Spans(text []byte) func(yield func(int, [2]int) bool) {
 	return func(yield func(int, [2]int) bool) {

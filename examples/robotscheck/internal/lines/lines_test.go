@@ -26,9 +26,9 @@ func FuzzLineSpans(f *testing.F) {
 	})
 }
 
-// checkLineSpans copies the text for each line, and inserts a line "mark: here"
-// where Spans says that the line begins. It checks that the parser finds the
-// inserted line there.
+// checkLineSpans makes a copy of the text for each line. In this copy, it
+// inserts a line "mark: here" where Spans says that a line begins. It checks
+// that the parser finds the inserted line there.
 func checkLineSpans(t *testing.T, text string) {
 	t.Helper()
 	lines := 0

@@ -11,8 +11,8 @@ import (
 
 // few is the greatest number of problems of one kind that are all shown in
 // full. If a file has more, only the first is shown, with the line numbers of
-// the others. mostLines is how many of these numbers are shown. If there is
-// only one more number, it is shown too.
+// the others. mostLines is how many of these numbers are shown. If this would
+// leave out a single number, that number is shown too.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.
@@ -22,8 +22,8 @@ type kind struct {
 }
 
 // foldingPrinter returns a function that prints the problems of a file in
-// order. If one kind has more problems than the constant few, it prints only
-// the first of them, and the line numbers of the others.
+// order. If a kind has more problems than the constant few, the function prints
+// only the first of them. For the others, it prints the line numbers.
 func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	return func(file string, problems []lint.Problem) {
 		all := make(map[kind][]lint.Problem)

@@ -80,7 +80,7 @@ With -json, one object for each problem:
 				var problems []lint.Problem
 				for _, p := range lint.Check(s.Text) {
 					if p.Code == "too-large" && s.Decision != nil {
-						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // the rest was not fetched
+						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // the end of the file was not fetched
 					}
 					if p.Severity >= least {
 						found[p.Severity]++
@@ -111,8 +111,8 @@ func lacksFile(s *source.Source) error {
 	return nil
 }
 
-// findings returns in words how many problems of each severity were found, as
-// in "1 error, 2 warnings, 21 info".
+// findings returns the counts of problems in words, by severity, as in "1
+// error, 2 warnings, 21 info".
 func findings(found []int) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {

@@ -27,7 +27,7 @@ type report struct {
 	Uses         []preference.Verdict `json:"uses,omitempty"`
 	Licenses     []license            `json:"licenses,omitempty"`
 	Links        []judgedLink         `json:"links,omitempty"`
-	Doubt        string               `json:"doubt,omitempty"` // why the page or its robots.txt is doubtful
+	Doubt        string               `json:"doubt,omitempty"` // why the page or the robots.txt is doubtful
 	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
 
 	doubtful string // the URL or file that Doubt is about

@@ -14,14 +14,14 @@ import (
 )
 
 // maxTerms is the greatest number of RSL files to fetch for a page.
-// maxTermsSize is the greatest number of bytes to read of a file. It exceeds
+// maxTermsSize is the greatest number of bytes to read from a file. It exceeds
 // the limit of package preference, so ParseRSL notices that a file is too long.
 const (
 	maxTerms     = 4
 	maxTermsSize = 2 << 20
 )
 
-// A termsFile is an RSL file, or why it could not be read.
+// A termsFile is an RSL file, or the reason why it could not be read.
 type termsFile struct {
 	*preference.RSL
 	address string // as the robots.txt or the Link header gives it

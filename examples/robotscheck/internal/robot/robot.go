@@ -27,8 +27,8 @@ func Check(s string) error {
 	return nil
 }
 
-// Name returns the robot's name at the beginning of a user-agent line's value
-// or of a User-Agent header.
+// Name returns the robot's name at the beginning of s. The argument s is the
+// value of a user-agent line or of a User-Agent header.
 func Name(s string) string {
 	if s == "*" || strings.HasPrefix(s, "* ") || strings.HasPrefix(s, "*\t") {
 		return "*"
@@ -43,8 +43,8 @@ func Name(s string) string {
 }
 
 // Named returns the robots that the user-agent lines of the files name. It
-// ignores letter case, and names each robot once. "*" comes first, and the
-// others in the order of the lines.
+// ignores letter case, and returns each robot once. "*" comes first. The others
+// follow in the order of the lines.
 func Named(files ...*robotstxt.File) []string {
 	var names []string
 	known := make(map[string]bool)

@@ -8,7 +8,7 @@ import (
 )
 
 // Name finds the name at the beginning of a text. Check accepts a text for
-// -agent only if the text is a name alone.
+// -agent only if it is a name and nothing else.
 func TestName(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string
@@ -35,7 +35,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Named names each robot once, in its first spelling. "*" comes first.
+// Named returns each robot once, in its first spelling. "*" comes first.
 func TestNamed(t *testing.T) {
 	one := robotstxt.Parse([]byte("User-agent: B\nUser-agent: a/1\nDisallow: /\n"))
 	other := robotstxt.Parse([]byte("User-agent: A\nUser-agent: *\nUser-agent: c\nUser-agent: /\nDisallow: /\n"))

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Source is a robots.txt from a file, or the one in force at a URL. There may
-// be no file at the URL.
+// A Source is a robots.txt from a file, or the robots.txt in force at a URL.
+// There may be no file at the URL.
 type Source struct {
 	Name string // the argument, or the URL of the robots.txt
 	Text []byte // empty if there is no file
@@ -29,8 +29,8 @@ type Source struct {
 	parsed map[robotstxt.Dialect]*robotstxt.File
 }
 
-// Absent reports whether there are no rules, because the robots.txt of the URL
-// is missing or cannot be fetched. The Reason says which.
+// Absent reports whether the robots.txt of the URL is missing or cannot be
+// fetched, so that there are no rules. The Reason says why there are none.
 func (s *Source) Absent() (robotsmw.Reason, bool) {
 	if s.Decision == nil {
 		return 0, false
@@ -42,8 +42,8 @@ func (s *Source) Absent() (robotsmw.Reason, bool) {
 	return 0, false
 }
 
-// Unreachable returns an error if the rules cannot be known because robots.txt
-// is unreachable.
+// Unreachable returns an error if robots.txt is unreachable. Its rules are then
+// unknown.
 func (s *Source) Unreachable() error {
 	if reason, ok := s.Absent(); ok && reason == robotsmw.Unreachable {
 		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, output.Printable(s.Decision.Cause))
@@ -59,7 +59,7 @@ func (s *Source) Doubt() string {
 	return doubt.Of(s.Text)
 }
 
-// File returns the file as parsed by a dialect.
+// File returns the file as the parser of a dialect reads it.
 func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
 	if s.parsed == nil {
 		s.parsed = make(map[robotstxt.Dialect]*robotstxt.File)

@@ -69,7 +69,7 @@ func examine(text []byte) *surveyed {
 	}
 	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
-		if !f.fields[field.Name] { // skip ToLower for spellings that are known
+		if !f.fields[field.Name] { // no ToLower for a known spelling
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
 		}
 	}
@@ -83,8 +83,8 @@ func examine(text []byte) *surveyed {
 	return f
 }
 
-// countRules returns how many rules have a pattern that the function accepts.
-// If kinds are given, it counts only rules of these kinds.
+// countRules returns how many rules have a pattern that the given function
+// accepts. If kinds are given, it counts only rules of these kinds.
 func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.Kind) (n int) {
 	for _, g := range f.groups {
 		for _, r := range g.Rules {
@@ -96,7 +96,7 @@ func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.K
 	return n
 }
 
-// robot reports whether the function accepts the value of at least one
+// robot reports whether the given function accepts the value of at least one
 // user-agent line. It skips empty values and "*".
 func (f *surveyed) robot(is func(value string) bool) bool {
 	for _, g := range f.groups {

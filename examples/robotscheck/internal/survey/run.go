@@ -18,11 +18,11 @@ type survey struct {
 	live   bool // whether stderr is a terminal
 	failed int  // how many files could not be read
 
-	without map[string]int // how many answers were no file, by class of status, such as "4xx"
+	without map[string]int // how many answers had no file, by class of status, such as "4xx"
 }
 
-// run reads each file, gives it to one of the workers, and returns the sum of
-// their tallies.
+// run reads each file, gives the file to a worker, and returns the sum of the
+// workers' tallies.
 func (s *survey) run(ctx context.Context, eachFile func(func(name string, read func() ([]byte, error)) error) error) (*tally, error) {
 	files := make(chan []byte)
 	tallies := make([]*tally, runtime.GOMAXPROCS(0))

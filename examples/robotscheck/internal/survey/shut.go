@@ -12,7 +12,7 @@ import (
 type front struct {
 	file    *robotstxt.File
 	verdict []verdict        // the verdict of each group
-	named   map[string][]int // the groups of a robot, by its name in lower case
+	named   map[string][]int // the indexes of a robot's groups, by the robot's name in lower case
 }
 
 // A verdict is what a group says about "/".
@@ -35,7 +35,7 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 			// 9309 §2.2.1 and File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
-					f.verdict[i] = unclear // perhaps such a line is not for all robots
+					f.verdict[i] = unclear // a line such as "*x" may not be for all robots
 				}
 				f.add("*", i)
 			}

@@ -9,7 +9,7 @@ import (
 
 type tally struct {
 	files, nbytes int
-	without       map[string]int // how many answers were no file, by class of status, such as "4xx"
+	without       map[string]int // how many answers had no file, by class of status, such as "4xx"
 	have          map[string]int // how many files have a feature, by the feature's name
 	patterns      [][2]int       // for each pattern feature: how many rules and how many files have it
 	sizes         [len(sizeNames)][]int
@@ -101,7 +101,7 @@ func severityOf(s string) lint.Severity {
 	return lint.Info
 }
 
-// merge adds the counts of another tally, except for the field without.
+// merge adds the counts of another tally. It ignores other.without.
 func (t *tally) merge(other *tally) {
 	t.files += other.files
 	t.nbytes += other.nbytes

@@ -26,8 +26,8 @@ func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n
 
 // eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset.
 // For every answer to a request for robots.txt, it calls the function each. It
-// leaves out hosts that do not match. If a record cannot be read, it passes to
-// the function each a function that returns the error.
+// leaves out hosts that do not match. If a record cannot be read, it calls the
+// function each with a function that returns the error.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each func(name string, read func() ([]byte, error)) error) error {
 	archive, err := audit.NewWARCReader(in)
 	if err != nil {
@@ -75,7 +75,7 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each f
 }
 
 // eachInFile opens a file and passes it to the function read. If the file
-// cannot be opened, it passes to the function each a function that returns the
+// cannot be opened, it calls the function each with a function that returns the
 // error.
 func eachInFile(name string, read func(io.Reader) error, each func(name string, read func() ([]byte, error)) error) error {
 	in, err := os.Open(name)

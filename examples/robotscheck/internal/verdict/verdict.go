@@ -35,7 +35,7 @@ const Help = `  allowed   true or false
   resolved  the other path that servers may take the URL for, if the rule disallows that: "/private/" for
             "/x/../private/"`
 
-// reasons maps each reason of robotstxt to the equal reason of robotsmw.
+// reasons maps each reason of robotstxt to the same reason of robotsmw.
 var reasons = [...]robotsmw.Reason{
 	robotstxt.NoGroup:     robotsmw.NoGroup,
 	robotstxt.EmptyGroup:  robotsmw.EmptyGroup,
@@ -45,7 +45,7 @@ var reasons = [...]robotsmw.Reason{
 	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
 }
 
-// Judge returns the verdict on a target, as robotsmw.Checker would. If servers
+// Judge returns the same verdict on a target as a robotsmw.Checker. If servers
 // may take an allowed target for another path that is disallowed, Judge returns
 // the verdict on that path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {

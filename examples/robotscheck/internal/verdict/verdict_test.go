@@ -34,8 +34,8 @@ func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decisio
 
 const withPrivate = "User-agent: *\nDisallow: /private/\nAllow: /x/../private/open$\nDisallow: /*/gone\nAllow: /\n"
 
-// Judge and the Checker give the same verdict, and agree about the name of the
-// target that decides.
+// Judge and the Checker give the same verdict. They also agree about which of
+// the target's names decides.
 func TestJudge_AgreesWithTheChecker(t *testing.T) {
 	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
 	check := checked(t, withPrivate)
