@@ -22,7 +22,7 @@ var hanging = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 	return nil, context.Cause(r.Context())
 })
 
-// One timer serves all attempts of a Transport. Still, each attempt ends at its
+// One timer serves all attempts of a Transport. But each attempt ends at its
 // own time, even if others begin before it or at the same moment.
 func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestAttemptIsAContext(t *testing.T) {
 	tests := []struct {
 		name     string
 		caller   func(context.Context) (context.Context, context.CancelFunc)
-		after    time.Duration // AttemptTimeout; negative: none
-		deadline time.Duration // 0: none
+		after    time.Duration // AttemptTimeout; negative: no timeout
+		deadline time.Duration // 0: no deadline
 		ends     time.Duration
 		err      error
 		timedOut bool
@@ -164,8 +164,8 @@ func withTimeout(d time.Duration) func(context.Context) (context.Context, contex
 	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
 }
 
-// An attempt that is over is freed, even if nobody closed its body and the
-// caller's context goes on.
+// The memory of an attempt that is over is freed, even if nobody closed its
+// body and the caller's context has not ended.
 func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -328,7 +328,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for busy(tr.Limiter) != 0 && timeout < time.Hour {
-			time.Sleep(time.Millisecond) // AttemptTimeout ends the attempts with abandoned bodies
+			time.Sleep(time.Millisecond) // until AttemptTimeout has ended the attempts whose bodies were abandoned
 		}
 		if n := busy(tr.Limiter); n != 0 {
 			t.Errorf("AttemptTimeout %v: %d slots are still taken", timeout, n)

@@ -12,12 +12,12 @@ import (
 )
 
 // Each row shows which answers pause a host, and for how long. By default, a
-// request starts 1 s after the one before if there is no pause.
+// request starts 1 s after the previous one if there is no pause.
 func TestWhatRestsAHost(t *testing.T) {
 	const s = time.Second
 	type step struct {
 		answer string        // the status, then header fields
-		least  time.Duration // least time to the next start, without the random tenth
+		least  time.Duration // the least time until the next start, without the random tenth
 		chance bool          // whether this time may be up to a tenth longer
 	}
 	tests := []struct {
@@ -93,7 +93,7 @@ func TestWhatRestsAHost(t *testing.T) {
 						name, value, _ := strings.Cut(f, "=")
 						header.Set(name, strings.ReplaceAll(value, "_", " "))
 					}
-					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // 1 ns more: this request starts after the last refusal has come
+					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // 1 ns more, so that this request starts after the previous refusal
 					start := time.Now()
 					resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 					if err != nil {
@@ -150,8 +150,9 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A 503 costs one more interval, which may be a Crawl-delay. If the 503 takes
-// longer than an interval, the additional interval begins when the 503 comes.
+// A 503 costs one more interval, which may be a Crawl-delay. If the answer
+// takes longer than an interval, the additional interval begins when the answer
+// comes.
 func TestOneIntervalMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -177,7 +178,7 @@ func TestOneIntervalMore(t *testing.T) {
 	})
 }
 
-// A host that has refused a request is not forgotten when new hosts come, so
+// A host that has refused a request is not forgotten when new hosts come. So
 // its next refusal is the second in a row.
 func TestFirstRefusalIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -203,8 +204,8 @@ func TestFirstRefusalIsRemembered(t *testing.T) {
 	})
 }
 
-// Crawlers that were refused together do not come back together, because each
-// pause is up to a tenth longer at random.
+// Crawlers that were refused at the same time come back at different times,
+// because each pause is up to a tenth longer at random.
 func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")
@@ -228,7 +229,7 @@ func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
 	})
 }
 
-// Once the pause has grown to MaxBackOff, it stays there, however many
+// When the pause has grown to MaxBackOff, it stays there, however many
 // incidents follow.
 func TestBackOffAfterHundredsOfIncidents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -96,7 +96,7 @@ func BenchmarkDueTimes(b *testing.B) {
 				u := hostURL(i)
 				pace := 500*time.Millisecond + time.Duration(i)*100*time.Microsecond
 				ctx := WithCrawlDelay(b.Context(), pace)
-				time.Sleep(pace) // spreads the first requests over time, too
+				time.Sleep(pace) // so that the first requests do not all start at once
 				var mine [starts]time.Duration
 				var last time.Time
 				for n := range starts + 1 {

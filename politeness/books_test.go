@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Whatever claims the books contain, no more than the Budget is granted. A line
-// that was written is read back unchanged.
+// No more than the Budget is granted, no matter which claims are in the books.
+// A line that was written is read back unchanged.
 func FuzzBooks(f *testing.F) {
 	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))
 	f.Add("1 1 you \"a\"\n\n1 1 me\n-1 2 me \"a\"\n1 1 me \"a", "a", int64(1)<<62, int64(1)<<62)
@@ -93,8 +93,9 @@ func (f stateFleet) Look(h *Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-// When a clock that was a year ahead is set right, a spent budget does not
-// refuse requests for a year. What the books have for today still counts.
+// A budget was spent while the clock was a year ahead. After the clock is set
+// right, this does not lead to refusals for a year. But if the books contain
+// claims for today, these count.
 func TestBudget_ClockSetBack(t *testing.T) {
 	for name, dir := range map[string]string{"in memory": "", "in a directory": t.TempDir()} {
 		synctest.Test(t, func(t *testing.T) {
@@ -121,7 +122,7 @@ func TestBudget_ClockSetBack(t *testing.T) {
 			l.mu.Unlock()
 			want := 3
 			if dir != "" {
-				want = 0 // the books still have today's earlier claims
+				want = 0 // the books contain the claims that the first call of use made for today
 			}
 			if n := use(); today != 3 || n != want {
 				t.Errorf("%s: %d requests, and %d when the clock was right again; want 3 and %d", name, today, n, want)

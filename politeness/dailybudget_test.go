@@ -66,8 +66,7 @@ func TestBudget_Requests(t *testing.T) {
 	}
 }
 
-// Queued requests are refused once an earlier request has used the last of the
-// Budget.
+// When an earlier request uses up the Budget, the queued requests are refused.
 func TestBudget_Queue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{Budget: politeness.Budget{Requests: 5}, Concurrency: 3}
@@ -124,8 +123,8 @@ func TestBudget_Exempt(t *testing.T) {
 	})
 }
 
-// Budget.Bytes counts the bytes of bodies as Base returns them. A body that
-// goes beyond the Budget is still read to its end.
+// Budget.Bytes counts the bytes of bodies as Base returns them. A body is read
+// to its end even if it goes beyond the Budget.
 func TestBudget_Bytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := bytes.Repeat([]byte("x"), 1000)
@@ -242,7 +241,7 @@ func TestBudget_DirWithABrokenEnd(t *testing.T) {
 }
 
 // If the directory cannot be written, requests are refused, because they would
-// not be counted. The error says why. robots.txt is still fetched.
+// not be counted. The error says why. But robots.txt is fetched.
 func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "file")
@@ -358,7 +357,7 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 			t.Fatal("there is no claim")
 		}
 		time.Sleep(2 * time.Second)
-		h.Own(nil, 0, true) // the Limiter looks again, and claims for today
+		h.Own(nil, 0, true) // the Limiter looks again, and makes a claim for today
 		synctest.Wait()
 		h.Own(yesterday, 0, true)
 		if starts, _ := f.seen(); len(starts) != 0 {
@@ -413,8 +412,8 @@ func TestBudget_MaxHosts(t *testing.T) {
 	})
 }
 
-// With Budget.Dir, a Limiter keeps the count in a directory. So a crawl that is
-// restarted goes on with what is left of the day's Budget.
+// With Budget.Dir, a Limiter keeps the count in a directory. So when a crawl is
+// restarted, it has the unused part of the day's Budget.
 func ExampleBudget() {
 	dir, err := os.MkdirTemp("", "budget")
 	if err != nil {

@@ -202,8 +202,8 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// Once the lease of a request is over, the request holds up no others, even if
-// it was not sent yet. The interval counts from the time at which the request
+// When the lease of a request is over, the request holds up no others, even if
+// it has not been sent. The interval counts from the time at which the request
 // reaches the host.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 	for _, others := range []bool{true, false} { // true: other requests wait; false: none waits, and the host is forgotten

@@ -90,7 +90,7 @@ func fetchSomehow(*url.URL) (int, http.Header, error) {
 	return http.StatusServiceUnavailable, http.Header{"Retry-After": {"30"}}, nil
 }
 
-// hostQueue has the pages still to be fetched from a host, and the time at
+// hostQueue has the pages that are to be fetched from a host, and the time at
 // which the host is due.
 type hostQueue struct {
 	due   time.Time
@@ -191,8 +191,8 @@ func ExampleObserver() {
 	// 1 request started
 }
 
-// A Trace in a request's context is told why the request waits. The Observer is
-// told about every request, when it starts.
+// A Trace in a request's context is told why the request waits. An Observer is
+// told about every request when that request starts.
 func ExampleWithTrace() {
 	limiter := politeness.Limiter{Delay: time.Millisecond, Observer: &politeness.Observer{
 		Granted: func(_ context.Context, e politeness.Event) {
@@ -202,7 +202,7 @@ func ExampleWithTrace() {
 	ctx := politeness.WithTrace(context.Background(), &politeness.Trace{
 		Queued: func(_ time.Time, why politeness.Reason) { fmt.Println("waits for:", why) },
 	})
-	// robotsmw tells the Crawl-delay of robots.txt in this way.
+	// Package robotsmw passes on the Crawl-delay of a robots.txt in this way.
 	ctx = politeness.WithCrawlDelay(ctx, 50*time.Millisecond)
 
 	u, _ := url.Parse("http://www.example.com/page")
@@ -221,7 +221,7 @@ func ExampleWithTrace() {
 }
 
 // This Limiter is very gentle, to suit a crawler of small sites. After an
-// answer, the server rests for about five times the response time. The
+// answer, the server is left alone for about five times the response time. The
 // intervals are irregular, and the pauses after refusals are long.
 func ExampleLimiter_gentle() {
 	limiter := &politeness.Limiter{
@@ -245,7 +245,7 @@ func ExampleLimiter_bounds() {
 		GlobalConcurrency: 2000,                      // the machine has no more sockets
 		GlobalRate:        rate.NewLimiter(500, 500), // 500 requests a second in all
 		MaxHosts:          5_000_000,
-		MaxWait:           10 * time.Second, // a worker can ask other hosts instead
+		MaxWait:           10 * time.Second, // a worker can ask other hosts instead of waiting longer
 		MaxCrawlDelay:     20 * time.Second,
 		ClampCrawlDelay:   true,        // this disobeys the host, so the Limiter logs it
 		Lease:             time.Minute, // after a minute, the slot of a Grant is freed even without Done
@@ -269,8 +269,8 @@ func ExampleDomainKey() {
 	// example.org keeps the pace of example.org
 }
 
-// A monitor calls Stats now and then. An Observer is told what happens in
-// between.
+// A monitor calls Stats now and then. An Observer is told what happens between
+// these calls.
 func ExampleLimiter_Stats() {
 	var limiter politeness.Limiter
 	u, _ := url.Parse("http://www.example.com/page")
@@ -288,8 +288,9 @@ func ExampleLimiter_Stats() {
 	// 1 host backs off
 }
 
-// If a server says how many more requests it accepts, the Limiter spreads these
-// requests over the time until the quota is renewed. This needs no setting.
+// A server may say how many more requests it accepts. The Limiter then spreads
+// these requests over the time until the quota is renewed. This needs no
+// setting.
 func ExampleTransport_rateLimit() {
 	left := 60
 	server := roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -25,7 +25,7 @@ func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		least  time.Duration // from the refusals to the next start, at least
+		least  time.Duration // the least time from the refusals to the next start
 		most   time.Duration
 	}{
 		{"with Retry-After", retryIn("120"), 120 * time.Second, 120 * time.Second},
@@ -85,7 +85,7 @@ func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 }
 
 // The pause doubles with each incident, up to MaxBackOff. Each good answer
-// undoes one step, unless its request had started before the latest incident.
+// undoes one step, unless its request started before the latest incident.
 func TestFailureEscalationAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: 2, BackOff: 8 * time.Second, MaxBackOff: 60 * time.Second}
@@ -375,8 +375,8 @@ func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	})
 }
 
-// While all remembered hosts must still wait, a request to a new host is
-// refused until the first of them is due.
+// If none of the remembered hosts may be asked yet, a request to a new host is
+// refused. It is refused until the first of the remembered hosts is due.
 func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n tally
@@ -436,8 +436,8 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	})
 }
 
-// Hosts are forgotten after their interval, even if there is room for them, and
-// even if the hosts asked before them are paused for a day.
+// Hosts are forgotten after their interval, even if there is room for them.
+// Hosts that were asked earlier may be paused for a day: this changes nothing.
 func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

@@ -41,7 +41,7 @@ func (f *handFleet) trust(yes bool) {
 }
 
 // looks lets all goroutines run until they wait. It returns the Holds that were
-// passed to Look since the last call of looks.
+// passed to Look since the previous call of looks.
 func (f *handFleet) looks() (holds []*politeness.Hold) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -112,8 +112,8 @@ func (f *fleetTest) end(o politeness.Outcome) {
 	f.flying = nil
 }
 
-// seen returns when requests started, counted from f.began, and the errors that
-// other requests got.
+// seen returns the times at which requests started, counted from f.began. It
+// also returns the errors of the requests that failed.
 func (f *fleetTest) seen() (starts []time.Duration, errs []error) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -192,7 +192,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 		a.started(0)
 		time.Sleep(time.Second)
 		a.done()
-		give(t, h, true, false) // not yet: the owner waits 50 ms for another request
+		give(t, h, true, false) // the owner keeps the host: it waits 50 ms for another request
 		time.Sleep(50 * time.Millisecond)
 		if a.fleet.one(t) != h {
 			t.Error("another Hold")
@@ -214,12 +214,12 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 	})
 }
 
-// Members of a fleet may be told different Crawl-delays. The one that was told
-// last counts, whichever member was told it.
+// Members of a fleet may be told different Crawl-delays. The latest Crawl-delay
+// counts, whichever member was told it.
 func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			told bool // while another member owned the host, this one was told a Crawl-delay
+			told bool // while another member owned the host, this member was told a Crawl-delay
 			want time.Duration
 		}{{true, 5 * time.Second}, {false, time.Second}} {
 			f := newFleetTest(t, &politeness.Limiter{})
@@ -235,7 +235,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
 			f.ask(ctx, shop)
-			f.fleet.one(t).Own([]byte{}, 0, true) // the previous owner was told that there is no Crawl-delay any more
+			f.fleet.one(t).Own([]byte{}, 0, true) // the previous owner was told that there is no longer a Crawl-delay
 			f.started(0, 40*time.Second)
 			f.done()
 			f.ask(t.Context(), shop)
@@ -378,8 +378,8 @@ func TestFleet_Trust(t *testing.T) {
 	})
 }
 
-// If the Fleet says that the host cannot be had in time, waiting requests are
-// refused, with the Fleet's reason.
+// If the Fleet says that the Limiter cannot own the host in time, waiting
+// requests are refused, with the Fleet's reason.
 func TestFleet_WaitWithAReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -470,8 +470,8 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	})
 }
 
-// If all requests that need a host are cancelled, the Hold ends before the host
-// is owned.
+// If all requests to a host are cancelled before the host is owned, the Hold
+// ends.
 func TestFleet_CancelledAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})

@@ -123,7 +123,7 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		if sent != 0 || closed != 1 {
 			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
 		}
-		if took > time.Second { // refusing usually takes microseconds, but the machine may be busy
+		if took > time.Second { // a refusal usually takes microseconds, but the machine may be busy
 			t.Errorf("%s: refused after %v", name, took)
 		}
 	}

@@ -49,7 +49,7 @@ func TestIPKey(t *testing.T) {
 			{"http://unknown.example/", "unknown.example", 6},
 			{"http://unknown.example/", "unknown.example", 6},
 			{"http://192.0.2.9/", "192.0.2.9", 6},
-			{"http://[::ffff:192.0.2.9]/", "192.0.2.9", 6}, // an IPv4 address in an IPv6 one
+			{"http://[::ffff:192.0.2.9]/", "192.0.2.9", 6}, // an IPv4 address inside an IPv6 address
 		} {
 			got, err := c.key(t.Context(), mustURL(t, tt.url))
 			if got != tt.want || err != nil || lookUps != tt.lookUps {

@@ -22,8 +22,8 @@ func mustURL(t testing.TB, s string) *url.URL {
 }
 
 // startsOf asks l for n requests at the same time. Each request takes as long
-// as the argument work says. The result tells when the requests started,
-// counted from the call.
+// as the argument work says. startsOf returns the times at which the requests
+// started, counted from the call.
 func startsOf(t *testing.T, l *Limiter, ctx context.Context, n int, work time.Duration) []time.Duration {
 	t.Helper()
 	u := mustURL(t, "http://example.com/")
@@ -65,7 +65,7 @@ func TestPace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		crawl   time.Duration // the Crawl-delay that is told; -1: nothing is told
+		crawl   time.Duration // the Crawl-delay that is told; -1: none is told
 		work    time.Duration
 		want    []time.Duration
 	}{
@@ -122,7 +122,7 @@ func TestExemptFetchOfRobotsTxt(t *testing.T) {
 		step(robots, 12*time.Second)
 		step(page, 21*time.Second)
 		step(robots, 22*time.Second)
-		step(t.Context(), 31*time.Second) // nothing is told, so the last Crawl-delay still holds
+		step(t.Context(), 31*time.Second) // no Crawl-delay is told, so the previous one holds
 		step(WithCrawlDelay(t.Context(), 0), 32*time.Second)
 	})
 }
@@ -140,8 +140,8 @@ func (p pageContext) Value(key any) any {
 	return p.Context.Value(key)
 }
 
-// A middleware's own context can tell the Crawl-delay. A nil pointer tells
-// nothing.
+// A middleware's own context can tell the Crawl-delay, as a pointer. A nil
+// pointer tells nothing.
 func TestCrawlDelayKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crawlDelay := 10 * time.Second

@@ -76,7 +76,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 
 		req, _ := http.NewRequestWithContext(WithCrawlDelay(with("sent"), 1<<62), "GET", u.String(), nil)
 		tr.RoundTrip(req)
-		want("sent", "sent", "sent") // one event each: clamped, granted, backed off
+		want("sent", "sent", "sent") // three events: clamped, granted, backed off
 
 		ctx, cancel := context.WithTimeout(with("hurried"), 1)
 		defer cancel()

@@ -21,7 +21,7 @@ import (
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0: never
-	crawl  time.Duration // the Crawl-delay told; -2: nothing is told; Exempt: a fetch of robots.txt
+	crawl  time.Duration // the Crawl-delay that is told; -2: none is told; Exempt: a fetch of robots.txt
 	work   time.Duration
 	status int
 	after  time.Duration // Retry-After, in whole seconds; 0: none
@@ -55,9 +55,9 @@ func randomTrips(r *rand.Rand, n int) []trip {
 	return trips
 }
 
-// ideal returns when the trips should start. It does the Limiter's work for one
-// host in a simple way: it handles one event after the other, and computes
-// everything anew each time.
+// ideal returns the times at which the trips should start. It does the
+// Limiter's work for one host in a simple way: it handles one event after the
+// other, and computes everything anew each time.
 func ideal(l *Limiter, trips []trip) []time.Duration {
 	const past = -time.Hour
 	starts := make([]time.Duration, len(trips))
@@ -152,7 +152,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 	}
 }
 
-// run asks l for the requests of the trips, and returns when they started.
+// run makes the requests of the trips through l, and returns their start times.
 func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	u := &url.URL{Scheme: "http", Host: "example.com"}
 	starts := make([]time.Duration, len(trips))
@@ -194,9 +194,9 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	return starts
 }
 
-// In random schedules, every request starts at the very nanosecond that ideal
-// computes. So the Limiter keeps the interval and the order, leaves no gap
-// after a cancelled request, and wastes no time.
+// In random schedules, every request starts at exactly the nanosecond that the
+// function ideal computes. So the Limiter keeps the interval and the order,
+// leaves no gap after a cancelled request, and wastes no time.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				for _, p := range pauses {
 					began := log[slices.IndexFunc(log, func(s served) bool { return s.trip == p.trip })].start
 					if began <= incident {
-						continue // this 429 belongs to the incident before
+						continue // this 429 belongs to the previous incident
 					}
 					incident = p.start
 					for _, s := range log {

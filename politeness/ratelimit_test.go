@@ -90,7 +90,7 @@ func TestQuotaOf(t *testing.T) {
 		{"eight", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,60"), quota{pause: 61 * time.Second, spread: time.Second / 9, until: 2 * time.Second}},
 		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
 
-		// These responses come from a cache, except the last.
+		// All these responses but the last come from a cache.
 		{"it was spent when it was stored", fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), quota{}},
 		{"it still is", fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(40 * time.Second)},
 		{"by the clock of then", fields("Date: Sun, 22 Nov 2026 11:50:00 GMT", "Age: 600", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), quota{}},
@@ -147,8 +147,8 @@ func TestQuotaOf(t *testing.T) {
 
 const day = 24 * time.Hour
 
-// Other requests in flight count as made, because the server has presumably not
-// counted them yet.
+// Other requests in flight are subtracted from the quota, because the server
+// has presumably not counted them yet.
 func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 	h, policy := fields(`RateLimit: "default";r=5;t=60`), fields(`RateLimit-Policy: "default";q=5;w=60`)
 	for others, want := range map[int64]quota{
@@ -166,8 +166,8 @@ func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 	}
 }
 
-// quotaServer takes as many requests as its quota in each window. It counts the
-// requests beyond its quota and answers them with 429.
+// quotaServer accepts as many requests as its quota in each window. It counts
+// the requests beyond its quota and answers them with 429.
 type quotaServer struct {
 	quota  int
 	window time.Duration
@@ -345,7 +345,7 @@ func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter
 	return l
 }
 
-// next returns how long until a.example may be asked.
+// next returns the time until a.example may be asked.
 func next(t *testing.T, l *Limiter) time.Duration {
 	return time.Until(l.Next(mustURL(t, "http://a.example/")))
 }
@@ -382,8 +382,8 @@ func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
 	}
 }
 
-// Quotas only lengthen an interval. They shorten neither Delay nor the interval
-// of an earlier quota that still holds.
+// Quotas only lengthen an interval. They do not shorten Delay. They do not
+// shorten the interval of an earlier quota either, as long as that quota holds.
 func TestQuotasOnlyLengthen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 20 * time.Second}
@@ -393,7 +393,7 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 		}
 		l = &Limiter{Concurrency: -1, Delay: -1}
 		afterAnswer(t, l, 200, `RateLimit: "default";r=2;t=60`)
-		old, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")) // this request starts 30 s later
+		old, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")) // this request starts after a wait of 30 s
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,10 +54,10 @@ func ordinaryPage(size int) []byte {
 	return []byte(b.String()[:size])
 }
 
-// lookForRefusals checks in all ways whether a response is a refusal, or states
-// a quota. It looks for a refusal in the status and header only once, because
-// robotsmw takes over the result. Then it searches the page for the marks of
-// walls, as robotsmw does.
+// lookForRefusals makes all checks that a response goes through: is it a
+// refusal, and does it state a quota? It looks for a refusal in the status and
+// header only once, because robotsmw reuses the result. Then it searches the
+// page for the marks of walls, as robotsmw does.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(&o)
 	limited := tellsQuota(o.Header)

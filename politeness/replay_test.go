@@ -23,7 +23,8 @@ import (
 // A rudeServer answers requests on keep-alive connections. If the function rude
 // returns true for a request, the server closes the connection without an
 // answer. The argument onConn is the number of earlier requests on that
-// connection. The argument all is their number on all connections.
+// connection. The argument all is the number of earlier requests on all
+// connections.
 type rudeServer struct {
 	rude func(onConn, all int) bool
 
@@ -138,7 +139,7 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server: none was sent again", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may shorten a gap; with net/http alone it is below 1 ms
+		if gap < delay/2 { // a busy machine may shorten a gap; with net/http alone, a gap is below 1 ms
 			t.Errorf("the server saw requests %v apart, want %v: %v", gap, delay, gaps)
 		}
 	}
@@ -191,8 +192,8 @@ func listen(t *testing.T) net.Listener {
 }
 
 // refuseStreams serves HTTP/2 and refuses every second stream. It fetches three
-// pages through the argument base. This is the argument dialer itself or a
-// wrapper around it.
+// pages through the argument base. The argument base is the argument dialer, or
+// a wrapper around it.
 func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Transport, base http.RoundTripper) {
 	t.Helper()
 	const delay = 150 * time.Millisecond
@@ -323,7 +324,7 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Idempotency-Key", "1") // without it, net/http never sends a POST again
+		req.Header.Set("Idempotency-Key", "1") // without this field, net/http never sends a POST again
 		if !withGetBody {
 			req.GetBody = nil
 		}

@@ -56,7 +56,7 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
 		u := mustURL(t, "http://example.com/")
-		l.Acquire(WithCrawlDelay(t.Context(), Exempt), u) // holds the only slot
+		l.Acquire(WithCrawlDelay(t.Context(), Exempt), u) // this request holds the only slot
 		var mu sync.Mutex
 		var granted, delayed int
 		var wg sync.WaitGroup
@@ -168,7 +168,7 @@ func TestAdaptive(t *testing.T) {
 			{1, 302, nil, 10 * s},
 			{1, 0, errors.New("reset"), 10 * s},
 			{4 * s, 500, nil, 20 * s}, // but an error can lengthen the interval
-			{0, 200, nil, 20 * s},     // an unknown latency says nothing
+			{0, 200, nil, 20 * s},     // an unknown latency changes nothing
 		}},
 		{"between floor and ceiling", Adaptive{Factor: 5, Min: 3 * s, Max: 20 * s}, []step{
 			{s / 10, 200, nil, 3 * s},
@@ -287,7 +287,7 @@ func TestNextTellsAScheduler(t *testing.T) {
 			wg.Go(func() { l.Acquire(ctx, u) })
 		}
 		synctest.Wait()
-		next(40 * time.Second) // three requests wait already
+		next(40 * time.Second) // three requests are waiting
 		cancel()
 		wg.Wait()
 		next(10 * time.Second)
@@ -466,10 +466,11 @@ func TestGlobalRate(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(950 * time.Millisecond)
-		cancel() // the even requests move up
+		cancel() // the requests with an even number move up
 		wg.Wait()
 		// Five requests start at once and nine more in the first 950 ms. Seven
-		// of these 14 are even. The other 46 even requests take the next 4.6 s.
+		// of these 14 have an even number. The other 46 requests with an even
+		// number take the next 4.6 s.
 		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
@@ -747,8 +748,8 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// A request waits for its machine. If its host then pauses for longer than the
-// request can wait, the Limiter refuses the request and removes it from both
+// A request waits for its machine. Then its host pauses for longer than the
+// request can wait. So the Limiter refuses the request and removes it from both
 // queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

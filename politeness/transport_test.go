@@ -26,8 +26,8 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answer returns a Base that answers at once. header has names and values in
-// turn.
+// answer returns a Base that answers at once. The argument header has a name,
+// its value, the next name, and so on.
 func answer(status int, body string, header ...string) roundTripFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		h := http.Header{}
@@ -314,7 +314,7 @@ func TestAttemptTimeout(t *testing.T) {
 		tr := &Transport{Base: slow, AttemptTimeout: 5 * time.Second, Limiter: &Limiter{Delay: time.Minute}}
 		get(t, tr, "http://example.com/").Body.Close()
 		zero := time.Now()
-		resp := get(t, tr, "http://example.com/") // waits for 56 s, and gets its answer 4 s later
+		resp := get(t, tr, "http://example.com/") // this request waits for 56 s, and is answered 4 s later
 		if waited := time.Since(zero); waited != time.Minute {
 			t.Errorf("the second answered after %v", waited)
 		}
@@ -376,7 +376,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 			}
 			reading.Body.Close()
 		}()
-		get(t, tr, "http://example.com/left-open?password=secret") // waits for 20 s, because another body is being read
+		get(t, tr, "http://example.com/left-open?password=secret") // this request waits for 20 s, because another body is being read
 		<-done
 		if log.Len() > 0 {
 			t.Errorf("a body that is being read was reported: %s", &log)
@@ -608,7 +608,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			})}
 			var wg sync.WaitGroup
 			wg.Go(func() { get(t, tr, "http://example.com/slow") })
-			wg.Go(func() { get(t, tr, "http://example.com/quick") }) // is answered after 1 s, so the interval is 3 s
+			wg.Go(func() { get(t, tr, "http://example.com/quick") }) // this request is answered after 1 s, so the interval is 3 s
 			wg.Go(func() {
 				time.Sleep(4500 * time.Millisecond)
 				get(t, tr, "http://example.com/next")
@@ -621,8 +621,8 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	})
 }
 
-// A Trace may cancel the request when it is told of the grant. Then nothing is
-// sent.
+// A Trace may cancel its request when the Trace is told of the grant. Then
+// nothing is sent.
 func TestContextThatEndsWithTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

@@ -7,7 +7,7 @@ type Kind uint8
 
 const (
 	Challenge Kind = iota + 1 // the visitor must pass a test that a browser passes by itself
-	Captcha                   // the visitor must pass a test for persons
+	Captcha                   // the visitor must pass a test that needs a person
 	Block                     // the visitor is refused, and no condition is named
 	Payment                   // the page has a price
 	License                   // the page needs a licence

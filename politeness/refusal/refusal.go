@@ -3,8 +3,8 @@
 // Many sites are behind a wall: a service that answers in the site's place if
 // it takes the visitor for a robot. The answer is a challenge, a captcha, a
 // block, a price or a demand for a licence. Some walls send it with status 200
-// or 202. A crawler that looks at the status alone then keeps the wall's page
-// as content, or reads it as a robots.txt without rules.
+// or 202. If a crawler looks only at the status, it keeps the wall's page as
+// content, or reads the page as a robots.txt without rules.
 //
 //	if r, ok := refusal.Of(resp); ok && r.Sure {
 //		return fmt.Errorf("%s refused: %s (%s)", r.By, r.Kind, r.Evidence)
@@ -17,8 +17,8 @@
 //
 // The signs are a table, in table.go. Each row names its source.
 //
-// Nothing here solves a challenge, retries one, or gets round it. A polite
-// crawler reports a refusal, lets the host rest, and comes back later.
+// This package does not solve, retry or evade challenges. A polite crawler
+// reports a refusal, lets the host rest, and comes back later.
 package refusal
 
 import (
@@ -137,8 +137,8 @@ func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 	return Refusal{By: s.by, Kind: s.kind, Evidence: s.evidence(resp.StatusCode)}, true
 }
 
-// findPage returns the first sign that a body shows, or nil. The body begins
-// with begin. length is its Content-Length, or -1.
+// findPage returns the first sign that a body shows, or nil. begin is the
+// beginning of the body. length is the body's Content-Length, or -1.
 func findPage(status int, begin []byte, length int64) *pageSign {
 	text := begin[:min(len(begin), Window)]
 	if len(text) > 0 && text[0] != '<' { // nearly every page begins with "<"
@@ -194,7 +194,7 @@ func (f *field) is(value string) bool {
 	if f.how == present {
 		return true
 	}
-	// A quick check: the first letter of most cookies already differs.
+	// A quick check first: most cookies differ from f in the first letter.
 	if value == "" || isVisible(value[0]) && value[0]|' ' != f.value[0]|' ' {
 		return false
 	}
@@ -308,7 +308,7 @@ func hasRelation(params, relation string) bool {
 }
 
 // printable returns s as printable ASCII of at most 300 bytes. The result
-// shares no memory with s, which may be part of a header of megabytes.
+// shares no memory with s, because s may be part of a header of megabytes.
 func printable(s string) string {
 	const most = 300
 	cut := len(s) > most

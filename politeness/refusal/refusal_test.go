@@ -24,7 +24,7 @@ func TestOf(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer *http.Response
-		want   Refusal // without Evidence
+		want   Refusal // what Of returns, except for the Evidence
 	}{
 		{"Cloudflare's challenge", answer(403, "cf-mitigated: challenge", "server: cloudflare"), Refusal{By: "Cloudflare", Kind: Challenge, Sure: true}},
 		{"Cloudflare's challenge, as it was sent of old", answer(503, "cf-mitigated: challenge"), Refusal{By: "Cloudflare", Kind: Challenge, Sure: true}},

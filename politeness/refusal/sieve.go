@@ -78,8 +78,8 @@ func (s *sieve) hasAny(text []byte) bool {
 	return false
 }
 
-// stands reports whether text contains a mark that covers the eight bytes at
-// the index at. slot is the slot of these bytes.
+// stands reports whether text contains a mark that covers the eight bytes from
+// text[at] on. slot is the slot of these bytes.
 func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	for i := range s.places[slot] {
 		p := &s.places[slot][i]
@@ -93,9 +93,10 @@ func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	return false
 }
 
-// skipShort goes through text from index i on. Its looks are a short stride
-// apart. It stops if one of the next four looks may find a mark, or if the rest
-// of text is too short for eight looks. It returns the index where it stops.
+// skipShort goes through text from index i on. It looks at places that are a
+// short stride apart. It stops if one of the next four places may be in a mark,
+// or if fewer than eight places remain in text. It returns the index where it
+// stops.
 func (t *slots) skipShort(text []byte, i int) int {
 	const looks = 7*shortStride + 8
 	for ; i+looks <= len(text); i += 8 * shortStride {
@@ -125,8 +126,8 @@ func (t *slots) skipLong(text []byte, i int) int {
 	return i
 }
 
-// four looks at four places in w that are a stride apart. It returns 0 if none
-// of these places can be in a mark.
+// four tests four places in w that are a stride apart. It returns 0 if none of
+// these places can be in a mark.
 func (t *slots) four(w []byte, stride int) uint8 {
 	return t[hash(w)] | t[hash(w[stride:])] | t[hash(w[2*stride:])] | t[hash(w[3*stride:])]
 }

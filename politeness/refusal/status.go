@@ -8,9 +8,9 @@ import "slices"
 type statusSigns struct {
 	status int
 	fields []fieldSigns
-	alone  *headerSign // the sign if no field shows one; nil if the status alone is no sign
+	alone  *headerSign // the status itself as a sign, or nil; it counts if no field shows a sign
 	pages  []*pageSign
-	sieved bool // every sign in pages counts with any status
+	sieved bool // every sign in the field pages counts with any status
 }
 
 // fieldSigns are successive signs of one header field. The field is looked up
@@ -49,8 +49,9 @@ var (
 	longMarks  = newSieve(longStride, sievedMarks(shortPage))
 )
 
-// sievedMarks returns the longest mark of each sign that counts with any status
-// and has an atMost greater than the argument more.
+// sievedMarks returns the longest mark of each sign that counts with any
+// status. It leaves out the signs whose atMost is not greater than the argument
+// more.
 func sievedMarks(more int) (all []string) {
 	for _, s := range pageSigns {
 		if len(s.statuses) > 0 || s.atMost <= more {

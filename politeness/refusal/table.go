@@ -1,7 +1,8 @@
 package refusal
 
 // A headerSign is a sign of a refusal in an answer's status and header. It
-// counts only with one of the statuses; an empty list means any status.
+// counts only with a status in the list statuses. If that list is empty, it
+// counts with any status.
 type headerSign struct {
 	by       string
 	kind     Kind
@@ -24,11 +25,12 @@ type how uint8
 const (
 	present how = iota // the field has any value
 	equal              // the field has this value, in any letter case
-	begins             // the field's value begins with this one, in any letter case
+	begins             // the field's value begins with this value, in any letter case
 )
 
 // A pageSign is a sign of a refusal at the beginning of a body. It counts only
-// with one of the statuses; an empty list means any status.
+// with a status in the list statuses. If that list is empty, it counts with any
+// status.
 type pageSign struct {
 	by       string
 	kind     Kind
@@ -117,9 +119,10 @@ const (
 // Imperva's _Incapsula_Resource. Such a script is a sign only with the status
 // of a refusal, or in a page too short for other content.
 //
-// A sign that counts with any status has its longest mark in a sieve. So that
-// mark has at least 21 bytes, or at least 39 if atMost is above shortPage. The
-// sign begins with "<", and its atMost is above 0 and at most longPage.
+// A sign that counts with any status has its longest mark in a sieve. This mark
+// must have at least 21 bytes, or at least 39 if atMost is above shortPage. The
+// sign's field begins must be "<". Its atMost must be above 0 and at most
+// longPage.
 //
 // The templates of Anubis make pages of 4 to 5 KiB. A page is longer only if
 // the site adds to it. Every page with the script of Anubis also has the
