@@ -67,8 +67,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// replay runs the commands of a transcript. It returns the transcript with the
-// current output and exit statuses.
+// replay() runs the commands of a transcript. It returns the transcript with
+// the current output and exit statuses.
 func replay(t *testing.T, transcript string) string {
 	var out strings.Builder
 	for line := range strings.Lines(transcript) {

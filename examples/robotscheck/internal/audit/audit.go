@@ -91,7 +91,8 @@ type options struct {
 	robots, page string
 }
 
-// shown is the greatest number of violations that are listed without -json.
+// The constant shown is the greatest number of violations that are listed
+// without -json.
 const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {

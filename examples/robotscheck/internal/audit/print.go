@@ -98,7 +98,7 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 	}
 }
 
-// notes returns sentences about what the audit could not read or compare.
+// notes() returns sentences about what the audit could not read or compare.
 func notes(r *audit.Result) (notes []string) {
 	if r.Broken > 0 {
 		notes = append(notes, linesOrRecords(r.Broken, "broken ")+": not read.")
@@ -170,7 +170,7 @@ func interval(d time.Duration, known bool) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", d.Seconds()), "0"), ".") + " s"
 }
 
-// table prints rows. It aligns the first column to the left and the others to
+// table() prints rows. It aligns the first column to the left and the others to
 // the right.
 func table(w io.Writer, rows [][]string) {
 	widths := make([]int, len(rows[0]))

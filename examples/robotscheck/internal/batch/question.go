@@ -70,8 +70,8 @@ func (q question) robots() ([]byte, error) {
 	return []byte(text), err
 }
 
-// text decodes rawRobots. If rawRobots is not a JSON string, text returns an
-// error.
+// text() decodes rawRobots. If rawRobots is not a JSON string, text() returns
+// an error.
 func (q question) text() (s string, err error) {
 	if err := json.Unmarshal(q.rawRobots, &s); err != nil || q.rawRobots[0] != '"' {
 		return "", errors.New(`"robots" or "file" is no JSON string`)
@@ -125,7 +125,7 @@ func appendString(out []byte, s string) []byte {
 type scanner struct {
 	line []byte
 	at   int    // index of the next byte
-	raw  []byte // the latest result of the method text
+	raw  []byte // the latest result of text()
 }
 
 // char skips spaces and tabs and then the byte c. If the next byte is not c,
@@ -142,7 +142,7 @@ func (s *scanner) char(c byte) bool {
 	return true
 }
 
-// text reads a string and returns it with its quotes. It does not check the
+// text() reads a string and returns it with its quotes. It does not check the
 // text between the quotes.
 func (s *scanner) text() (raw []byte, ok bool) {
 	if !s.char('"') {
@@ -166,7 +166,7 @@ func (s *scanner) text() (raw []byte, ok bool) {
 	}
 }
 
-// plain reads a string and returns it without its quotes. ok is false if the
+// plain() reads a string and returns it without its quotes. ok is false if the
 // string has escapes or control characters, or is not UTF-8.
 func (s *scanner) plain() (value []byte, ok bool) {
 	raw, ok := s.text()

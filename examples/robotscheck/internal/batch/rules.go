@@ -44,9 +44,9 @@ func newRulesCache(size int64) *rulesCache {
 	return &rulesCache{half: size / 2, young: make(map[robotsKey]*cachedRobots)}
 }
 
-// rules returns the rules for a question. If the young generation does not have
-// them, it makes them. doubtful says why the robots.txt is doubtful, or is ""
-// if there is no doubt. See package doubt.
+// rules() returns the rules for a question. If they are not in the young
+// generation, rules() makes them. doubtful says why the robots.txt is doubtful,
+// or is "" if there is no doubt. See package doubt.
 func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
 	c.mu.RLock()
 	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]

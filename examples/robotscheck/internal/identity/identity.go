@@ -117,7 +117,7 @@ func directoryURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// named is a RoundTripper that sets the User-Agent, and names the host in
+// A named is a RoundTripper that sets the User-Agent, and names the host in
 // errors.
 type named struct {
 	base      http.RoundTripper

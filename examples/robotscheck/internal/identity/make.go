@@ -23,7 +23,7 @@ type maker struct {
 	validity time.Duration
 }
 
-// make writes the key directory of a host. In the report, it notes the keys,
+// make() writes the key directory of a host. In the report, it notes the keys,
 // the files, and when the directory should be made again.
 func (m *maker) make(r *report, host string, now time.Time) error {
 	d := webbotauth.Directory{Authority: host, Validity: m.validity}
@@ -68,7 +68,7 @@ func (m *maker) make(r *report, host string, now time.Time) error {
 	return nil
 }
 
-// replace writes a file atomically, because a server may read it at any time.
+// replace() writes a file atomically, because a server may read it at any time.
 func replace(name, text string) error {
 	next := name + ".new"
 	if err := os.WriteFile(next, []byte(text), 0o644); err != nil {
@@ -85,7 +85,7 @@ func headerLines(header http.Header) string {
 	return b.String()
 }
 
-// nginx returns configuration for a server block of nginx. With this
+// nginx() returns configuration for a server block of nginx. With this
 // configuration, nginx serves the file with these header fields. If the name of
 // the file has a "$", the function returns an error: for nginx a variable
 // begins there, and nginx has no escape for a "$". The header fields never have

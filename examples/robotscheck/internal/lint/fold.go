@@ -9,10 +9,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// few is the greatest number of problems of one kind that are all shown in
-// full. If a file has more, only the first is shown, with the line numbers of
-// the others. mostLines is how many of these numbers are shown. If this would
-// leave out a single number, that number is shown too.
+// The constant few is the greatest number of problems of one kind that are all
+// shown in full. If a file has more, only the first is shown, with the line
+// numbers of the others. mostLines is how many of these numbers are shown. If
+// this would leave out a single number, that number is shown too.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.
@@ -35,7 +35,7 @@ func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 			k := kind{p.Code, p.Severity}
 			same := all[k]
 			if len(same) == 0 {
-				continue // shown already, as a line number below the first of its kind
+				continue // already shown, as a line number below the first problem of its kind
 			}
 			printProblem(w, file, p)
 			if len(same) > few {

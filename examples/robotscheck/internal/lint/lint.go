@@ -111,7 +111,7 @@ func lacksFile(s *source.Source) error {
 	return nil
 }
 
-// findings returns the counts of problems in words, by severity, as in "1
+// findings() returns the counts of problems in words, by severity, as in "1
 // error, 2 warnings, 21 info".
 func findings(found []int) string {
 	var parts []string

@@ -27,7 +27,7 @@ type check struct {
 	agent  string // "": the report is about what the page tells all robots
 	header http.Header
 	links  bool
-	terms  []string // the names of RSL files
+	terms  []string // the names of the RSL files to read
 }
 
 func (p *check) addHeader(line string) error {

@@ -96,7 +96,7 @@ func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.K
 	return n
 }
 
-// robot reports whether the given function accepts the value of at least one
+// robot() reports whether the given function accepts the value of at least one
 // user-agent line. It skips empty values and "*".
 func (f *surveyed) robot(is func(value string) bool) bool {
 	for _, g := range f.groups {
