@@ -40,8 +40,8 @@ func (f *handFleet) trust(yes bool) {
 	f.distrust = !yes
 }
 
-// looks lets all goroutines run until they wait. It returns the Holds that were
-// passed to Look since the previous call of looks.
+// looks() lets all goroutines run until they wait. It returns the Holds that
+// were passed to Look since the previous call of looks().
 func (f *handFleet) looks() (holds []*politeness.Hold) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -50,7 +50,7 @@ func (f *handFleet) looks() (holds []*politeness.Hold) {
 	return holds
 }
 
-// one returns the latest Hold that was passed to Look.
+// one() returns the latest Hold that was passed to Look.
 func (f *handFleet) one(t *testing.T) *politeness.Hold {
 	t.Helper()
 	holds := f.looks()

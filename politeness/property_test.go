@@ -55,7 +55,7 @@ func randomTrips(r *rand.Rand, n int) []trip {
 	return trips
 }
 
-// ideal returns the times at which the trips should start. It does the
+// ideal() returns the times at which the trips should start. It does the
 // Limiter's work for one host in a simple way: it handles one event after the
 // other, and computes everything anew each time.
 func ideal(l *Limiter, trips []trip) []time.Duration {
@@ -152,7 +152,8 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 	}
 }
 
-// run makes the requests of the trips through l, and returns their start times.
+// run() makes the requests of the trips through l, and returns their start
+// times.
 func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	u := &url.URL{Scheme: "http", Host: "example.com"}
 	starts := make([]time.Duration, len(trips))
@@ -194,9 +195,9 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	return starts
 }
 
-// In random schedules, every request starts at exactly the nanosecond that the
-// function ideal computes. So the Limiter keeps the interval and the order,
-// leaves no gap after a cancelled request, and wastes no time.
+// In random schedules, every request starts at exactly the nanosecond that
+// ideal() computes. So the Limiter keeps the interval and the order, leaves no
+// gap after a cancelled request, and wastes no time.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// fields returns a header with the given lines, such as "RateLimit: x".
+// fields() returns a header with the given lines, such as "RateLimit: x".
 func fields(lines ...string) http.Header {
 	h := make(http.Header)
 	for _, line := range lines {
@@ -345,7 +345,7 @@ func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter
 	return l
 }
 
-// next returns the time until a.example may be asked.
+// next() returns the time until a.example may be asked.
 func next(t *testing.T, l *Limiter) time.Duration {
 	return time.Until(l.Next(mustURL(t, "http://a.example/")))
 }

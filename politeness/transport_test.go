@@ -102,7 +102,7 @@ func (b *countingBody) Close() error {
 	return b.err
 }
 
-// busy returns how many requests hold a slot.
+// busy() returns how many requests hold a slot.
 func busy(l *Limiter) int { return l.Stats().InFlight }
 
 func TestRoundTripperContract(t *testing.T) {

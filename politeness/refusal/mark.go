@@ -11,10 +11,11 @@ type mark struct {
 	rare int // the index in text of the byte that is rarest in HTML
 }
 
-// common lists the bytes that are most frequent in HTML, most frequent first.
+// The constant common lists the bytes that are most frequent in HTML, most
+// frequent first.
 const common = ` etaoinsr</>"=ldhcumpg-.fybvw:kA0123456789;,_#CSx`
 
-// marks returns a mark for each text.
+// marks() returns a mark for each text.
 func marks(texts ...string) (all []mark) {
 	for _, text := range texts {
 		m := mark{text: text}

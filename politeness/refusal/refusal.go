@@ -188,8 +188,8 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	return r
 }
 
-// is reports whether a header field with this value matches f. White space
-// around the value does not count.
+// f.is(value) reports whether a header field with this value matches f. White
+// space around the value does not count.
 func (f *field) is(value string) bool {
 	if f.how == present {
 		return true

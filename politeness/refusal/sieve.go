@@ -78,8 +78,8 @@ func (s *sieve) hasAny(text []byte) bool {
 	return false
 }
 
-// stands reports whether text contains a mark that covers the eight bytes from
-// text[at] on. slot is the slot of these bytes.
+// stands() reports whether text contains a mark that covers the eight bytes
+// from text[at] on. slot is the slot of these bytes.
 func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	for i := range s.places[slot] {
 		p := &s.places[slot][i]
@@ -126,8 +126,8 @@ func (t *slots) skipLong(text []byte, i int) int {
 	return i
 }
 
-// four tests four places in w that are a stride apart. It returns 0 if none of
-// these places can be in a mark.
+// four() looks at four places in w that are a stride apart. It returns 0 if
+// none of these places can be in a mark.
 func (t *slots) four(w []byte, stride int) uint8 {
 	return t[hash(w)] | t[hash(w[stride:])] | t[hash(w[2*stride:])] | t[hash(w[3*stride:])]
 }

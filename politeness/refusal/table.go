@@ -121,8 +121,8 @@ const (
 //
 // A sign that counts with any status has its longest mark in a sieve. This mark
 // must have at least 21 bytes, or at least 39 if atMost is above shortPage. The
-// sign's field begins must be "<". Its atMost must be above 0 and at most
-// longPage.
+// sign must also have "<" in its field named begins, and an atMost above 0 and
+// at most longPage.
 //
 // The templates of Anubis make pages of 4 to 5 KiB. A page is longer only if
 // the site adds to it. Every page with the script of Anubis also has the
