@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// A host's daily budget holds although the spider is killed 20 times and
-// continues each time.
+// A host's daily budget holds even if the spider is killed and resumed 20
+// times.
 func TestSpider_BudgetOutlivesKills(t *testing.T) {
 	t.Parallel()
 	notAtMidnight(t)
@@ -43,9 +43,9 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 				}
 			}
 			for host, used := range web.used() {
-				// A kill loses at most one block, which is a 32nd of the
-				// budget. With a budget of bytes, the page that was being read
-				// may be lost too.
+				// A kill loses at most one block of the budget, which is a 32nd
+				// of it. With a budget of bytes, the kill may also lose the
+				// page that was being read.
 				most, least := requests, requests-kills*(requests/32+1)
 				if tt.bytes > 0 {
 					most = requests + 1 + kills
@@ -83,7 +83,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 		web.waitFor((n+1)*6*requests/(kills+2), 30*time.Second)
 		fleet[n].kill(t)
 	}
-	web.waitUntilQuiet(15 * time.Second) // the hosts of a killed process rest for up to 2.5 leases
+	web.waitUntilQuiet(15 * time.Second) // for up to 2.5 leases, nobody asks the hosts of a killed process
 	for _, p := range fleet[kills:] {
 		p.kill(t)
 	}
@@ -107,7 +107,7 @@ func notAtMidnight(t *testing.T) {
 }
 
 // waitUntilQuiet waits until no request has come for some time. The argument
-// long says how long.
+// long is the length of this time.
 func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()

@@ -58,7 +58,7 @@ func TestBuildLists(t *testing.T) {
 	}
 }
 
-// lines has the lines of a build list, in their order. The line of a
+// The type lines holds the lines of a build list, in their order. The line of a
 // requirement is changed to "PACKAGE requires MODULE VERSION".
 type lines struct {
 	order []string

@@ -24,8 +24,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// full says whether the tests that kill crawls run longer. They then have more
-// processes and kills.
+// If full is set, the tests that kill processes take longer: they have more
+// processes and more kills.
 var full = os.Getenv("COURTESY_CHAOS") != ""
 
 // A chaosWeb is an HTTP proxy that answers for many hosts and logs each
@@ -44,11 +44,11 @@ type chaosRequest struct {
 	host         string
 	at           time.Time
 	answered     bool
-	bytes        int // size of the body; 0 until it has been written
+	bytes        int // size of the body; 0 until the body has been written
 }
 
 // ServeHTTP answers for all hosts. Page n links to the pages 2n+1, 2n+2 and
-// n/2, so page 0 leads to all others. It also links to a disallowed URL.
+// n/2, so page 0 leads to all others. Each page also links to a disallowed URL.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host, at: time.Now()}
 	w.mu.Lock()
@@ -98,13 +98,13 @@ func (w *chaosWeb) unanswered(process string) int {
 }
 
 // audit checks the log after a crawl. The argument killed has the names of the
-// processes that were killed. Each page must have been fetched, and no other
-// URL.
+// processes that were killed. The crawl must have fetched each page, and no
+// other URL.
 //
 // A page may be fetched again only if a killed process was at work on it. A
 // process reports each page of a host as done before it asks the host for
-// another page. So a kill costs at most one page of each host, and at most one
-// page for each worker.
+// another page. So after a kill, at most one page of each host is fetched
+// again, and at most one page for each worker.
 //
 // audit returns how many pages were fetched again, and how many requests for
 // robots.txt there were.
@@ -113,7 +113,7 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fetches := make(map[string][]*chaosRequest)
-	last := make(map[[2]string]*chaosRequest) // the last request of each {process, host}
+	last := make(map[[2]string]*chaosRequest) // for each process and host: the last request
 	for _, r := range w.log {
 		if strings.HasSuffix(r.url, "/robots.txt") {
 			robots++
@@ -148,9 +148,9 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 }
 
 // robotsOnce checks that a fleet with a common Store has fetched each
-// robots.txt once. A file may be fetched again if a killed process fetched it
-// before. On a busy machine a process may have to do without the Store. In this
-// case robotsOnce checks nothing.
+// robots.txt once. A file may be fetched again if the process that fetched it
+// was killed. On a busy machine, a process may have to work without the Store.
+// In this case robotsOnce checks nothing.
 func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*chaosProcess) {
 	t.Helper()
 	for _, p := range fleet {
@@ -174,8 +174,8 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 }
 
 // pace returns the shortest time between two requests to a host. It also
-// returns the number most: no host got more than n+most requests within n
-// delays.
+// returns the number most: for every n, no host got more than n+most requests
+// within n delays.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -250,7 +250,7 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	}
 }
 
-// The test kills spiders as kill -9 does, and others continue their crawls.
+// The test kills spiders as kill -9 does. Other spiders continue their crawls.
 // With COURTESY_CHAOS=1 the crawls are longer.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
@@ -372,13 +372,14 @@ func fleetUnderKills(t *testing.T, binary string) {
 		web.pages, web.hosts, members, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 	soonest, most := web.pace(delay)
 	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
-	if most > 2 { // the pace allows n+1 requests, and one may have arrived late
+	if most > 2 { // the pace allows n+1 requests in n delays; one more may have come late
 		t.Errorf("a host was asked n+%d times within n delays", most)
 	}
 }
 
 // A crawl needs only the rights that the docs of frontier.Redis, redisstore and
-// redislimit list, also on a cluster. The output never shows the password.
+// redislimit list. The same is true on a cluster. The output never shows the
+// password.
 func TestSpider_RedisRights(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")

@@ -31,7 +31,7 @@ type collySite struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked map[string]int // how often each path was requested
-	busy  bool           // whether the first request for every third page is answered with 503
+	busy  bool           // whether every third page answers its first request with 503
 }
 
 const collyPages = 40
@@ -112,8 +112,8 @@ func forward(t *testing.T) string {
 	return server.URL
 }
 
-// collyShapes are typical colly crawlers. Each calls attach twice: with late
-// false before it sets up its collector, and with late true just before it
+// collyShapes are typical colly crawlers. Each calls attach twice: with
+// late=false before it sets up its collector, and with late=true just before it
 // crawls.
 var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"asynchronous, with proxies": func(t *testing.T, sites []*collySite, attach func(*colly.Collector, bool)) {

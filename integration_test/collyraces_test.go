@@ -24,12 +24,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
-// collyRaceList has one known race on each line: the program, how colly ran,
-// what raced, and the two functions.
+// collyRaceList names a file with one known race on each line: the program,
+// when Courtesy was attached, the two accesses, and the two functions.
 const collyRaceList = "testdata/collyraces.txt"
 
-// careless are crawlers that change a setting during requests. This is a race
-// in plain colly too, so it shows that the detector finds races.
+// The crawlers in careless change a setting during requests. This is a race in
+// plain colly too, so it shows that the detector finds races.
 var careless = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"sets a proxy while requests are under way": whileUnderWay(func(c *colly.Collector) {
 		c.SetProxyFunc(func(*http.Request) (*url.URL, error) { return nil, nil })
@@ -143,7 +143,7 @@ func racesOf(t *testing.T, program, when string) (races []collyRace) {
 	log := filepath.Join(t.TempDir(), "race")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestColly_RaceProgram$", "-test.v")
 	cmd.Env = append(os.Environ(), "COLLY_RACE_PROGRAM="+program+"|"+when, "GORACE=halt_on_error=0 exitcode=0 log_path="+log)
-	said, _ := cmd.CombinedOutput() // the error is ignored, because a race fails the program's test
+	said, _ := cmd.CombinedOutput() // the error is ignored, because the program's test fails if there is a race
 	if !bytes.Contains(said, []byte("crawled ")) {
 		t.Fatalf("%s, %s: %s", program, when, said)
 	}
@@ -192,7 +192,7 @@ func placeOf(access string) string {
 		}
 		pkg, _, _ := strings.Cut(name, ".")
 		switch {
-		case strings.Contains(path, "."): // import paths of the standard library have no dot
+		case strings.Contains(path, "."): // no import path of the standard library has a dot
 			return name
 		case pkg != "runtime" && pkg != "atomic" && pkg != "sync":
 			return path + pkg

@@ -32,8 +32,8 @@ func composedWeb() *robotstest.Internet {
 	return &web
 }
 
-// With a cache between robots and politeness, a cached page costs no slot, and
-// robots.txt is still obeyed.
+// With a cache between robotsmw and politeness, a cached page takes no slot,
+// and robots.txt is still obeyed.
 func TestCacheBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()
@@ -56,7 +56,7 @@ func TestCacheBetween(t *testing.T) {
 				t.Errorf("visit %d: %q", i, body)
 			}
 		}
-		if took := time.Since(start); took != time.Second { // one interval, between robots.txt and the page
+		if took := time.Since(start); took != time.Second { // one interval: between robots.txt and the page
 			t.Errorf("took %v", took)
 		}
 		if _, err := client.Get("https://shop.example/private/kept"); !errors.Is(err, robotsmw.ErrDisallowed) {

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// A decision is what this module does where RFC 9309 or another standard leaves
-// a choice.
+// In this file, a decision is what this module chose to do where RFC 9309 or
+// another standard leaves a choice.
 type decision struct {
 	about string
 	doc   string   // the package whose doc states the decision
-	says  string   // the words of the doc
-	tests []string // tests that fail if the decision does not hold: package.Test
+	says  string   // what this doc says about the decision, word for word
+	tests []string // such as "robotsmw.TestFTP"; they fail if the decision does not hold
 }
 
 // decisions has a row for each decision. Whoever changes a decision also
@@ -82,7 +82,7 @@ var decisions = []decision{
 	{"concurrent first requests", "robotsmw", "it is fetched once",
 		[]string{"robotsmw.TestTenThousandCallersOnAColdOriginFetchOnce", "robotsmw.TestLeaderThatGivesUpLeavesTheFetchToTheOthers"}},
 
-	// Lines of a file.
+	// Lines of a robots.txt.
 	{"which group", "robotstxt", "A robot obeys all groups that name it, taken together",
 		[]string{"robotsmw/robotstxt.TestGoogleTable_WhichGroup", "robotsmw/robotstxt.TestGoogleTable_Groups"}},
 	{"user-agent values with a version", "robotstxt", `one for "ExampleBot/1.0" is`,

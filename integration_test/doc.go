@@ -1,4 +1,5 @@
 // Package integration tests Courtesy from outside. It checks which package
 // imports which, and whether the README is true. It runs whole crawls of real
-// servers, and their logs show what was requested. It contains only tests.
+// servers, and the servers' logs show what was requested. It contains only
+// tests.
 package integration

@@ -98,11 +98,11 @@ func TestNginx_Audit(t *testing.T) {
 	}
 }
 
-// An audit repeats each decision in a record and gets the same result, however
-// odd the robots.txt and the URL are.
+// An audit repeats each decision in the crawler's record. It gets the same
+// result, however odd the robots.txt and the URL are.
 func TestAuditOfOddDecisions(t *testing.T) {
 	t.Parallel()
-	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // a group of more lines than the record keeps
+	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // a group with more user-agent lines than the record keeps
 	web := new(robotstest.Internet)
 	for host, text := range map[string]string{
 		"many.example":   agents + "Disallow: /private\nAllow: /private/open\n",
@@ -159,8 +159,8 @@ func TestAuditOfOddDecisions(t *testing.T) {
 	}
 }
 
-// Audits of a long crawl find no broken rule, although the server answers some
-// requests with 404 and one with 503.
+// Audits of a long crawl find that it broke no rule. The server answers some
+// requests with 404, and one with 503.
 func TestNginx_AuditOfMany(t *testing.T) {
 	t.Parallel()
 	pages := 500

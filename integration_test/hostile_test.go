@@ -26,9 +26,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A hostileServer misbehaves in one way. Its function answer is called for each
-// request, with the path. The function returns at the latest when stop is
-// closed.
+// A hostileServer misbehaves in one way. For each request, it calls the
+// function in its field answer, with the path. This function returns when stop
+// is closed, or earlier.
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})
@@ -51,8 +51,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip writes text again and again. The argument every is the pause after each
-// write. drip returns when stop is closed or the client has gone.
+// drip writes text again and again. After each write it waits; the argument
+// every says how long. It returns when stop is closed or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -220,9 +220,9 @@ type hostileWeb struct {
 
 	mu       sync.Mutex
 	open     map[net.Conn]bool
-	starts   map[string][]time.Time // when each honest server got requests
+	starts   map[string][]time.Time // for each honest server: when it got requests
 	breaches []string
-	asked    atomic.Int64 // requests to all servers
+	asked    atomic.Int64 // how many requests all servers got
 }
 
 // listen starts a server on its own IP address, because each address is a host
@@ -323,11 +323,11 @@ func (w *hostileWeb) close() {
 type house struct {
 	heap        uint64
 	goroutines  int
-	descriptors int // -1 if the system does not tell
+	descriptors int // -1 if the system does not report it
 }
 
 func lookAtHouse() house {
-	for range 3 { // one collection does not free what finalizers and pools keep
+	for range 3 { // a single collection does not free what finalizers and pools keep
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -340,11 +340,12 @@ func lookAtHouse() house {
 }
 
 // The test crawls 200 malicious and 20 honest servers. Afterwards the process
-// has no more goroutines and descriptors than before, and little more memory.
-// Honest servers get no disallowed request, and no request sooner than their
-// pace allows. No allowed request to an honest server is refused.
+// does not have more goroutines or descriptors than before, and needs little
+// more memory. Honest servers get no disallowed request, and no request sooner
+// than their pace allows. No allowed request to an honest server is refused.
 //
-// The test takes some seconds, or as long as COURTESY_SOAK says, such as 30m.
+// The test takes some seconds. If COURTESY_SOAK is set, for example to 30m, the
+// test takes that long.
 func TestHostileServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: a crawl among hostile servers takes some seconds")
@@ -379,9 +380,9 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
-	// The map late has the honest servers that sent their robots.txt too late
-	// because the machine was busy. They rightly count as unreachable for a
-	// while.
+	// The map late contains some of the honest servers: those that sent their
+	// robots.txt too late because the machine was busy. For some time, they
+	// rightly count as unreachable.
 	var late sync.Map
 	isLate := func(addr string, err error) bool {
 		if !errors.Is(err, robotsmw.ErrUnreachable) {
@@ -465,7 +466,7 @@ func TestHostileServers(t *testing.T) {
 	sooner := 0
 	for addr, starts := range web.starts {
 		slices.SortFunc(starts, time.Time.Compare)
-		for i := 10; i < len(starts); i++ { // on a busy machine one request may be logged late, but not ten
+		for i := 10; i < len(starts); i++ { // on a busy machine, one request may be logged late, but not ten
 			if starts[i].Sub(starts[i-10]) < 9*delay {
 				sooner++
 				t.Logf("%s saw 11 requests in %v", addr, starts[i].Sub(starts[i-10]))

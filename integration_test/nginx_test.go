@@ -71,8 +71,8 @@ var nginxFiles = map[string]string{
 	"report.pdf":              `%PDF-1.4`,
 }
 
-// nginxPages has each request that a polite crawl of the site makes, and says
-// how often the crawl makes it.
+// nginxPages has all requests that a polite crawl of the site makes. It says
+// how often each of them is made.
 var nginxPages = map[string]int{
 	"GET /robots.txt":              1,
 	"GET /":                        1,
@@ -228,7 +228,7 @@ func TestNginx_Client(t *testing.T) {
 	log := nginx.stop(t)
 	want := maps.Clone(nginxPages)
 	want["GET /busy"] = 1                  // this crawler does not try again
-	want["GET /docs/"] = 2                 // reached by a link, and by the redirect from /moved
+	want["GET /docs/"] = 2                 // reached twice: by a link, and by the redirect from /moved
 	want["GET /only-from-hidden.html"] = 1 // in the queue from the start, and not disallowed
 	delete(want, "GET /docs/page.html")    // this crawler does not find relative links
 	auditNginx(t, log, want)
@@ -259,13 +259,13 @@ type nginxServer struct {
 	gone chan error
 }
 
-// auditLog returns the path of the log for robotscheck audit.
+// auditLog returns the path of the log that robotscheck audit reads.
 func (s *nginxServer) auditLog() string { return s.log + ".audit" }
 
 type nginxRequest struct {
 	start     time.Time
 	status    int
-	request   string // "GET /"
+	request   string // such as "GET /"
 	userAgent string
 }
 
@@ -328,7 +328,7 @@ func (s *nginxServer) answers(t *testing.T) bool {
 	}
 }
 
-// stop ends nginx, which then writes the rest of its log. It returns the
+// stop ends nginx. Before it ends, nginx completes its log. stop returns the
 // requests in the log, ordered by their starts.
 func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	t.Helper()
@@ -379,8 +379,8 @@ func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 }
 
 // paced returns a Limiter that counts intervals from the end of a request. If
-// they counted from the start, a slow request and then a fast one could reach
-// the server too close together.
+// intervals were counted from the start, a slow request and a fast one after it
+// could reach the server too close together.
 func paced(interval time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: interval, EndToStart: true}
 }

@@ -46,7 +46,7 @@ type chaos struct {
 const chaosEnv = "COURTESY_CHAOS_MEMBER"
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{}) // all failures that matter come back as errors
+	redis.SetLogger(silent{}) // failures are not logged: those that matter come back as errors
 	if told := os.Getenv(chaosEnv); told != "" {
 		var c chaos
 		if err := json.Unmarshal([]byte(told), &c); err != nil {
@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("12") // parallel tests mostly wait for real time, not for a processor
+		parallel.Value.Set("12") // parallel tests mostly sleep, so there may be more of them than processors
 	}
 	os.Exit(runWithPrograms(m))
 }
@@ -124,11 +124,11 @@ func chaosHost(i int) *url.URL {
 
 var ok200 = politeness.Outcome{Status: 200}
 
-// A chaosStart is a request: when the member decided to start it, and when its
-// report arrived at the test.
+// A chaosStart is a request. It has the time when the member decided to start
+// the request, and the time when the test received the member's report.
 type chaosStart struct {
 	host, member     int
-	decided, arrived int64 // Unix time in ns; all processes have the same clock
+	decided, arrived int64 // Unix times in ns; all processes have the same clock
 }
 
 type chaosFleet struct {
@@ -206,7 +206,7 @@ func (f *chaosFleet) start() *chaosMember {
 func (m *chaosMember) kill() { m.end(os.Kill) }
 
 // end sends the signal sig to a member, and waits until the member has ended.
-// If sig is nil, the member gives its hosts back and ends.
+// If sig is nil, the member releases its hosts and ends.
 func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
 		return
@@ -219,10 +219,11 @@ func (m *chaosMember) end(sig os.Signal) {
 	m.cmd.Wait()
 }
 
-// A metronome records when this process could not run.
+// A metronome records the stalls of this process: periods in which it could not
+// run.
 type metronome struct {
 	mu     sync.Mutex
-	stalls [][2]int64 // begin and end of each stall, in Unix ns; the oldest are dropped
+	stalls [][2]int64 // begin and end of each stall, in Unix ns; old stalls are dropped
 }
 
 // maxStalls is how many stalls a metronome keeps. Even on a busy machine, they
@@ -250,8 +251,8 @@ func startMetronome(t testing.TB) *metronome {
 	return m
 }
 
-// explain returns for how long the process could not run between the times from
-// and to, in Unix ns.
+// explain returns how long the process could not run in a period. The arguments
+// are the begin and the end of the period, in Unix ns.
 func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -263,14 +264,14 @@ func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	return stood
 }
 
-// busy reports whether the machine was too busy between the times from and to:
-// the process could not run for more than a quarter of this time. Too few
+// busy reports whether the machine was too busy in a period. This means that
+// the process could not run for more than a quarter of the period. Too few
 // requests then prove nothing.
 func (m *metronome) busy(from, to int64) bool {
 	return int64(m.explain(from, to)) > (to-from)/4
 }
 
-// A proxy passes bytes between a member and Redis, and can make trouble.
+// A proxy passes bytes between a member and Redis, and can cause failures.
 type proxy struct {
 	addr string
 
@@ -373,8 +374,8 @@ type chaosScene struct {
 	server  func(f *chaosFleet)               // starts the servers; nil: one Redis server
 	prepare func(f *chaosFleet)               // runs before the scene; nil: nothing to prepare
 	play    func(f *chaosFleet, scale int)    // scale is 3 in a full run, 1 otherwise
-	share   float64                           // the least number of starts, as a share of the ideal number
-	silence func(lease time.Duration) float64 // how many seconds a host may rest, in addition to 2 s; nil: 0
+	share   float64                           // the least share of the ideal number of starts that the test accepts
+	silence func(lease time.Duration) float64 // returns how long a host may get no request, in seconds beyond 2 s; nil: 0
 }
 
 func leases(n float64) func(time.Duration) float64 {
@@ -447,7 +448,7 @@ var chaosScenes = []chaosScene{
 			redisCommand(f.T, replica, "replicaof", "127.0.0.1", port)
 			rest(2)
 			redisCommand(f.T, replica, "replicaof", "no", "one")
-			rest(2) // the replica gets none of the changes of these two seconds
+			rest(2) // the replica misses the changes of these two seconds
 			for _, m := range f.members {
 				m.proxy.set(func(p *proxy) { p.target = replica.Addr })
 			}
@@ -467,7 +468,7 @@ var chaosScenes = []chaosScene{
 		for range 2 * scale {
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
 			admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
-			admin.Set(f.Context(), "other", "x", 0) // Redis evicts all keys, and is still above its limit
+			admin.Set(f.Context(), "other", "x", 0) // Redis evicts all keys, and is over its memory limit even without them
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
 			rest(5)
 		}
@@ -493,7 +494,7 @@ var chaosScenes = []chaosScene{
 	}, share: 0.3, silence: leases(2.5)},
 	{name: "a failover by Sentinel, to a replica that lags", server: startSentinel, play: func(f *chaosFleet, scale int) {
 		f.others[0].Signal(sigstop)
-		rest(2) // the replica gets none of the changes of these two seconds
+		rest(2) // the replica misses the changes of these two seconds
 		f.server.Kill()
 		f.others[0].Signal(sigcont)
 		rest(float64(15 * scale))
@@ -679,7 +680,7 @@ func startSentinel(f *chaosFleet) {
 	})
 }
 
-// startCluster starts two nodes. The first of f.others has the fleet's hash
+// startCluster starts two nodes. f.others[0] is the node with the fleet's hash
 // slot.
 func startCluster(f *chaosFleet) {
 	for range 2 {
@@ -687,7 +688,7 @@ func startCluster(f *chaosFleet) {
 		f.config.Cluster = append(f.config.Cluster, f.others[len(f.others)-1].Addr)
 	}
 	redisCommand(f.T, f.others[0], "cluster", "addslotsrange", 0, 8191)
-	redisCommand(f.T, f.others[1], "cluster", "addslotsrange", 8192, 16383) // without slots it would not stay a primary
+	redisCommand(f.T, f.others[1], "cluster", "addslotsrange", 8192, 16383) // a node without slots would not stay a primary
 	_, port, _ := net.SplitHostPort(f.others[1].Addr)
 	redisCommand(f.T, f.others[0], "cluster", "meet", "127.0.0.1", port)
 	for _, node := range f.others {

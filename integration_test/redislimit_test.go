@@ -39,7 +39,7 @@ func joinFleet(t testing.TB, server *redisserver.Server, opts redislimit.Options
 	return f
 }
 
-// warm waits until the fleet has granted a first host.
+// warm waits until the fleet has granted the Limiter a first host.
 func warm(t testing.TB, l *politeness.Limiter) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), &url.URL{Host: "warm.example"})
@@ -83,8 +83,8 @@ func TestRedisLimitNeedsFewRights(t *testing.T) {
 	}
 }
 
-// A host costs Redis at most 64 bytes. Its name and the buckets of the hash
-// table are not counted.
+// A host costs Redis at most 64 bytes of memory. The host's name and the
+// buckets of the hash table are not counted.
 func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -108,8 +108,8 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 	wg.Wait()
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	// The member gives all hosts back. For each host, Redis then keeps how long
-	// the host must still rest, and what the member has learnt about it.
+	// The member gives all hosts back. Then Redis keeps, for each host, when
+	// the host may be asked again, and what the member has learnt about it.
 	waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
@@ -120,7 +120,7 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 	admin.HSet(t.Context(), "names", strings.Repeat("x", 65), "") // a name over 64 bytes makes Redis store the hash as a table
 	names := admin.Do(t.Context(), "memory", "usage", "names", "samples", 0).Val().(int64)
-	const entry = 24 // bytes of an entry of the table, without its name
+	const entry = 24 // bytes of an entry in the table, without its name
 	each := float64(whole-names)/hosts + entry
 	t.Logf("%.1f bytes a host besides its name", each)
 	if each > 64 {
@@ -167,7 +167,7 @@ func TestRedisLimitCost(t *testing.T) {
 	})
 }
 
-// Members that all want the same hosts make nearly as many requests as these
+// All members want the same hosts. They make nearly as many requests as these
 // hosts allow. No member waits for a host longer than all members need for two
 // turns each.
 func TestRedisLimitIsFair(t *testing.T) {
@@ -204,7 +204,7 @@ func TestRedisLimitIsFair(t *testing.T) {
 }
 
 type contention struct {
-	share, calls  float64 // the starts, as a share of the ideal number; calls to Redis for each start
+	share, calls  float64 // share: starts / ideal number of starts; calls: calls to Redis / starts
 	busy          bool    // whether the machine was busy; share then proves nothing
 	nearest, wait time.Duration
 }
@@ -213,7 +213,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	var mu sync.Mutex
-	starts := make([]map[int][]time.Time, hosts) // for each host: the starts, by member
+	starts := make([]map[int][]time.Time, hosts) // for each host: when each member started requests
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	var began atomic.Bool

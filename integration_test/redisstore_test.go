@@ -19,9 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// These are timeouts of calls to Redis. With the timeout patient, calls succeed
-// even on a busy machine. The timeout impatient is for tests in which Redis
-// does not answer, so that they take little time.
+// These are timeouts of calls to Redis. The timeout named patient is so long
+// that calls succeed even on a busy machine. The one named impatient is short,
+// for tests in which Redis does not answer.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond
@@ -99,7 +99,7 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 }
 
 // redisFleet returns n members of a crawl that share a store. It also returns a
-// function without, which counts the members that had to do without the store.
+// function that counts the members that had to work without the store.
 func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int, timeout time.Duration) (members []*robotsmw.Transport, without func() int) {
 	t.Helper()
 	logs := make([]lockedBuffer, n)
@@ -154,7 +154,8 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	web := forbiddenWeb(hosts)
 	before := 0
 	// Six members start, and then two more. With more members, Redis would be
-	// slow on a small machine. A member that has to do without Redis logs this.
+	// slow on a small machine. A member that has to work without Redis logs
+	// this.
 	for _, step := range []struct{ members, want int }{{6, hosts}, {2, 0}} {
 		members, without := redisFleet(t, web, server, step.members, patient)
 		visitForbidden(t, members, hosts)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// These signals stop a process and let it go on.
+// These signals stop a process and let it continue.
 const sigstop, sigcont = syscall.SIGSTOP, syscall.SIGCONT
 
 func processorTime() (time.Duration, error) {

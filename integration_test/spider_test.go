@@ -19,7 +19,7 @@ import (
 func TestSpider_CtrlC(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // without the Ctrl-C, the demo takes a quarter of a minute
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // without Ctrl-C, the demo takes about 15 seconds
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary)
 	stdout, err := cmd.StdoutPipe()

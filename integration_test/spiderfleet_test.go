@@ -48,7 +48,7 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	web.robotsOnce(t, map[string]bool{dead.name: true}, fleet)
 	var latest time.Duration
 	for _, host := range hosts {
-		latest = max(latest, web.next(host, killed).Sub(killed)) // the difference is negative if no page of the host was left
+		latest = max(latest, web.next(host, killed).Sub(killed)) // the difference is negative if the host had no more pages to fetch
 	}
 	t.Logf("%d hosts of the process that was killed went on within %v; %d pages were fetched again", len(hosts), latest.Round(time.Millisecond), again)
 	if most := lease * 5 / 2; latest > most {
@@ -59,10 +59,11 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 }
 
-// moves has three results. The result visits is the number of requests to hosts
-// that had been asked before. The result moves is how many of these visits were
-// by a process that was not the last to ask the host. For each process, owners
-// has the hosts that this process was the last to ask.
+// moves has three results. A visit is a request to a host that had been asked
+// before, and visits is the number of visits. A visit is a move if the previous
+// request to the host came from another process, and moves is the number of
+// moves. For each process, owners has the hosts that this process was the last
+// to ask.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -52,7 +52,7 @@ var nestedModules = map[string]string{
 }
 
 // Only one module is published. It has no tool directives, because these would
-// add to the requirements of its users.
+// give its users more requirements.
 func TestOneModule(t *testing.T) {
 	found := make(map[string]bool)
 	for _, file := range trackedFiles(t) {
@@ -143,11 +143,11 @@ func TestNothingOfOneMachine(t *testing.T) {
 	forbidden := ofThisMachine(t)
 	for _, file := range trackedFiles(t) {
 		if strings.Contains(file, "testdata/") || path.Base(file) == "LICENSE" {
-			continue // other people wrote these files
+			continue // these files are the work of other people
 		}
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
 		if err != nil {
-			continue // the file was deleted, and the deletion is not committed yet
+			continue // the file is deleted, but its deletion is not committed yet
 		}
 		for name, inLine := range forbidden {
 			if !bytes.Contains(text, []byte(name)) {

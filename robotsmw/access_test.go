@@ -43,7 +43,7 @@ func TestStatusMatrix(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		handler http.Handler
-		fail    error // if set, the connection fails with this error, and no handler is called
+		fail    error // if set: the connection fails with this error, and no handler is called
 		edit    func(*Options)
 		want    verdict
 		next    time.Duration
@@ -158,8 +158,8 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf returns the verdict that two decisions show. The argument private
-// is the decision about a URL that someRules forbid. The argument public is the
+// verdictOf derives a verdict from two decisions. The argument private is the
+// decision about a URL that someRules forbid. The argument public is the
 // decision about a URL that they allow.
 func verdictOf(private, public Decision) verdict {
 	switch {
@@ -344,8 +344,8 @@ func TestRedirects(t *testing.T) {
 				web.Handle(fmt.Sprintf("h%d.example", i), status(302, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%3)))
 			}
 			c := newTestTransport(t, &web).Checker()
-			// The three checks run at once, so each waits for the next one's
-			// fetch.
+			// The three checks run at once, so each check waits for the fetch
+			// of the next one.
 			for _, a := range c.CheckAll(t.Context(), mustURLs(t, []string{"http://h0.example/", "http://h1.example/", "http://h2.example/"})) {
 				if a.Err != nil || !a.Decision.Allowed || a.Decision.Reason != Unavailable {
 					t.Errorf("%v, %v; want unavailable", a.Decision, a.Err)
@@ -400,8 +400,8 @@ func mustURLs(t testing.TB, raw []string) []*url.URL {
 }
 
 // The client obeys only the first 500 KiB of a robots.txt (RFC 9309 §2.5). It
-// reads one byte more, to see whether the file goes on. A rule that the limit
-// cuts is ignored.
+// reads one byte more, to see whether the file is longer. If the limit cuts a
+// rule, the rule is ignored.
 func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := "Disallow: /" + strings.Repeat("x", 89) + "\n"

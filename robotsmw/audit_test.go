@@ -15,8 +15,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// auditedSite is a kind of origin: the answer to its robots.txt, and what that
-// answer allows. allowed is written by hand, without a parser.
+// auditedSite is a kind of origin. It has the answer to a request for
+// robots.txt, and says which paths that answer allows. The function in allowed
+// is written by hand, without a parser.
 type auditedSite struct {
 	kind    string
 	robots  http.Handler
@@ -92,7 +93,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 		client := &http.Client{Transport: newTestTransport(t, &web)}
 		paths := []string{"/", "/a", "/private/x", "/private/but-open/y", "/a?print=1", "/a?print=1&x", "/to-private", "/away-to-private", "/post"}
 		var mu sync.Mutex
-		refused := make(map[string]error) // the error for each URL whose request failed
+		refused := make(map[string]error) // for each URL whose request failed: the error
 		var wg sync.WaitGroup
 		for host := range sites {
 			if host == "rules.example" {
@@ -175,8 +176,8 @@ func allowedThere(site auditedSite, path string) bool {
 }
 
 // auditedPages serves an origin: its robots.txt, its pages, and two redirects
-// to private pages. One redirect leads to this origin, the other to the origin
-// that the argument next names.
+// to private pages. One redirect stays on this origin. The other leads to the
+// origin that the argument next names.
 func auditedPages(robots http.Handler, next string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robots)

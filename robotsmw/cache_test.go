@@ -64,9 +64,9 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	})
 }
 
-// An unreachable origin keeps its place in memory until its next try. If
-// unreachable origins hold all places, a new origin is refused until one of
-// them may be tried again.
+// An unreachable origin keeps its place in memory until its next try. If such
+// origins hold all places, a new origin is refused until one of them may be
+// tried again.
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -86,7 +86,7 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 		if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrDisallowed) {
 			t.Error("a refusal is taken for a verdict")
 		}
-		for i := range 3 { // all are still known, so none is fetched
+		for i := range 3 { // all three are in memory, so none is fetched
 			decide(t, c, fmt.Sprintf("http://down%d.example/", i))
 		}
 		if n := len(web.Log()); n != 3 {

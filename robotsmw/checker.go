@@ -91,12 +91,12 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 //
 //   - u is not an absolute URL, its host or port is not valid, or its Opaque is
 //     neither a path nor a URL of the same origin.
-//   - ctx has ended before robots.txt was known. errors.Is finds ctx's error.
-//   - robots.txt may not be asked for now, or not before ctx's deadline. The
+//   - ctx ended before robots.txt was known. errors.Is finds ctx's error.
+//   - robots.txt may not be fetched now, or not before ctx's deadline. The
 //     error is a *politeness.DelayError.
 //
-// If servers may take u's path for another path, the other path is judged too:
-// see Decision.Resolved.
+// If servers may treat u's path like another path, the other path is judged
+// too: see Decision.Resolved.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
 	err := c.check(ctx, u, "", &d)
@@ -323,7 +323,7 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	if rec.InForce(now) == record.None {
 		var d Decision
 		c.judge(&d, root, rec, now)
-		d.Allowed, d.DryRun = false, false // AllowAfter30Days and DryRun are only for pages
+		d.Allowed, d.DryRun = false, false // AllowAfter30Days and DryRun apply only to pages
 		return nil, &DisallowedError{Decision: d}
 	}
 	if rec.Doc == nil {
@@ -333,8 +333,8 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 }
 
 // Forget deletes what is known about the robots.txt of u's origin, in memory
-// and in the Store. The next check fetches the file. It is an error if
-// robots.txt does not apply to u's scheme.
+// and in the Store. The next check fetches the file. If robots.txt does not
+// apply to u's scheme, Forget returns an error.
 func (c *Checker) Forget(u *url.URL) error {
 	root, err := rootOf(u)
 	if err != nil {
@@ -360,10 +360,10 @@ func rootOf(u *url.URL) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}, nil
 }
 
-// Stats says what a Checker holds in memory.
+// Stats says how much a Checker holds in memory.
 type Stats struct {
 	Origins int   // origins that have a record and no fetch under way
-	Bytes   int64 // the size of all records in memory, roughly
+	Bytes   int64 // the approximate size of all records in memory
 }
 
 // Stats returns how much the Checker holds in memory now.

@@ -140,8 +140,8 @@ func TestTrailersContentLengthAndDoubleClose(t *testing.T) {
 	}
 }
 
-// A request that is refused is not changed, and its body is closed, whatever
-// the reason.
+// If a request is refused, for whatever reason, it is not changed and its body
+// is closed.
 func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -180,7 +180,7 @@ func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 	})
 }
 
-// RoundTrip returns the very response that Base has returned.
+// RoundTrip returns the same *http.Response that Base returned.
 func TestResponseIsHandedOn(t *testing.T) {
 	given := &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -197,7 +197,7 @@ func TestResponseIsHandedOn(t *testing.T) {
 }
 
 // If robots.txt redirects to a private address, to a local file or to another
-// scheme, the redirect is not followed.
+// scheme, the client does not follow the redirect.
 func TestRedirectOfRobotsTxtToAPrivateAddress(t *testing.T) {
 	loopbackAlone := func(a netip.Addr) error {
 		if a.IsLoopback() {

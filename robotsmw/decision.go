@@ -17,8 +17,8 @@ import (
 )
 
 // A Decision says whether a URL may be fetched, and why. String returns a
-// sentence for people. The JSON has the hash of the robots.txt in force, so a
-// log of decisions proves which file was obeyed, and when.
+// sentence for people. As JSON, a decision has the hash of the robots.txt in
+// force. So a log of decisions proves which file was obeyed, and when.
 type Decision struct {
 	URL     *url.URL // the URL asked about: the caller's own, not a copy
 	Allowed bool
@@ -50,13 +50,14 @@ type Decision struct {
 	// is robots.txt itself.
 	RobotsURL string
 	Status    int       // status of the robots.txt response that the decision rests on; 0: none
-	Fetched   time.Time // when that response came or was last confirmed; zero: never
-	Expires   time.Time // when that response's lifetime ends; NextTry's value if Reason is Unreachable
-	Stale     bool      // whether that lifetime is over, and robots.txt cannot be fetched now
+	Fetched   time.Time // when this response came or was last confirmed; zero: never
+	Expires   time.Time // when this response's lifetime ends; NextTry's value if Reason is Unreachable
+	Stale     bool      // whether this lifetime is over, and robots.txt cannot be fetched now
 
-	// These are set only while robots.txt cannot be fetched. Cause is the last
-	// error, printable and at most 300 bytes long. FailedSince is when fetches
-	// began to fail. NextTry is when the next fetch may be tried.
+	// Cause, FailedSince and NextTry are set only while robots.txt cannot be
+	// fetched. Cause is the last error, printable and at most 300 bytes long.
+	// FailedSince is when fetches began to fail. NextTry is when the next fetch
+	// may be tried.
 	Cause       string
 	FailedSince time.Time
 	NextTry     time.Time
@@ -101,8 +102,8 @@ var reasonNames = [...]string{
 	TooMuchWork:   "too-much-work",
 }
 
-// knowsGroup reports whether a decision with this reason knows the crawler's
-// Crawl-delay, or knows that there is none.
+// knowsGroup reports whether a decision with this reason says what the
+// Crawl-delay is, or that there is none.
 func (r Reason) knowsGroup() bool {
 	switch r {
 	case NotApplicable, IsRobotsTxt, Unreachable:
@@ -132,10 +133,10 @@ var fromMatch = [...]Reason{
 	robotstxt.TooMuchWork: TooMuchWork,
 }
 
-// SHA256 returns the hash of the robots.txt in force in lower-case hex, or ""
-// if there is no file. The hash of a file longer than 500 KiB covers its first
-// 512,001 bytes, because no more are read. The last of these bytes only shows
-// that the file goes on.
+// SHA256 returns the hash of the robots.txt in force, in lower-case hex. It
+// returns "" if there is no file. The hash of a file longer than 500 KiB covers
+// its first 512,001 bytes, because no more are read. The last of these bytes
+// only shows that the file is longer.
 func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// DialControl returns a function for net.Dialer.Control. The dialer then calls
-// f with each address before it connects to the address. If f returns an error,
+// DialControl returns a function for net.Dialer.Control. Before the dialer
+// connects to an address, it calls f with the address. If f returns an error,
 // there is no connection. Options.RefuseAddress works in the same way. Use
 // DialControl in the dialer of your own http.Transport.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {

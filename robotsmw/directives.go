@@ -54,7 +54,7 @@ func PageDirectives(resp *http.Response) Page {
 	return says
 }
 
-// lookedAt returns the findings of the method look about resp. It takes them
+// lookedAt returns what the method look has found out about resp. It takes this
 // from the context of the request that was sent, because http.Client may wrap
 // the body. If resp.Request is nil, lookedAt uses the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
@@ -77,7 +77,7 @@ func refusalOf(resp *http.Response) *refusal.Refusal {
 	if !ok {
 		return nil
 	}
-	found := r // otherwise r would be allocated for every response
+	found := r // if &r were returned, r would be allocated for every response
 	return &found
 }
 
@@ -88,7 +88,7 @@ func isClean(body io.ReadCloser) bool {
 	return ok && b.NoRefusal()
 }
 
-// A sent is three things in one, to save allocations: the state of a request,
+// To save allocations, a sent is three things in one: the state of a request,
 // the context that the request is sent with, and the carrier of the Crawl-delay
 // to the Limiter.
 type sent struct {
@@ -97,10 +97,10 @@ type sent struct {
 	state page.State // what is known of the page if body is nil
 	body  *page.Body // set if there is HTML to examine
 
-	refused *refusal.Refusal // the refusal by status and header; nil: none
+	refused *refusal.Refusal // a refusal found by status and header; nil: none
 
 	tells      bool          // whether the Limiter is told the crawlDelay
-	crawlDelay time.Duration // 0: there is none; if tells is set, the Limiter learns this
+	crawlDelay time.Duration // 0: no Crawl-delay; if tells is set, the Limiter is told this too
 
 	decision *Decision // nil: Observer.Decided is not set
 }

@@ -36,15 +36,15 @@
 // is an error. So is a host that is longer than a name in the DNS can be. The
 // length is checked first, so such a name is neither converted nor stored.
 //
-// Some servers take one path for another. For example, they take
-// /x/%2e%2e/private/ and //private/ for /private/. So a path is judged in three
-// forms: as it is written; with its dot segments resolved (RFC 3986 §5.2.4) and
-// then its empty segments merged; and with these two steps in the other order.
-// If any of the three is disallowed, so is the URL. Decision.Resolved has the
-// disallowed form, unless that is the form as written. %2F is not a slash (RFC
-// 9309 §2.2.2). Semicolons, backslashes, letter case and the query are left
-// alone. robotstxt.Rules.MatchResolved judges all three forms. Match judges
-// only the form that it is given.
+// Some servers treat different paths as one path. For example, they treat
+// /x/%2e%2e/private/ and //private/ like /private/. So a path is judged in
+// three forms: as it is written; with its dot segments resolved (RFC 3986
+// §5.2.4) and then its empty segments merged; and with these two steps in the
+// other order. If any of the three is disallowed, so is the URL.
+// Decision.Resolved has the disallowed form, unless that is the form as
+// written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
+// letter case and the query are not changed. robotstxt.Rules.MatchResolved
+// judges all three forms. Match judges only the form that it is given.
 //
 // # What an answer to robots.txt means
 //
@@ -57,24 +57,24 @@
 //     1996 advises.
 //   - Unreachable (429, 5xx and any status not named above, network failure, a
 //     truncated or undecodable body, a wall's answer): all is disallowed until
-//     the file can be fetched. But a good copy from before is obeyed until
-//     then. Once its lifetime is over, it is marked Decision.Stale. The next
-//     try is after Retry-After (up to 24 hours), or else after 1 minute,
-//     doubling up to 1 hour. With Options.AllowAfter30Days, an origin that has
-//     been unreachable for 30 days, without a good copy, allows all.
+//     the file can be fetched. But an earlier good copy is obeyed in the
+//     meantime. After its lifetime, it is marked Decision.Stale. The next try
+//     is after Retry-After (up to 24 hours), or else after 1 minute, doubling
+//     up to 1 hour. With Options.AllowAfter30Days, an origin that has been
+//     unreachable for 30 days, without a good copy, allows all.
 //
 // A good copy is also obeyed past its lifetime if a fetch would have to wait
 // for its slot for more than ten seconds. Then the copy is used at once and
 // marked stale, and robots.txt is fetched when the host may be asked. If the
-// wait is shorter, as for an interval, the request waits for the new file.
+// wait is shorter, for example an interval, the request waits for the new file.
 //
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
 // politeness/refusal knows the signs of walls. Two more answers are not the
-// site's robots.txt: a 202 with an HTML page, and a 206, because no range was
-// asked for. But a 451 is a 4xx like the others. And an HTML page with status
-// 200 and no sign of a wall is read like any robots.txt. It has no rules,
-// unless some of its lines look like rules.
+// site's robots.txt. One is a 202 with an HTML page. The other is a 206,
+// because no range was asked for. But a 451 is a 4xx like the others. And an
+// HTML page with status 200 and no sign of a wall is read like any robots.txt.
+// It has no rules, unless some of its lines look like rules.
 //
 // An answer may have one content coding and be up to 4 MiB long before
 // decoding. Decoding it must end within Options.RobotsTimeout. Decision.Cause
@@ -83,32 +83,32 @@
 //
 // A *DisallowedError has one of two reasons. errors.Is(err, ErrDisallowed)
 // means that robots.txt or an option forbids the URL. errors.Is(err,
-// ErrUnreachable) means that the rules are not known for now.
+// ErrUnreachable) means that the rules are not known now.
 //
 // # How long a file is kept
 //
 // A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
 // for at least 5 minutes and at most 24 hours. If they say nothing, the file is
 // kept for 24 hours. The record of an unavailable file is kept for the same
-// time. If the reason is a redirect that led nowhere, or too many redirects,
-// the record is kept for one hour. A file is revalidated with its ETag and
-// Last-Modified. The first request after four fifths of the lifetime starts a
-// refresh in the background and does not wait for it. Records are in memory,
-// bounded by Options.MaxOrigins and MaxBytes. A Store (package diskstore,
-// redisstore) keeps them over a restart or shares them.
+// time. If the file is unavailable because a redirect led nowhere, or after too
+// many redirects, the record is kept for one hour. A file is revalidated with
+// its ETag and Last-Modified. The first request after four fifths of the
+// lifetime starts a refresh in the background and does not wait for it. Records
+// are in memory, bounded by Options.MaxOrigins and MaxBytes. A Store (package
+// diskstore, redisstore) keeps them over a restart or shares them.
 //
-// An unreachable origin keeps its place in memory until its next try, because a
-// server in trouble would otherwise be asked too soon. An origin whose
-// robots.txt is being fetched keeps its place too. If such origins hold all
-// places, one domain gives way: the registrable domain (or IP address, or /64
-// network) with the most unreachable origins. Its oldest unreachable origins
-// are forgotten, and one entry takes their place. Until the last of the
-// forgotten origins might be tried again, an unknown origin of that domain is
-// refused with a *politeness.DelayError, and nothing is sent to it. In two
-// cases, a new origin is refused instead: if no domain has two unreachable
-// origins, or if the new origin belongs to the domain with the most. It is
-// refused until the first of the unreachable origins may be tried again, but
-// for at most one second while a fetch is under way.
+// An unreachable origin keeps its place in memory until its next try. Otherwise
+// a server in trouble would be asked too soon. An origin whose robots.txt is
+// being fetched keeps its place too. If such origins hold all places, one
+// domain gives way: the registrable domain (or IP address, or /64 network) with
+// the most unreachable origins. Its oldest unreachable origins are forgotten,
+// and one entry takes their place. Until the last of the forgotten origins
+// might be tried again, an unknown origin of that domain is refused with a
+// *politeness.DelayError, and nothing is sent to it. In two cases, a new origin
+// is refused instead: if no domain has two unreachable origins, or if the new
+// origin belongs to the domain with the most. It is refused until the first of
+// the unreachable origins may be tried again, but for at most one second while
+// a fetch is under way.
 //
 // # One fetch
 //
@@ -117,19 +117,19 @@
 // for the others. Origins that redirect to the robots.txt of another origin
 // share that file.
 //
-// A fetch that still waits for its first slot is dropped when the last request
-// that waited for it has left. Nothing was sent, and nothing is left behind. A
-// fetch that has had a slot goes on, and its result is kept. A refresh goes on
-// too, although no request waits for it. But while no request waits, such a
-// fetch or refresh waits for a slot for ten minutes at most. A refresh is then
-// dropped, and begun again when the host may be asked. If a redirect has led a
-// fetch to a host that may not be asked, the fetch counts as refused until
-// then.
+// A fetch that has not got a slot is dropped when the last request that waited
+// for it has left. Nothing was sent, and nothing remains. A fetch that has got
+// a slot continues, and its result is kept. A refresh continues too, although
+// no request waits for it. But while no request waits, such a fetch or refresh
+// is dropped if its slot is more than ten minutes away. A dropped refresh
+// starts again when the host may be asked. If a redirect has led a fetch to a
+// host that may not be asked now, the fetch counts as refused until the host
+// may be asked.
 //
 // # Time
 //
 // A request may wait in RoundTrip, for robots.txt and for its turn. An
-// http.Client's Timeout includes this wait, so NewClient sets none, and
+// http.Client's Timeout includes this wait, so NewClient sets none. Instead,
 // Options.AttemptTimeout limits each attempt from the end of its wait. A wait
 // that would outlast the request's deadline fails at once with a
 // *politeness.DelayError. The error says when to come again, and no slot is
@@ -141,8 +141,8 @@
 // This package's Transport is outermost. Below it are the caller's cache and
 // retries, then politeness, then http.Transport. So a blocked URL causes no
 // retry and takes no slot, and each retry, redirect hop and robots.txt fetch
-// waits for its turn. With nothing in between, set Options.Limiter. With a
-// cache or retries of your own, leave Options.Limiter nil and put a
+// waits for its turn. If nothing is in between, set Options.Limiter. If you
+// have a cache or retries, leave Options.Limiter nil and put a
 // politeness.Transport below them. Crawl-delay travels in the request's context
 // and reaches the limiter in either case.
 //
@@ -153,7 +153,7 @@
 // notes these directives: it blocks no page, and waits for none unless
 // PageOptions.ReadAhead is set. A page that was not examined is
 // PageNotExamined, and one that was closed early is PagePartial. What such a
-// page says is unknown. It may still say noindex.
+// page says is unknown, so it may say noindex.
 //
 // PageDirectives also reports, as Page.Refusal, that a response is a refusal: a
 // wall or the server answers with a challenge, a block, a price, a licence,

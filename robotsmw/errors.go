@@ -2,8 +2,8 @@ package robotsmw
 
 import "errors"
 
-// A *DisallowedError has one of two reasons: errors.Is reports true for exactly
-// one of these values.
+// errors.Is reports true for a *DisallowedError and exactly one of these
+// values.
 var (
 	// ErrDisallowed: robots.txt, Options.Override or Options.DisallowForbidden
 	// forbids the URL.

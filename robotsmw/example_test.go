@@ -91,8 +91,8 @@ func ExampleNewTransport() {
 
 type retries struct{ http.RoundTripper }
 
-// A crawler that opens pages in a browser first asks the Checker, and then
-// waits for the Crawl-delay.
+// A crawler opens pages in a browser. Before each page, it asks the Checker,
+// and then waits for the Crawl-delay.
 func ExampleNewChecker() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: web()})
 	if err != nil {
@@ -165,7 +165,7 @@ func ExampleChecker_Sitemaps() {
 	// Output: [https://shop.example/map.xml]
 }
 
-// A decision as JSON fits on one line of a log. Its hash proves which
+// A decision as JSON fits on one line of a log. The hash in it proves which
 // robots.txt the crawler obeyed.
 func ExampleDecision_MarshalJSON() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
@@ -186,8 +186,8 @@ func ExampleDecision_MarshalJSON() {
 }
 
 // Two of these options help to test a crawler. Override allows everything on
-// one site. DryRun reports disallowed URLs and blocks nothing. The error for a
-// wrong option says what to write.
+// one site. DryRun reports disallowed URLs and blocks nothing. If an option is
+// wrong, the error says what to write instead.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
@@ -205,8 +205,8 @@ func ExampleOptions() {
 	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
 
-// Join makes one Observer of two: the Observer of a metrics library and your
-// own. An Observer sets only the functions that it needs.
+// Join combines two Observers into one: the Observer of a metrics library and
+// your own. An Observer sets only the functions that it needs.
 func ExampleObserver() {
 	var refused int
 	metrics := &robotsmw.Observer{

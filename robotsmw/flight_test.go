@@ -132,8 +132,8 @@ func TestPanicInBaseDoesNotWedgeTheOrigin(t *testing.T) {
 	})
 }
 
-// A panic in Base counts as a failed fetch. The observers are told of it, and a
-// good copy in the Store is obeyed.
+// A panic in Base counts as a failed fetch. The Observer gets an event for it,
+// and a good copy in the Store is obeyed.
 func TestPanicInBaseIsAFailedFetch(t *testing.T) {
 	for name, base := range map[string]roundTripperFunc{
 		"RoundTrip": func(r *http.Request) (*http.Response, error) { panic("boom") },

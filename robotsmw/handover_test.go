@@ -9,9 +9,9 @@ import (
 )
 
 // A politeness.Transport looks for a refusal in the status and the header. If
-// it finds none, a robotsmw.Transport directly above it does not look again.
-// With another RoundTripper between the two, the robotsmw.Transport looks
-// again, because the header may have changed.
+// it finds none, a robotsmw.Transport directly above it does not look again. If
+// another RoundTripper is between the two, the robotsmw.Transport looks again,
+// because the header may have changed.
 func TestRefusal_IsFoundAboveThePace(t *testing.T) {
 	challenge := []string{"Content-Type: text/html", "Cf-Mitigated: challenge"}
 	page := []string{"Content-Type: text/html"}

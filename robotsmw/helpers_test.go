@@ -87,8 +87,8 @@ func (s *switchable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// robots serves text as robots.txt, with headers of the form "Name: value". All
-// other paths are empty pages.
+// robots returns a handler that serves text as robots.txt. The headers have the
+// form "Name: value". All other paths are empty pages.
 func robots(text string, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" {
@@ -102,7 +102,8 @@ func robots(text string, headers ...string) http.Handler {
 	})
 }
 
-// status answers with code and with headers of the form "Name: value".
+// status returns a handler that answers with code. The headers have the form
+// "Name: value".
 func status(code int, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, h := range headers {
@@ -113,7 +114,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// events records the calls of its Observer's functions.
+// events has an Observer, and records the calls of its functions.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision
@@ -166,7 +167,8 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// stored returns rec as a Store keeps it, with body as its robots.txt.
+// stored returns the bytes that a Store has for rec, with body as the
+// robots.txt.
 func stored(origin, body string, rec record.Record) []byte {
 	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
 	return record.Encode(origin, &rec, []byte(body))

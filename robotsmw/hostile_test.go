@@ -79,7 +79,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	for name, answer := range hugeAnswers {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const origins = 4 // for each kind of answer
+				const origins = 4 // this many for each kind of answer
 				var n atomic.Int64
 				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return answer(r, int(n.Add(1))) })
 				store := new(memoryStore)
@@ -125,8 +125,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A redirect to a URL of up to 8 KiB is followed. Stats counts this URL and the
-// ETag, which are kept. A redirect to a longer URL leads nowhere.
+// The client follows a redirect to a URL of up to 8 KiB. Stats counts this URL
+// and the ETag, which are both kept. A redirect to a longer URL leads nowhere.
 func TestLengthOfALocation(t *testing.T) {
 	const most = 8 << 10
 	at := "http://a.example/"
@@ -160,8 +160,8 @@ func TestLengthOfALocation(t *testing.T) {
 	}
 }
 
-// A gzip of empty members takes long to decode, and decodes to nothing. The
-// client stops reading it after 4 MiB.
+// A gzip text of empty members takes long to decode, and the decoded text is
+// empty. The client stops reading after 4 MiB.
 func TestGzipOfEmptyMembers(t *testing.T) {
 	var member bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&member, gzip.NoCompression)
@@ -191,7 +191,7 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 func TestValidatorsOfAVirtualHost(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		moved string // where the virtual host's robots.txt redirects at first
+		moved string // where the virtual host's robots.txt redirects to at first
 	}{
 		{"redirected to the server's own robots.txt", "http://192.0.2.1/robots.txt"},
 		{"redirected to the server's own robots.txt by name and port", "http://192.0.2.1:80/robots.txt"},

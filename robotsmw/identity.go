@@ -20,7 +20,7 @@ func (e *IdentityError) Error() string {
 }
 
 // userAgentOf returns the User-Agent in a request's header, or "" if there is
-// none. plain reports that the header has exactly one User-Agent and no odd
+// none. If plain is true, the header has exactly one User-Agent and no odd
 // name, so it can be sent unchanged. isOdd tells which names are odd.
 // Header.Set never writes an odd name. But a caller can write one into the map,
 // and net/http would send it.
@@ -39,8 +39,8 @@ func userAgentOf(h http.Header) (agent string, plain bool) {
 			continue
 		}
 		plain = false
-		// Of several odd names, the first in the alphabet is used, because the
-		// order of a map changes.
+		// If there are several odd names, the first in the alphabet is used,
+		// because a map has no fixed order.
 		if strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != "" && (odd == "" || name < odd) {
 			odd = name
 		}
@@ -65,8 +65,8 @@ func withUserAgent(h http.Header, agent string) http.Header {
 }
 
 // isOdd reports whether a header's name is User-Agent or Host in an unusual
-// letter case, such as "user-agent". net/http would send such a line besides
-// its own line, and the server would choose one of the two.
+// letter case, such as "user-agent". net/http would send such a line in
+// addition to its own, and the server would choose one of the two.
 func isOdd(name string) bool {
 	switch len(name) {
 	case len("User-Agent"):
@@ -114,8 +114,8 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 
 // tokenOf returns the product token of a User-Agent: its first product, or the
 // product after "compatible;" if the first is Mozilla. If the product is not a
-// single word, tokenOf returns an error. With a guess, the crawler might obey
-// another crawler's rules.
+// single word, tokenOf returns an error. If it guessed instead, the crawler
+// might obey another crawler's rules.
 func tokenOf(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A good copy is obeyed during an outage of 31 days. It is stale once its
-// lifetime is over. After the outage, the new file is obeyed.
+// A good copy is obeyed during an outage of 31 days. After its lifetime, it is
+// stale. After the outage, the new file is obeyed.
 func TestGoodCopyOutlivesAnOutageOf31Days(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -62,8 +62,8 @@ func TestUnreachableFromTheStart(t *testing.T) {
 					d := decide(t, c, "http://a.example/")
 					want := allow && time.Since(start) >= 30*24*time.Hour+time.Hour
 					if allow && time.Since(start) >= 30*24*time.Hour && !want {
-						// In this hour, the next failed fetch makes Allowed
-						// true.
+						// During this hour, Allowed becomes true at the next
+						// failed fetch.
 					} else if d.Allowed != want || d.Reason != Unreachable {
 						t.Fatalf("after %v: %v", time.Since(start), d)
 					}
@@ -260,7 +260,7 @@ func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		time.Sleep(50 * time.Minute)
 		decide(t, c, "http://a.example/")
-		synctest.Wait() // until the 304 has come
+		synctest.Wait() // waits until the 304 has come
 		for range 4 {
 			time.Sleep(10 * time.Minute)
 			decide(t, c, "http://a.example/")

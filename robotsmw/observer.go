@@ -18,8 +18,8 @@ import (
 // others is logged and goes no further.
 //
 // Decided and Looked get the context of the request, or of the call of the
-// Checker. The others get a background context, because a fetch of robots.txt
-// serves all requests that wait for it and belongs to none of them.
+// Checker. The others get a background context. The reason is that a fetch of
+// robots.txt belongs to none of the requests that wait for it.
 type Observer struct {
 	// Decided is called for every decision of Check and RoundTrip.
 	Decided func(ctx context.Context, d Decision)
@@ -28,7 +28,7 @@ type Observer struct {
 	// one. It is not called if the limiter refused the wait of the fetch.
 	Fetched func(ctx context.Context, f Fetch)
 
-	// Recalled is called when a record from the Store is used in place of a
+	// Recalled is called when a record from the Store is used instead of a
 	// fetch.
 	Recalled func(ctx context.Context, f Fetch)
 
@@ -37,11 +37,11 @@ type Observer struct {
 	// the URL of the origin's robots.txt. resp.Request is the request as it was
 	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
 	//
-	// body is the part of the body that was read. It is decoded if the status
-	// is 2xx, or 4xx except 429. Otherwise it is as it was received. It is not
-	// complete if the whole body is longer than a robots.txt may be, or if the
-	// status alone decides. err says why there is no answer, or why the answer
-	// is not complete. Do not change these values, and do not keep them.
+	// body is the part of the body that was read. If the status is 2xx, or 4xx
+	// except 429, the body is decoded. Otherwise it is as it was received. It
+	// is not complete if the whole body is longer than a robots.txt may be, or
+	// if the status alone decides. err says why there is no answer, or why the
+	// answer is not complete. Do not change these values, and do not keep them.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
 	// Read is called with each robots.txt before any decision is based on the
@@ -53,15 +53,16 @@ type Observer struct {
 	// Looked is called after a record was looked up in memory. l is the result.
 	Looked func(ctx context.Context, l Lookup)
 
-	// StoreFailed is called when the Store returns a record that cannot be
-	// read, or fails at op: "get", "put", "delete", "lock" or "unlock".
+	// StoreFailed is called when a call of the Store fails, or returns a record
+	// that cannot be read. op names the call: "get", "put", "delete", "lock" or
+	// "unlock".
 	StoreFailed func(ctx context.Context, op string, err error)
 }
 
 // Join returns an Observer that calls the functions of all the observers, in
-// their order. It skips nil observers. If all are nil, it returns nil. A
-// function that no observer has stays nil. Join reads the fields of the
-// observers, so set them before you call it.
+// their order. It skips nil observers. If all are nil, it returns nil. If all
+// observers lack a function, the result lacks it too. Join reads the fields of
+// the observers, so set them before you call it.
 func Join(observers ...*Observer) *Observer {
 	var all *Observer
 	for _, o := range observers {
@@ -84,8 +85,8 @@ func Join(observers ...*Observer) *Observer {
 	return all
 }
 
-// both returns a function that calls f and then g. If one is nil, both returns
-// the other.
+// both returns a function that calls f and then g. If f or g is nil, the result
+// is the other one.
 func both[T any](f, g func(context.Context, T)) func(context.Context, T) {
 	switch {
 	case f == nil:
@@ -146,18 +147,19 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 // unreachable. Without a Cause, a Status of 2xx means that there is a file, new
 // or confirmed. Any other Status means that there is no file.
 type Fetch struct {
-	URL       string        // of the origin's robots.txt
+	URL       string        // the URL of the origin's robots.txt
 	Status    int           // of the last response, or of the copy that a 304 has confirmed; 0: none
-	Renewed   bool          // whether a 304 has confirmed the copy at hand
+	Renewed   bool          // whether a 304 has confirmed the copy that was known
 	Redirects int           // how many redirects were followed to the answer that is in force
-	Bytes     int           // the length of the body, decoded
+	Bytes     int           // the length of the decoded body
 	Duration  time.Duration // from the start to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "": it is reachable
 	Next      time.Time     // when robots.txt may be fetched again
 
-	// The answer that is in force now, as in a Decision, or the last answer
-	// before robots.txt became unreachable. If the answer had no file, SHA256
-	// is "". If there was no answer, SHA256 is "" and the times are zero.
+	// These describe the answer that is in force now, as in a Decision. If
+	// robots.txt is unreachable, they describe the last answer before that. If
+	// the answer had no file, SHA256 is "". If there was no answer, SHA256 is
+	// "" and the times are zero.
 	SHA256           string
 	Fetched, Expires time.Time
 }
@@ -168,9 +170,9 @@ type Lookup string
 // The results of a lookup.
 const (
 	LookupHit     Lookup = "hit"     // in memory, fresh
-	LookupStale   Lookup = "stale"   // in memory, past its lifetime or unreachable; a fetch is not due or must wait
+	LookupStale   Lookup = "stale"   // in memory, past its lifetime or unreachable; no fetch is due, or it must wait
 	LookupMiss    Lookup = "miss"    // a fetch was begun
-	LookupJoined  Lookup = "joined"  // a fetch was under way and was waited for
+	LookupJoined  Lookup = "joined"  // a fetch was under way, and the caller waited for it
 	LookupRefused Lookup = "refused" // memory is full of origins that must not be forgotten
 )
 

@@ -21,8 +21,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Join joins every function of an Observer. The test also covers functions that
-// are added to Observer later.
+// Join combines all functions of an Observer. The test also covers functions
+// that are added to Observer later.
 func TestJoinHasEveryFunction(t *testing.T) {
 	var called []string
 	numbered := func(who string) *Observer {
@@ -123,7 +123,7 @@ func TestBlockedRequestsAreLogged(t *testing.T) {
 	}
 }
 
-// If an Observer panics, robots.txt does not become unreachable.
+// A panic in an Observer does not make robots.txt unreachable.
 func TestObserverPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -220,7 +220,7 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 }
 
 // If all callers give up while a fetch waits for its first slot, nothing is
-// asked, and the Observer is told nothing.
+// sent, and the Observer gets no event of the fetch.
 func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

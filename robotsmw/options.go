@@ -27,7 +27,7 @@ type Options struct {
 	UserAgent string
 
 	// ProductTokens are the names under which robots.txt may address this
-	// crawler, in order of preference. The first token that is named by a group
+	// crawler, in order of preference. The first of them that a group names
 	// selects the rules. If no group names any of them, the "*" group selects
 	// the rules (RFC 9309 §2.2.1). A token consists of letters, digits, '_',
 	// '-' and '.'; case does not matter. Nil: the first product of UserAgent,
@@ -52,12 +52,13 @@ type Options struct {
 	// Nil: http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// RefuseAddress is called before each connection, also of redirect hops,
-	// with the address to connect to. An error refuses the address. With
-	// PublicOnly as this function, no site can lead the crawler into a private
-	// network. With a proxy, the address is the proxy's. RefuseAddress can only
-	// be set if Base is nil. In a Base of your own, use DialControl(f) as
-	// net.Dialer.Control instead. Nil: every address is dialled.
+	// RefuseAddress is called before each connection, with the address to
+	// connect to. It is called for redirect hops too. An error refuses the
+	// address. With PublicOnly as this function, no site can lead the crawler
+	// into a private network. With a proxy, the address is the proxy's.
+	// RefuseAddress can only be set if Base is nil. In a Base of your own, use
+	// DialControl(f) as net.Dialer.Control instead. Nil: every address is
+	// dialled.
 	RefuseAddress func(netip.Addr) error
 
 	// Limiter paces the requests to each host, for pages and for robots.txt: it
@@ -72,10 +73,10 @@ type Options struct {
 	// Negative: no limit.
 	AttemptTimeout time.Duration
 
-	// RobotsTimeout limits each hop of a robots.txt fetch, to the last byte
-	// read. If the hop waits for a politeness.Limiter in Base, the limit begins
-	// after the wait. When the time is over, robots.txt is unreachable. 0: 30
-	// s.
+	// RobotsTimeout limits each hop of a robots.txt fetch, until its last byte
+	// is read. If the hop waits for a politeness.Limiter in Base, the limit
+	// begins after the wait. When the time is over, robots.txt is unreachable.
+	// 0: 30 s.
 	RobotsTimeout time.Duration
 
 	// MaxRedirects is how many redirects a robots.txt fetch follows before the
@@ -85,8 +86,8 @@ type Options struct {
 
 	// Store keeps robots.txt records beyond this process: in a directory
 	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
-	// Locker too, a fleet fetches each robots.txt once. A Store that fails,
-	// hangs or returns garbage costs a fetch, but never changes a decision.
+	// Locker too, a fleet fetches each robots.txt once. If a Store fails, hangs
+	// or returns garbage, this costs a fetch, but never changes a decision.
 	// Nil: records are kept only in memory.
 	Store Store
 
@@ -96,15 +97,15 @@ type Options struct {
 	// are no others, the domain with the most unreachable origins gives way:
 	// one entry takes the place of its oldest unreachable origins. If no domain
 	// can give way, a new origin is refused with a *politeness.DelayError. See
-	// "How long a file is kept" in the package doc. Fetches that wait or run
-	// also count for MaxOrigins. 0: 100,000 origins and 128 MiB.
+	// "How long a file is kept" in the package doc. Fetches under way also
+	// count for MaxOrigins. 0: 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 
 	// KeepFiles keeps each whole robots.txt besides its rules, for
-	// Decision.File. It is for crawlers that need other lines too, such as an
-	// owner's preferences about the use of pages (package preference). Each
-	// different file takes about twice its size in memory, and more if its
+	// Decision.File. It is for crawlers that need more than the rules, such as
+	// a site owner's preferences about the use of pages (package preference).
+	// Each different file takes about twice its size in memory, and more if its
 	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
 	// False: only the rules and sitemaps are kept.
 	KeepFiles bool
@@ -116,7 +117,7 @@ type Options struct {
 	DisallowForbidden bool
 
 	// AllowAfter30Days allows everything on an origin whose robots.txt has been
-	// unreachable for 30 days, if there is no good copy of it (RFC 9309
+	// unreachable for 30 days, if there is no good copy of the file (RFC 9309
 	// §2.3.1.4). False: everything stays disallowed until robots.txt can be
 	// fetched.
 	AllowAfter30Days bool

@@ -16,7 +16,7 @@ import (
 )
 
 // starts returns the path and the time of each request, such as "/1 +1s". The
-// times are relative to the argument since.
+// times are counted from the argument since.
 func starts(web *robotstest.Internet, since time.Time) string {
 	var s []string
 	for _, r := range web.Log() {
@@ -276,7 +276,7 @@ func TestAttemptTimeout(t *testing.T) {
 			if err == nil || time.Since(start) != 70*time.Second {
 				t.Errorf("%s: %v after %v, want an error 10 s after a wait of a minute", path, err, time.Since(start))
 			}
-			fetch(t, client, "http://a.example/robots.txt") // so the next request waits a whole minute
+			fetch(t, client, "http://a.example/robots.txt") // after this request, the next one waits a whole minute
 			if errors.Is(err, ErrUnreachable) {
 				t.Errorf("%s: %v", path, err)
 			}
@@ -284,8 +284,8 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
-// The Crawl-delay of robots.txt replaces the caller's. A request for robots.txt
-// itself keeps the caller's Crawl-delay.
+// For a page, the Crawl-delay of robots.txt replaces the caller's. A request
+// for robots.txt itself keeps the caller's Crawl-delay.
 func TestCallersCrawlDelay(t *testing.T) {
 	met := make(map[string]any)
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {

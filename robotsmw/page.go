@@ -11,8 +11,8 @@ import (
 
 // A Page is what a response says about itself, as far as it is known now. The
 // X-Robots-Tag and Robots-Tag headers are known at once. The robots metas of
-// the HTML are known when the caller has read them. A Page is a snapshot: ask
-// again when more has been read.
+// the HTML are known when the caller has read them. A Page is a snapshot: call
+// PageDirectives again when more has been read.
 type Page struct {
 	robotsmeta.Directives
 	State PageState
@@ -35,10 +35,10 @@ type Page struct {
 type PageState uint8
 
 const (
-	// PageNotExamined: the body was not examined, and it is unknown what the
-	// body says. The reason is one of four: the body's coding is unknown or
-	// cannot be decoded, PageOptions.Off is set, the response is surely a
-	// refusal, or it did not come through a Transport.
+	// PageNotExamined: the body was not examined, so what it says is unknown.
+	// The reason is one of four: the body's coding is unknown or cannot be
+	// decoded, PageOptions.Off is set, the response is surely a refusal, or it
+	// did not come through a Transport.
 	PageNotExamined PageState = iota
 
 	// PageHeaderOnly: there is no HTML body that could say more. A part of a
@@ -87,8 +87,8 @@ type PageOptions struct {
 	// False: all metas count, because a meta can only restrict.
 	HeadOnly bool
 
-	// ReadAhead makes RoundTrip read an HTML page to the end of its head, for
-	// at most this time and at most 64 KiB, before RoundTrip returns. If the
+	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
+	// it returns. It reads for at most this time, and at most 64 KiB. If the
 	// head ends within these limits, PageDirectives knows its metas before the
 	// caller reads a byte. The caller still gets the whole body. 0: RoundTrip
 	// returns as soon as Base does.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// benchPage returns a page of about size bytes. Its head has 23 metas, the
-// median of 419 real pages. Half of the metas have a name.
+// benchPage returns a page of about size bytes. Its head has 23 metas, which is
+// the median of 419 real pages. Half of these metas have a name.
 func benchPage(size int, head string) string {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)

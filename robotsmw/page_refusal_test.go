@@ -14,7 +14,7 @@ import (
 )
 
 // Some rows are answers of walls and servers in place of the page. The other
-// rows look similar, but are the page.
+// rows look similar, but are pages.
 func TestRefusalsOfPages(t *testing.T) {
 	const html = "Content-Type: text/html"
 	const noindex = "X-Robots-Tag: noindex"
@@ -27,11 +27,11 @@ func TestRefusalsOfPages(t *testing.T) {
 		body    string
 		by      string
 		kind    refusal.Kind // 0: no refusal
-		likely  bool         // the refusal is a guess: Sure is false
-		noIndex bool         // the page's directives have noindex
+		likely  bool         // whether the refusal is a guess, so that Sure is false
+		noIndex bool         // whether the page's directives have noindex
 	}{
-		// These 14 answers have been seen for /robots.txt. Here they come for a
-		// page.
+		// Walls have given these 14 answers to requests for /robots.txt. Here
+		// they answer requests for a page.
 		{name: "Cloudflare's challenge", status: 403, headers: []string{html, "Cf-Mitigated: challenge"}, body: noIndexPage, by: "Cloudflare", kind: refusal.Challenge},
 		{name: "AWS WAF's challenge", status: 202, headers: []string{"X-Amzn-Waf-Action: challenge"}, by: "AWS WAF", kind: refusal.Challenge},
 		{name: "AWS WAF's captcha", status: 405, headers: []string{html, "X-Amzn-Waf-Action: captcha"}, body: noIndexPage, by: "AWS WAF", kind: refusal.Captcha},
@@ -118,7 +118,7 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// A mark is found when the caller has read all of it.
+// A mark is found when the caller has read all of the mark.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]
@@ -138,7 +138,7 @@ func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 
 		resp = getPage(t, client)
 		io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-1))
-		resp.Body.Close() // before the first call of PageDirectives
+		resp.Body.Close() // this is before the first call of PageDirectives
 		if r := PageDirectives(resp).Refusal; r.By != "Anubis" {
 			t.Errorf("closed early: %+v", r)
 		}

@@ -93,7 +93,7 @@ func TestPageStates(t *testing.T) {
 		method  string
 		opts    PageOptions
 		before  PageState
-		after   PageState // after the whole body was read
+		after   PageState // the state after the whole body was read
 		noIndex bool
 	}{
 		{name: "HTML", handler: func(w http.ResponseWriter, _ *http.Request) { html(w); io.WriteString(w, noIndexPage) },
@@ -210,7 +210,7 @@ func TestPageStates(t *testing.T) {
 		{name: "a long page", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			io.WriteString(w, noIndexPage+strings.Repeat("<p>text</p>", 100_000))
-			panic(http.ErrAbortHandler) // comes after the part that is examined
+			panic(http.ErrAbortHandler) // this failure comes after the part that is examined
 		}, before: PagePending, after: PageComplete, noIndex: true},
 		{name: "a gzip bomb", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
@@ -250,8 +250,8 @@ func TestPageClosedEarlyIsPartial(t *testing.T) {
 	checkPage(t, resp, PagePartial, false)
 }
 
-// A page that was read to its known length is complete. The caller need not
-// read on to io.EOF.
+// A page of known length is complete when it was read to this length. The
+// caller need not read on to io.EOF.
 func TestPageReadToItsLengthIsComplete(t *testing.T) {
 	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(noIndexPage)))
@@ -278,8 +278,8 @@ func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
 	})
 }
 
-// dribble returns a handler that sends page slowly. The parameter some is the
-// number of bytes each second.
+// dribble returns a handler that sends page slowly. The argument some is the
+// number of bytes that it sends each second.
 func dribble(page string, some int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -370,8 +370,8 @@ func TestReadAheadKeepsTheErrorForLater(t *testing.T) {
 	resp.Body.Close()
 }
 
-// After the time of ReadAhead, a read may still be waiting. The caller's Close
-// ends this read.
+// When the time of ReadAhead is over, a read may still be waiting for bytes.
+// The caller's Close ends this read.
 func TestReadAheadLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, r *http.Request) {

@@ -52,7 +52,7 @@ const (
 
 // between sets the highest bit of each byte of word that is in the range from
 // first to last. The other bits of the result have no meaning. The result is
-// right only if all bytes are below 0x80. Otherwise a sum may carry into the
+// right only if all bytes are below 0x80. Otherwise a sum may overflow into the
 // next byte.
 func between(word uint64, first, last byte) uint64 {
 	return (word + each*uint64(0x80-first)) &^ (word + each*uint64(0x7f-last))

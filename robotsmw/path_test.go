@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A server may take one path for another. The URL is judged by both paths.
+// A server may treat a path like another path. The URL is judged by both paths.
 func TestAnotherNameForAPath(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(`User-agent: *
@@ -22,7 +22,7 @@ Allow: /private/open/
 `))
 	c := newTestTransport(t, &web).Checker()
 	for _, tt := range []struct {
-		path     string // with its query
+		path     string // path and query
 		line     int    // the line of the rule that disallows the URL; 0: allowed
 		resolved string
 	}{
@@ -43,7 +43,7 @@ Allow: /private/open/
 		{"/private/open/%2e%2e/a?q=/../", 2, "/private/a?q=/../"},
 		{"/private/x/..", 2, ""},
 		{"/end/x/../../end", 5, "/end"},
-		{"/x/../end/.", 0, ""}, // this is /end/, which /end$ does not match
+		{"/x/../end/.", 0, ""}, // the other form is /end/, which the pattern /end$ does not match
 		// empty segments
 		{"//private/a", 2, "/private/a"},
 		{"///private///a", 2, "/private/a"},
@@ -69,9 +69,9 @@ Allow: /private/open/
 		// no other form of these is disallowed
 		{"/x/..%2Fprivate/a", 0, ""},       // RFC 9309 §2.2.2: %2F is no slash
 		{"/x%2F../private/a", 0, ""},       // the segment is x%2F..
-		{"/x/..;/private/a", 0, ""},        // a parameter is a part of the segment
+		{"/x/..;/private/a", 0, ""},        // ";" begins a parameter, which is a part of the segment
 		{`/x/..\private/a`, 0, ""},         // a backslash is no slash
-		{"/x/%252e%252e/private/a", 0, ""}, // unescaped only once, to %2e%2e
+		{"/x/%252e%252e/private/a", 0, ""}, // it is unescaped only once, to %2e%2e
 		{"/x/../PRIVATE/a", 0, ""},
 		{"/x?/../private/a", 0, ""},
 		{"/x?y=//private/a", 0, ""},
@@ -115,8 +115,8 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	}
 }
 
-// If another form of the path is disallowed, Decision.Resolved has this form.
-// Group and CrawlDelay are the same as for any URL.
+// If another form of the path is disallowed, it is Decision.Resolved. Group and
+// CrawlDelay are the same as for any URL.
 func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: ExampleBot\nCrawl-delay: 7\nDisallow: /private/\n"))
@@ -134,8 +134,8 @@ func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	}
 }
 
-// A check allocates nothing if the path has no other name, or if all its names
-// are allowed.
+// A check allocates nothing in two cases: if the path has no other form, or if
+// all its forms are allowed.
 func TestOtherNamesAllocateNothing(t *testing.T) {
 	c := warm(t).Checker()
 	for _, raw := range []string{

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The client gives up an endless chain of redirects, and the chain does not
-// fill memory. The origin then counts as unavailable.
+// The client gives up an endless chain of redirects, and does not fill its
+// memory with the chain. The origin then counts as unavailable.
 func TestEndlessChainOfOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
@@ -137,7 +137,8 @@ func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 }
 
 // Origins whose robots.txt redirect in a circle are unavailable. No check waits
-// long, although all checks run at once. A Store that locks changes nothing.
+// long, although all checks run at once. The same is true with a Store that is
+// a Locker.
 func TestCircles(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		for _, store := range []Store{nil, &memoryStore{}} {

@@ -156,8 +156,8 @@ func TestAnswersOfWalls(t *testing.T) {
 	}
 }
 
-// respond answers with code, with headers of the form "Name: value", and with
-// body.
+// respond returns a handler that answers with code and body. The headers have
+// the form "Name: value".
 func respond(code int, body string, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status(code, headers...).ServeHTTP(w, r)
@@ -165,7 +165,7 @@ func respond(code int, body string, headers ...string) http.Handler {
 	})
 }
 
-// While a wall answers, the good copy is still obeyed. The time to the next try
+// While a wall answers, the good copy is obeyed. The time to the next try
 // doubles as after any failure, unless the wall sends a Retry-After.
 func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 }
 
 // The client reads the page of a 4xx only as far as it searches for marks, and
-// for five seconds at most. Then the status decides.
+// for five seconds at most. After that, the status decides.
 func TestPagesOfErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body http.Handler

@@ -19,8 +19,8 @@ import (
 
 const day = 24 * time.Hour
 
-// rest tells the Limiter that a page answered 429, with d as Retry-After. The
-// host then rests: it gets no request until the time d is over.
+// rest tells the Limiter that a page answered 429, with d as Retry-After. After
+// that the host rests: it gets no request until the time d is over.
 func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
@@ -34,9 +34,10 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// goroutinesSince returns how many more goroutines there are than before. First
-// it lets other goroutines end: it yields the processor up to 3,000,000 times.
-// A sleep would move synctest's fake clock.
+// goroutinesSince returns how many goroutines there are in addition to the
+// number before. First it lets other goroutines end: it yields the processor up
+// to 3,000,000 times. It cannot sleep, because that would move synctest's fake
+// clock.
 func goroutinesSince(before int) int {
 	for range 3_000_000 {
 		if runtime.NumGoroutine() <= before {
@@ -55,8 +56,9 @@ func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision
 	return c.Check(ctx, mustURL(t, rawURL))
 }
 
-// When all callers that wait for a resting host's robots.txt have left, no
-// goroutine, no place in the queue and no record remains. Nothing is fetched.
+// Many callers wait for a resting host's robots.txt. When all of them have
+// left, no goroutine, no place in the queue and no record remains. Nothing is
+// fetched.
 func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	const callers = 20_000
 	oneHost := func(int) string { return "http://a.example/" }
@@ -118,8 +120,8 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	}
 }
 
-// A caller that comes after the others have left gets robots.txt when the host
-// may be asked.
+// All callers of a fetch give up, and then another caller comes. It gets
+// robots.txt when the host may be asked.
 func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -149,8 +151,8 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	})
 }
 
-// A refresh goes on although no request waits for it. But no goroutine waits
-// for a host that rests for hours.
+// A refresh continues although no request waits for it. But if its host rests
+// for hours, no goroutine waits that long.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -185,9 +187,9 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// A fetch that has had a slot goes on to its end. So a later caller gets the
-// file, even if no caller's deadline is long enough for both requests of a
-// redirect.
+// A fetch that has already got a slot continues to its end. So a later caller
+// gets the file, even if no caller's deadline is long enough for both requests
+// of a redirect.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -216,8 +218,9 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	}
 }
 
-// If many origins redirect to the robots.txt of a host that rests, no goroutine
-// is left. The origins are not asked again before the host may be asked.
+// Many origins redirect to the robots.txt of one host, which rests. No
+// goroutine remains. The origins are not asked again before this host may be
+// asked.
 func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const origins = 500
@@ -372,9 +375,9 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	})
 }
 
-// While a host rests, a good copy is used. The copy may come from the Store, or
-// belong to the origin that a redirect leads to. It is also used if the Limiter
-// refuses the wait.
+// While a host rests, a good copy is used. The copy may come from the Store. It
+// may belong to the origin that a redirect leads to. It is also used if the
+// Limiter refuses the wait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -410,7 +413,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 						t.Errorf("%v", d)
 					}
 				}
-				if took := time.Since(start); took > time.Minute { // the first request of the redirect takes some time
+				if took := time.Since(start); took > time.Minute { // the first request, which is redirected, takes some time
 					t.Errorf("waited %v", took)
 				}
 				time.Sleep(day + time.Minute)
@@ -422,7 +425,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	}
 }
 
-// Fetches that wait or run count for MaxOrigins until they end.
+// Until they end, fetches that wait or run count for MaxOrigins.
 func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 10
@@ -455,7 +458,7 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 		if n := len(web.Log()); n != places {
 			t.Errorf("%d fetches", n)
 		}
-		for i := range 50 { // fetches that run one after another all find room
+		for i := range 50 { // if fetches run one after another, there is room for all of them
 			decide(t, c, fmt.Sprintf("http://h%d.example/", i))
 		}
 		if s := c.Stats(); s.Origins != places {
@@ -513,8 +516,8 @@ func TestHeldOriginsOfOneDomainGiveWay(t *testing.T) {
 	})
 }
 
-// A fleet fetches once, even if the fetch waits for its slot for longer than a
-// lock lasts.
+// A fleet fetches once, even if the fetch has to wait for its slot longer than
+// a lock lasts.
 func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -124,7 +124,7 @@ func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 		{"http://foo_bar.test/", "", "foo_bar.test"},
 		{"http://[0:0:0:0:0:0:0:1]/", "", "[::1]"},
 		{"http://[::ffff:c000:201]/", "", "[::ffff:192.0.2.1]"},
-		{"http://[fe80::1%25eth0]/", "", "[fe80::1]"}, // net/http sends no zone
+		{"http://[fe80::1%25eth0]/", "", "[fe80::1]"}, // net/http does not send the zone
 		{"http://a.test/", "b.test", "b.test"},
 		{"http://a.test/", "ｂ.test:80", "b.test"},
 		{"http://a.test/", "A.TEST", "a.test"},
@@ -293,12 +293,12 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A host that is longer than any DNS name is refused at once, in a URL, in a
-// Host and in a redirect. http.Client would convert the host of a redirect,
-// which takes long.
+// A host that is longer than any DNS name is refused at once, whether it comes
+// from a URL, a Host or a redirect. Otherwise http.Client would convert the
+// host of a redirect, which takes long.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
-	for i := range 40_000 { // to convert these takes half a minute
+	for i := range 40_000 { // converting these takes half a minute
 		letters.WriteRune(rune(0x4e00 + i*7919%20_000))
 	}
 	huge := letters.String()
@@ -322,7 +322,7 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 		_, errSitemaps := tr.Checker().Sitemaps(t.Context(), u)
 		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
 		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
-		if took := time.Since(start); took > 10*time.Second { // a refusal takes some µs; without the length check, it takes two minutes
+		if took := time.Since(start); took > 10*time.Second { // a refusal takes some µs; without the length check, it would take two minutes
 			t.Errorf("%s: refused after %v", name, took)
 		}
 		for what, err := range map[string]error{"Check": errCheck, "Sitemaps": errSitemaps, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {

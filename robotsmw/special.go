@@ -15,10 +15,10 @@ type block struct {
 }
 
 // specialBlocks has the rows of the IANA IPv4 and IPv6 Special-Purpose Address
-// Registries (RFC 6890, RFC 8190). The rows of each are followed by some rows
-// from other registries. The longest prefix that contains an address decides.
-// If a registry says neither "true" nor "false" about a block, the field public
-// follows the document in the field source.
+// Registries (RFC 6890, RFC 8190). After the rows of each registry come some
+// rows from other registries. The longest prefix that contains an address
+// decides. If a registry says neither "true" nor "false" about a block, the
+// field public follows the document in the field source.
 var specialBlocks = [...]block{
 	{prefix("0.0.0.0/8"), false, "this network", "RFC 791 §3.2", nil},
 	{prefix("0.0.0.0/32"), false, "this host on this network", "RFC 1122 §3.2.1.3", nil},
@@ -74,7 +74,7 @@ var specialBlocks = [...]block{
 	{prefix("5f00::/16"), false, "segment routing", "RFC 9602", nil},
 	{prefix("fc00::/7"), false, "unique local", "RFC 4193", nil},
 	{prefix("fe80::/10"), false, "link local", "RFC 4291", nil},
-	{prefix("::/0"), false, "not assigned", "RFC 4291 §2.4", nil}, // IPv4-compatible addresses are in this block too
+	{prefix("::/0"), false, "not assigned", "RFC 4291 §2.4", nil}, // IPv4-compatible addresses are also in this block
 	{prefix("2000::/3"), true, "global unicast", "RFC 4291 §2.4", nil},
 	{prefix("fec0::/10"), false, "site local, deprecated", "RFC 3879", nil},
 	{prefix("ff00::/8"), false, "multicast", "RFC 4291 §2.7", nil},

@@ -29,13 +29,13 @@ type Store interface {
 
 // A Locker is an optional part of a shared Store. With a Locker, a fleet
 // fetches each robots.txt once. The Checker holds the lock of a key while it
-// fetches. It gives the lock up while it waits for a host that may not be asked
-// yet.
+// fetches. While it waits for a host that may not be asked yet, it releases the
+// lock.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.
-// The lock ends when its unlock is called or after ttl, whichever is first.
-// unlock is called once, by any goroutine. If another caller has got the lock
-// in the meantime, unlock must not end that lock.
+// The lock ends when its unlock is called, or after ttl at the latest. unlock
+// is called once, by any goroutine. If another caller has got the lock in the
+// meantime, unlock must not end that lock.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }

@@ -44,7 +44,7 @@ func (s *memoryStore) Put(_ context.Context, key string, value []byte, ttl time.
 		s.values, s.until = make(map[string][]byte), make(map[string]time.Time)
 	}
 	s.values[key], s.until[key] = bytes.Clone(value), time.Now().Add(ttl)
-	if ttl == 0 { // values that tests put here have ttl 0, and do not expire
+	if ttl == 0 { // the tests store values with ttl 0, which do not expire
 		delete(s.until, key)
 	}
 	return nil
@@ -79,8 +79,8 @@ func (s *memoryStore) TryLock(_ context.Context, key string, ttl time.Duration) 
 
 func withStore(s Store) func(*Options) { return func(o *Options) { o.Store = s } }
 
-// A new process finds in the Store what another has learnt: a file, a missing
-// file, or an unreachable server.
+// A new process finds in the Store what another process has learnt: a file, a
+// missing file, or an unreachable server.
 func TestWarmStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -91,7 +91,7 @@ func TestWarmStart(t *testing.T) {
 		store := new(memoryStore)
 		urls := mustURLs(t, []string{"http://good.example/private/", "http://good.example/", "http://none.example/", "http://down.example/", "http://moved.example/private/"})
 		before := newTestTransport(t, &web, withStore(store)).Checker().CheckAll(t.Context(), urls)
-		synctest.Wait() // the Store is written after the callers have their answers
+		synctest.Wait() // records are stored only after the callers have their answers
 		fetches := len(web.Log())
 		time.Sleep(time.Minute)
 		c := newTestTransport(t, &web, withStore(store)).Checker()
@@ -156,7 +156,8 @@ func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	})
 }
 
-// A badStore does what a Store should not do. All its methods call get.
+// A badStore does what a Store should not do. All its methods call the function
+// get.
 type badStore struct {
 	get func(ctx context.Context) ([]byte, error)
 }
@@ -223,7 +224,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 					}
 					limit := 2*2*time.Second + 2*time.Second
 					if locks && name != "hangs" && name != "hangs and is deaf" {
-						limit = 2 * time.Minute // the wait for a lock that never becomes free
+						limit = 2 * time.Minute // how long to wait for a lock that never becomes free
 					}
 					if took := time.Since(start); took > limit {
 						t.Errorf("took %v", took)
@@ -367,7 +368,7 @@ func TestForgetReachesTheStore(t *testing.T) {
 	})
 }
 
-// A stored record has the highest possible count of failures. The count does
+// The stored record has the highest possible count of failures. The count does
 // not overflow, and the next try is later than now.
 func TestStoredCountOverflows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -390,8 +391,8 @@ func TestStoredCountOverflows(t *testing.T) {
 	})
 }
 
-// A member of a fleet looks into the Store and then takes the lock. It uses a
-// record that another member stores between the two steps.
+// A member of a fleet looks into the Store, and after that takes the lock. If
+// another member stores a record between these two steps, the record is used.
 func TestStoredJustBeforeTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -38,11 +38,11 @@ func NewTransport(opts Options) (*Transport, error) {
 }
 
 // NewClient returns an http.Client that obeys robots.txt and paces its
-// requests. NewTransport makes its Transport. If opts has no Limiter, NewClient
-// uses a zero politeness.Limiter, which allows each host one request a second
-// and one at a time, and obeys Crawl-delay and Retry-After. The client has no
-// Timeout, because a Timeout would include the time spent waiting.
-// Options.AttemptTimeout limits each attempt instead.
+// requests. Its Transport comes from NewTransport. If opts has no Limiter,
+// NewClient uses a zero politeness.Limiter, which obeys Crawl-delay and
+// Retry-After. It allows each host one request a second, and one request at a
+// time. The client has no Timeout, because a Timeout would include the time
+// spent waiting. Options.AttemptTimeout limits each attempt instead.
 func NewClient(opts Options) (*http.Client, error) {
 	if opts.Limiter == nil {
 		opts.Limiter = new(politeness.Limiter)
@@ -59,8 +59,8 @@ func (t *Transport) Checker() *Checker { return t.checker }
 
 // RoundTrip sends the request if robots.txt allows it. Besides the errors of
 // Base, it returns *DisallowedError, *IdentityError, and the errors of
-// Checker.Check. A redirect to a host that is longer than a name in the DNS can
-// be is an error too.
+// Checker.Check. If a response redirects to a host that is longer than a name
+// in the DNS can be, RoundTrip returns an error too.
 //
 // RoundTrip sends what it has judged. The Host is spelt as in the request for
 // robots.txt, even if the caller spells it differently. A request has exactly
@@ -132,8 +132,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
-	// If the rules have no Crawl-delay, the Limiter is told that too. Otherwise
-	// it would keep the last Crawl-delay.
+	// If the rules have no Crawl-delay, the Limiter must know that too.
+	// Otherwise it would keep the previous Crawl-delay.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
 	if o := t.cfg.Observer; o != nil && o.Decided != nil {
 		s.decision = new(d)
@@ -171,8 +171,8 @@ func (t *Transport) identify(agent string) error {
 	return nil
 }
 
-// CloseIdleConnections closes the idle connections of Base, if Base can do
-// that.
+// CloseIdleConnections closes the idle connections of Base, if Base has a
+// method for that.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

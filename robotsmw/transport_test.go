@@ -64,7 +64,7 @@ func (c *closeCounter) Close() error { c.closed++; return nil }
 func TestEveryRedirectHopIsChecked(t *testing.T) {
 	for _, tt := range []struct {
 		name, start string
-		hops        []string // the requests besides those for robots.txt
+		hops        []string // all requests except those for robots.txt
 	}{
 		{"into a disallowed path, first hop", "http://a.example/1", []string{"http://a.example/1"}},
 		{"into a disallowed path, fifth hop", "http://a.example/5", []string{"http://a.example/5", "http://a.example/4", "http://a.example/3", "http://a.example/2", "http://a.example/1"}},
@@ -103,8 +103,8 @@ func TestEveryRedirectHopIsChecked(t *testing.T) {
 }
 
 // The query is matched as it is sent: not sorted, not decoded, and with the "?"
-// of an empty query. A check that sorts the query misses the first of these
-// rules.
+// of an empty query. If a check sorted the query, it would miss the first of
+// these rules.
 func TestQueryIsMatchedAsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -272,7 +272,7 @@ func TestOverride(t *testing.T) {
 		}).Checker()
 		for u, want := range map[string]bool{
 			"https://mine.example/": true, "https://mine.example/admin/": false,
-			"http://mine.example/": false, // http is another origin
+			"http://mine.example/": false, // http and https are different origins
 			"http://shut.example/": false, "http://open.example/": true,
 		} {
 			if d := decide(t, c, u); d.Allowed != want {
@@ -452,6 +452,6 @@ func TestCheckAllKeepsOrderAndGoesOn(t *testing.T) {
 		if n := robotsFetches(&web, "a.example"); n != 1 {
 			t.Errorf("%d fetches of a.example", n)
 		}
-		time.Sleep(time.Minute) // the fetch that nobody waits for ends by itself
+		time.Sleep(time.Minute) // nobody waits for this fetch, and it ends by itself
 	})
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A cannedConn answers each request at once, with its robots or with its page.
-// It takes almost no time, so a benchmark measures only the client.
+// A cannedConn answers each request at once, with the text in robots or in
+// page. It takes almost no time, so a benchmark measures only the client.
 type cannedConn struct {
 	net.Conn     // nil, because none of its methods is called
 	page, robots []byte
 	answers      chan []byte
 	closed       chan struct{}
-	left         []byte // the unread rest of the current answer
+	left         []byte // the part of the current answer that has not been read yet
 }
 
 func (c *cannedConn) Write(p []byte) (int, error) {
@@ -70,7 +70,7 @@ func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 
 // wholeRequests returns the names of four transports, in order, and the
 // transports by name. Each has an http.Transport of its own, and all but "bare"
-// add something to it. An interval of a nanosecond makes no request wait, but
+// add something to it. With an interval of a nanosecond, no request waits, but
 // the pacing does all its work.
 func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
 	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }

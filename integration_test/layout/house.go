@@ -30,7 +30,7 @@ func houseOf(p *Package) *House {
 			continue
 		}
 		if _, ok := object.(*types.PkgName); ok {
-			continue // the name that this file has for an imported package
+			continue // the name by which a file refers to an imported package
 		}
 		a := Arrow{h.room(p, ident.Pos()), h.room(p, object.Pos())}
 		if a.From != a.To && !slices.Contains(h.Arrows[a], object.Name()) {
@@ -43,8 +43,8 @@ func houseOf(p *Package) *House {
 	return h
 }
 
-// origin returns the generic declaration of a method or field of an
-// instantiated type, and any other object unchanged.
+// origin returns the generic declaration of o, if o is a method or a field of
+// an instantiated type. Otherwise it returns o.
 func origin(o types.Object) types.Object {
 	switch o := o.(type) {
 	case *types.Func:

@@ -97,7 +97,7 @@ func TestHouseOf(t *testing.T) {
 	const uses, isUsed = "a.go", "b.go"
 	tests := []struct {
 		name       string
-		a, b, want string // want: the names that a.go uses of b.go
+		a, b, want string // want: names from b.go that a.go uses
 	}{
 		{"nothing", "var x = 1", "var y = 2", ""},
 		{"a variable", "var x = y", "var y = 2", "y"},
@@ -147,8 +147,8 @@ type Pair[K any] struct { Key K }
 	}
 }
 
-// The number of exported names is limited. Whoever adds a name takes another
-// away, or raises the limit on purpose and shows the name in an Example.
+// The number of exported names is limited. Whoever adds a name removes another
+// one, or raises the limit on purpose and shows the name in an Example.
 // Packages for a special purpose have limits of their own.
 func TestExported_AreFew(t *testing.T) {
 	bounds := map[string]int{

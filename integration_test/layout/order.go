@@ -11,12 +11,13 @@ import (
 type Plan struct {
 	Back   []Arrow // the arrows that run back up: the fewest that were found
 	Floors int     // how many floors the house has without the arrows in Back
-	Exact  bool    // whether Back is certain to be the fewest
+	Exact  bool    // whether no order has fewer arrows that run back up
 }
 
-// anArrow is the cost of an arrow that runs back up. The method order adds the
-// number of names that the arrow stands for. So the order with the fewest such
-// arrows wins. If two orders have equally many, the one with fewer names wins.
+// anArrow is the cost of an arrow that runs back up. The method order adds to
+// this cost the number of names that the arrow stands for. So the order with
+// the fewest such arrows wins. If two orders have equally many arrows, the one
+// with fewer names wins.
 const anArrow = 1 << 16
 
 // order finds the order of the rooms in which the fewest arrows run back up (a
@@ -49,7 +50,8 @@ func (h *House) order() Plan {
 	return plan
 }
 
-// circles returns the sets of two or more rooms that can all reach each other.
+// circles returns the sets of two or more rooms in which each room can reach
+// all others.
 func circles(cost [][]int) [][]int {
 	n := len(cost)
 	reaches := make([][]bool, n)
@@ -105,8 +107,8 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// within returns the costs of the arrows between the rooms of a circle. The
-// indexes of the result are indexes of the argument circle.
+// within returns the costs of the arrows between the rooms of a circle. Room i
+// of the result is the room circle[i].
 func within(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
@@ -117,12 +119,14 @@ func within(cost [][]int, circle []int) [][]int {
 	return part
 }
 
-// maxExact is how many rooms a circle for exactOrder may have. exactOrder
-// examines each set of the circle's rooms. 20 rooms have a million sets.
+// maxExact is the greatest number of rooms in a circle that exactOrder is used
+// for. exactOrder examines each set of the circle's rooms. 20 rooms have a
+// million sets.
 const maxExact = 20
 
-// cheapest orders the rooms of a circle from the lowest up, so that the arrows
-// that run up cost little. exact is true if no order can cost less.
+// cheapest returns an order of a circle's rooms, from the lowest up. In this
+// order, the arrows that run up cost little. If exact is true, no order costs
+// less.
 func cheapest(cost [][]int) (order []int, exact bool) {
 	if len(cost) <= maxExact {
 		return exactOrder(cost), true
@@ -132,11 +136,11 @@ func cheapest(cost [][]int) (order []int, exact bool) {
 
 // exactOrder returns the cheapest order of the rooms, from the lowest up.
 //
-// It makes each set of rooms the lowest part of the house. For each set, it
-// finds the least cost of the arrows that run up from the set's rooms. This
-// cost has two parts. The first is the cost of the arrows from the set's
-// highest room to rooms outside the set. The second is the least cost of the
-// set without that room, which is already known.
+// Each set of rooms could be the lowest part of the house. For each set,
+// exactOrder finds the least cost of the arrows that would run up from the
+// set's rooms. This cost has two parts. The first is the cost of the arrows
+// from the set's highest room to rooms outside the set. The second is the least
+// cost of the set without that room, which is already known.
 func exactOrder(cost [][]int) []int {
 	n := len(cost)
 	least := make([]int32, 1<<n)
@@ -194,7 +198,7 @@ func settle(cost [][]int, order []int, room int) bool {
 		saved := 0
 		for j := at + step; j >= 0 && j < len(order); j += step {
 			// The two rooms change places. An arrow between them that ran down
-			// now runs up. One that ran up now runs down.
+			// now runs up. An arrow that ran up now runs down.
 			saved += step * (cost[room][order[j]] - cost[order[j]][room])
 			if saved > most {
 				best, most = j, saved

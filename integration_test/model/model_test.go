@@ -122,7 +122,7 @@ func search(t *testing.T, p property, mutant string) result {
 		}
 	}
 	dir := t.TempDir()
-	model, err := os.ReadFile("fleet.pml") // read by the test itself, so go test's cache notices a change
+	model, err := os.ReadFile("fleet.pml") // the test itself reads the file, so go test's cache notices a change
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ var core = map[string][]string{
 type change struct {
 	dir, file     string // slash-separated, from the module's root
 	line          int
-	what          string // "< becomes <="
+	what          string // such as "< becomes <="
 	before, after string // the line before and after the change
 	source        []byte // the changed file
 }
@@ -73,7 +73,7 @@ func candidates(root, only string) ([]change, error) {
 	return all, nil
 }
 
-// swapped maps an operator to the one that it is easily confused with.
+// swapped maps each operator to one that is easily confused with it.
 var swapped = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
@@ -81,9 +81,9 @@ var swapped = map[token.Token]token.Token{
 	token.AND: token.OR, token.OR: token.AND, token.SHL: token.SHR, token.SHR: token.SHL,
 }
 
-// changesOf returns the possible changes of one file. A change replaces an
-// operator, a condition, a number, true, false or continue. Or it leaves out a
-// statement, an assignment or a negation.
+// changesOf returns the possible changes of one file. A change may replace an
+// operator, a condition, a number, or one of the words "true", "false" and
+// "continue". Or it leaves out a statement, an assignment or a negation.
 func changesOf(dir, file string, src []byte) ([]change, error) {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)

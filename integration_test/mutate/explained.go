@@ -1,7 +1,7 @@
 package main
 
-// An explanation is about one change. It names the text of the line, because
-// line numbers change.
+// An explanation is about one change. It identifies the line by its text,
+// because line numbers change.
 type explanation struct{ file, before, after string }
 
 // explained says why no test needs to notice a change: the changed behaviour is

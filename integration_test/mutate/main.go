@@ -5,10 +5,10 @@
 //	.ci/mutate -n 50 -seed 7 -only politeness
 //
 // It prints each change that no test noticed, with the reason that explained.go
-// gives. At the end it prints how many there were. The exit status is 1 if more
-// than 5 in 100 changes went unnoticed, or if an unnoticed change is not
-// explained. The files of the tree are not modified: the go command compiles a
-// changed copy in place of one file (-overlay).
+// gives. At the end it prints how many such changes there were. The exit status
+// is 1 if more than 5 in 100 changes went unnoticed, or if an unnoticed change
+// is not explained. The files of the tree are not modified: the go command
+// compiles a changed copy in place of one file (-overlay).
 //
 // A change that survives shows that a test is missing or that some code is
 // unnecessary. If neither is true, say why in explained.go.
@@ -34,8 +34,8 @@ import (
 )
 
 const (
-	tolerated = 5               // the most survivors in 100 changes
-	hangs     = 2 * time.Minute // a test that runs longer counts as one that failed
+	tolerated = 5               // how many of 100 changes may survive
+	hangs     = 2 * time.Minute // a test that runs longer counts as failed
 )
 
 func main() {

@@ -13,8 +13,8 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// The first verdict is what a broad crawl needs of each origin: it reads a
-// file, selects the rules, and decides about one URL.
+// The first verdict is what a broad crawl needs for each origin. To get it, the
+// crawl reads a file, selects the rules, and decides about one URL.
 
 const firstPath, firstURL = "/news/archive-search-1234.html", "http://example.com/news/archive-search-1234.html"
 
@@ -100,8 +100,8 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// questions prints the time for a file and n URLs, for growing n. The growth
-// shows how much of the time is parsing.
+// questions prints how long two parsers take to read a file and to decide about
+// n URLs, for growing n. The growth shows how much of the time is parsing.
 func questions(out io.Writer, class parseWorkload, rounds int, atLeast time.Duration) {
 	urls := crawl("", 45, 15).urls
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -18,7 +18,7 @@ func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float
 	return slices.Min(timesA), slices.Min(timesB)
 }
 
-// measure calls f more and more times, until the calls of one round take at
+// measure doubles the number of calls of f in a round, until a round takes at
 // least the duration atLeast. It returns the time of one call in nanoseconds.
 func measure(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {

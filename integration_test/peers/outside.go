@@ -28,8 +28,8 @@ type outsider struct {
 	path  string // the path of the program that was built
 }
 
-// outsiders builds programs for the peers with a clone in COURTESY_PEERS. It
-// puts the programs into dir.
+// outsiders looks for clones of peers in the directory that COURTESY_PEERS
+// names. For each clone, it builds a program in dir.
 func outsiders(dir string) ([]outsider, error) {
 	peers := os.Getenv("COURTESY_PEERS")
 	if peers == "" {

@@ -54,7 +54,7 @@ func StartWith(t testing.TB, env []string, options ...string) *Server {
 	return s
 }
 
-// Restart starts the server again after Kill. It is then empty.
+// Restart starts the server again after Kill. The server is then empty.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.log.Reset()
@@ -108,9 +108,9 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address with a free port between 10000 and 19999. Systems
-// choose higher ports by themselves. So another process is unlikely to take the
-// port while the server is down.
+// freeAddr returns an address with a free port between 10000 and 19999. Ports
+// that a system chooses by itself are higher. So another process is unlikely to
+// take this port while the server is down.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {

@@ -70,8 +70,9 @@ func Example_retriesInside() {
 	// https://shop.example/shaky 200
 }
 
-// A client that retries above robotsmw must be told that a refusal is final. By
-// default it retries after every error that it does not know.
+// Here retries are above robotsmw, and the client must be told that a
+// DisallowedError is final. By default it retries after every error that it
+// does not know.
 func Example_retriesOutside() {
 	web := composedWeb()
 	client, err := robotsmw.NewClient(robotsmw.Options{
@@ -90,7 +91,7 @@ func Example_retriesOutside() {
 			return false, err
 		}
 		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-			return false, delay // try again at delay.Until
+			return false, delay // the next try may be at delay.Until
 		}
 		return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 	}
@@ -99,8 +100,8 @@ func Example_retriesOutside() {
 	// Output: true 1
 }
 
-// With the default CheckRetry, the client tries again after a refusal. Courtesy
-// then refuses from memory and sends nothing.
+// With the default CheckRetry, the client tries again after a DisallowedError.
+// Courtesy then refuses from memory and sends nothing.
 func TestRetriesOutsideRepeatARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()

@@ -35,8 +35,8 @@ func newKey(t *testing.T) (ed25519.PublicKey, ed25519.PrivateKey) {
 	return public, private
 }
 
-// referee returns a function that verifies the signature of a request with the
-// key public.
+// referee returns a function that verifies the signature of a request with a
+// public key.
 func referee(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Request) error {
 	t.Helper()
 	fields := httpsign.NewFields().AddHeaders("@authority", "@method", "@path")
@@ -53,7 +53,8 @@ func referee(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Req
 	return func(r *http.Request) error { return httpsign.VerifyRequest("sig1", *verifier, r) }
 }
 
-// A server answers for every host over TLS, and keeps each request as it came.
+// A server answers for every host over TLS, and keeps each request as it was
+// received.
 type server struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -119,7 +120,7 @@ var targets = []string{
 	"https://a.example/moved",
 }
 
-// capitals is a URL that is tested only without HTTP/2. If a host has capitals
+// The URL capitals is tested only without HTTP/2. If a host has capitals
 // outside ASCII, net/http (Go 1.26) never stops waiting for its HTTP/2
 // connection.
 const capitals = "https://BÜCHER.example/"
@@ -193,7 +194,8 @@ func get(t *testing.T, client *http.Client, method, target string) {
 }
 
 // verify calls the function judge for every request that the server saw. Each
-// request must be valid as it came, and invalid if any signed byte is changed.
+// request must be valid as it was received, and invalid if any signed byte is
+// changed.
 func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast int) {
 	t.Helper()
 	if len(s.seen) < atLeast {
@@ -225,7 +227,7 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 }
 
 // forgeries yields copies of the request. In each copy, a different signed byte
-// is changed. The string says which byte.
+// is changed. The string names the changed byte.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
@@ -263,7 +265,7 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 // other returns a byte that is neither equal nor equivalent to c.
 func other(c byte) string {
 	switch {
-	case strings.IndexByte("AQgw", c) >= 0: // only two bits of a signature's last base64 digit count
+	case strings.IndexByte("AQgw", c) >= 0: // of the last base64 digit of a signature, only two bits count
 		return string("QgwA"[strings.IndexByte("AQgw", c)])
 	case c == '9':
 		return "8"

@@ -24,9 +24,9 @@ import (
 
 const rules = "User-agent: *\nDisallow: /private\n"
 
-// internet has a host for each kind of answer to a request for robots.txt: a
-// file, an empty one, a large one, one with a content coding, a redirect, an
-// error, and others.
+// internet returns an internet with a host for each kind of answer to a request
+// for robots.txt. Among the answers are a file, an empty file, a large file, a
+// file with a content coding, a redirect and an error.
 func internet() *robotstest.Internet {
 	var web robotstest.Internet
 	answer := func(host string, f http.HandlerFunc) {
