@@ -215,8 +215,8 @@ type chaosProcess struct {
 	stdout, stderr bytes.Buffer
 }
 
-// kill kills the process as kill -9 does. It returns false if the process had
-// already ended.
+// kill ends the process as the command kill -9 would. It returns false if the
+// process had already ended.
 func (p *chaosProcess) kill(t *testing.T) bool {
 	t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -250,8 +250,8 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	}
 }
 
-// The test kills spiders as kill -9 does. Other spiders continue their crawls.
-// With COURTESY_CHAOS=1 the crawls are longer.
+// The test kills spiders, without a warning. Other spiders continue their
+// crawls. With COURTESY_CHAOS=1 the crawls are longer.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -322,8 +322,8 @@ func resumeAfterKills(t *testing.T, binary string) {
 }
 
 // Several processes share a crawl. At random moments the test kills one of them
-// and starts another. The crawl must still fetch every page, and the last
-// processes must end by themselves.
+// and starts another. The crawl must fetch every page, and the last processes
+// must end by themselves.
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 240, latency: 10 * time.Millisecond}
 	members, workers, kills := 3, 8, 5

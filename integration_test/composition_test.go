@@ -20,8 +20,8 @@ import (
 //
 //	robots → cache → retries → politeness → http.Transport
 //
-// So a blocked URL causes no retry and takes no slot, a page from the cache
-// takes no slot, and every retry waits for its turn.
+// So a blocked URL causes no retry and takes no slot. A page from the cache
+// takes no slot either. Every retry waits for its turn.
 //
 // The examples with retries are in peers/retries, because only they need a
 // library for retries.
@@ -33,7 +33,7 @@ func composedWeb() *robotstest.Internet {
 }
 
 // With a cache between robotsmw and politeness, a cached page takes no slot,
-// and robots.txt is still obeyed.
+// and robots.txt is obeyed.
 func TestCacheBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()

@@ -184,7 +184,7 @@ func TestNginx_AuditOfMany(t *testing.T) {
 	}
 	defer client.CloseIdleConnections()
 	for i := range pages {
-		path := fmt.Sprintf("/page/%d", i) // does not exist: 404
+		path := fmt.Sprintf("/page/%d", i) // there is no such page: 404
 		switch {
 		case i == pages/2:
 			path = "/busy" // answers 503, with a Retry-After of one second

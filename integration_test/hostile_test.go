@@ -481,7 +481,7 @@ func TestHostileServers(t *testing.T) {
 	}
 
 	var after house
-	for range 100 { // a fetch of robots.txt that nobody waits for may go on until its timeout
+	for range 100 { // a fetch of robots.txt that nobody waits for may last until its timeout
 		if after = lookAtHouse(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
 			break
 		}

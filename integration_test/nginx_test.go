@@ -229,7 +229,7 @@ func TestNginx_Client(t *testing.T) {
 	want := maps.Clone(nginxPages)
 	want["GET /busy"] = 1                  // this crawler does not try again
 	want["GET /docs/"] = 2                 // reached twice: by a link, and by the redirect from /moved
-	want["GET /only-from-hidden.html"] = 1 // in the queue from the start, and not disallowed
+	want["GET /only-from-hidden.html"] = 1 // this URL is in the queue from the start, and is not disallowed
 	delete(want, "GET /docs/page.html")    // this crawler does not find relative links
 	auditNginx(t, log, want)
 	auditPace(t, log, crawlDelay)

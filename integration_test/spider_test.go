@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Ctrl-C ends a crawl at once. The spider still prints its summary.
+// Ctrl-C ends a crawl at once. Before the spider ends, it prints its summary.
 func TestSpider_CtrlC(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")

@@ -226,8 +226,8 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A fetch follows up to five redirects, also to other authorities. The file
-// that is found holds for the first authority (RFC 9309 §2.3.1.2).
+// A fetch follows up to five redirects, also to other authorities. The file at
+// the end of the redirects holds for the first authority (RFC 9309 §2.3.1.2).
 func TestRedirects(t *testing.T) {
 	chain := func(n int) *robotstest.Internet {
 		var web robotstest.Internet
@@ -249,9 +249,9 @@ func TestRedirects(t *testing.T) {
 				if private.RobotsURL != "http://h0.example/robots.txt" {
 					t.Errorf("rules are said to be of %s, want the first authority", private.RobotsURL)
 				}
-				// Each of these hosts was asked for its own robots.txt once.
-				// Its verdict depends on the number of hops from the host to
-				// the file.
+				// Each of these hosts was asked for its own robots.txt exactly
+				// once. Its verdict depends on the number of hops from the host
+				// to the file.
 				for i := range min(n, 6) {
 					host := fmt.Sprintf("h%d.example", i)
 					private, public := decide(t, c, "http://"+host+"/private/"), decide(t, c, "http://"+host+"/")

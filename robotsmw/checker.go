@@ -273,7 +273,7 @@ const parallelOrigins = 64
 
 // CheckAll calls Check for many URLs. It fetches the robots.txt files of up to
 // 64 origins at the same time. The answers are in the order of the URLs. If one
-// check fails, the others are still answered. To load the robots.txt of many
+// check fails, this does not affect the others. To load the robots.txt of many
 // origins before a crawl, call CheckAll and ignore the answers.
 func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	answers := make([]Checked, len(urls))

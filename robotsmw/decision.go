@@ -49,7 +49,7 @@ type Decision struct {
 	// does not apply to the URL, if the origin has an override, or if the URL
 	// is robots.txt itself.
 	RobotsURL string
-	Status    int       // status of the robots.txt response that the decision rests on; 0: none
+	Status    int       // status of the robots.txt response that the decision follows from; 0: none
 	Fetched   time.Time // when this response came or was last confirmed; zero: never
 	Expires   time.Time // when this response's lifetime ends; NextTry's value if Reason is Unreachable
 	Stale     bool      // whether this lifetime is over, and robots.txt cannot be fetched now

@@ -15,16 +15,16 @@ import (
 
 // PageDirectives returns the directives of resp, a response of a Transport, for
 // the Transport's product tokens. It neither reads nor delays resp.Body. The
-// directives of the HTML are known once the caller has read the body.
+// directives of the HTML are known when the caller has read the body.
 //
 // The directives hold for resp, whatever its status. After a 304 (Not
-// Modified), the page's earlier directives still hold. PageDirectives looks
+// Modified), the page's earlier directives remain valid. PageDirectives looks
 // only at resp, which is the last hop: the header of a redirect says nothing
 // about its target.
 //
 // PageDirectives also reports a refusal, such as the challenge of a wall. A
 // refusal found by status and header is known at once. A refusal found by marks
-// in the HTML is known once the marks have been read. A sure refusal has no
+// in the HTML is known when the marks have been read. A sure refusal has no
 // directives, because it is not the page.
 //
 // If resp did not come through a Transport, PageDirectives returns what the
@@ -99,8 +99,8 @@ type sent struct {
 
 	refused *refusal.Refusal // a refusal found by status and header; nil: none
 
-	tells      bool          // whether the Limiter is told the crawlDelay
-	crawlDelay time.Duration // 0: no Crawl-delay; if tells is set, the Limiter is told this too
+	tells      bool          // whether the Limiter gets the crawlDelay
+	crawlDelay time.Duration // 0: no Crawl-delay; if tells is set, the Limiter gets this 0 too
 
 	decision *Decision // nil: Observer.Decided is not set
 }

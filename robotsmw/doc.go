@@ -102,13 +102,13 @@
 // being fetched keeps its place too. If such origins hold all places, one
 // domain gives way: the registrable domain (or IP address, or /64 network) with
 // the most unreachable origins. Its oldest unreachable origins are forgotten,
-// and one entry takes their place. Until the last of the forgotten origins
-// might be tried again, an unknown origin of that domain is refused with a
-// *politeness.DelayError, and nothing is sent to it. In two cases, a new origin
-// is refused instead: if no domain has two unreachable origins, or if the new
-// origin belongs to the domain with the most. It is refused until the first of
-// the unreachable origins may be tried again, but for at most one second while
-// a fetch is under way.
+// and one entry takes their place. After that, an unknown origin of that domain
+// is refused with a *politeness.DelayError, and nothing is sent to it. This
+// ends when the last of the forgotten origins might be tried again. In two
+// cases, a new origin is refused instead: if no domain has two unreachable
+// origins, or if the new origin belongs to the domain with the most. It is
+// refused until the first of the unreachable origins may be tried again. While
+// a fetch is under way, it is refused for at most one second.
 //
 // # One fetch
 //
@@ -122,9 +122,9 @@
 // a slot continues, and its result is kept. A refresh continues too, although
 // no request waits for it. But while no request waits, such a fetch or refresh
 // is dropped if its slot is more than ten minutes away. A dropped refresh
-// starts again when the host may be asked. If a redirect has led a fetch to a
-// host that may not be asked now, the fetch counts as refused until the host
-// may be asked.
+// starts again when the host may be asked. A redirect may lead a fetch to a
+// host that may not be asked now. Such a fetch counts as refused until that
+// host may be asked.
 //
 // # Time
 //
@@ -140,11 +140,11 @@
 //
 // This package's Transport is outermost. Below it are the caller's cache and
 // retries, then politeness, then http.Transport. So a blocked URL causes no
-// retry and takes no slot, and each retry, redirect hop and robots.txt fetch
-// waits for its turn. If nothing is in between, set Options.Limiter. If you
-// have a cache or retries, leave Options.Limiter nil and put a
-// politeness.Transport below them. Crawl-delay travels in the request's context
-// and reaches the limiter in either case.
+// retry and takes no slot. Each retry, redirect hop and robots.txt fetch waits
+// for its turn. If nothing is in between, set Options.Limiter. If you have a
+// cache or retries, leave Options.Limiter nil and put a politeness.Transport
+// below them. Crawl-delay travels in the request's context and reaches the
+// limiter in either case.
 //
 // # What pages say
 //

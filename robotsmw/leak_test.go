@@ -15,7 +15,7 @@ import (
 )
 
 // After a crawl over real sockets and CloseIdleConnections, no goroutine, no
-// connection and no open file is left.
+// connection and no open file remains.
 func TestNothingIsLeft(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	files := openFiles(t)

@@ -293,8 +293,8 @@ func TestRenewalEndsAnOutage(t *testing.T) {
 	})
 }
 
-// The client does not send a very long ETag back. A server might answer 431,
-// and a 4xx means that there is no robots.txt.
+// The client does not send a very long ETag back. A server might answer 431 to
+// it, and a 4xx means that there is no robots.txt.
 func TestHugeETag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -44,10 +44,10 @@ type Observer struct {
 	// answer is not complete. Do not change these values, and do not keep them.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
-	// Read is called with each robots.txt before any decision is based on the
-	// file, whether the file was fetched, was stored or is an Override. sha256
-	// is the file's hash, as in Decision.SHA256. The same text may come again.
-	// Do not change the text, and do not keep it.
+	// Read is called with each robots.txt, before any decision is based on it.
+	// The file was fetched, or it was in the Store, or it is an Override.
+	// sha256 is the file's hash, as in Decision.SHA256. The same text may come
+	// again. Do not change the text, and do not keep it.
 	Read func(ctx context.Context, sha256 string, text []byte)
 
 	// Looked is called after a record was looked up in memory. l is the result.

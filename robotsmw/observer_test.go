@@ -135,7 +135,7 @@ func TestObserverPanics(t *testing.T) {
 	})
 }
 
-// The Observer's events tell what a decision rests on: the requests, the
+// The Observer's events say what a decision is based on: the requests, the
 // answers, and the file that is in force.
 func TestObserversAreToldAWholeFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

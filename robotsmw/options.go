@@ -22,8 +22,8 @@ type Options struct {
 	// UserAgent is the User-Agent of requests for robots.txt, and of every
 	// request that has none of its own, for example "ExampleBot/1.0
 	// (+https://example.com/bot)". Required. A library's default agent
-	// ("Go-http-client", "colly") is refused, because a site owner could
-	// neither tell whose crawler it is nor write a group for it.
+	// ("Go-http-client", "colly") is refused, because a site owner could not
+	// know whose crawler it is, and could not write a group for it.
 	UserAgent string
 
 	// ProductTokens are the names under which robots.txt may address this
@@ -117,9 +117,9 @@ type Options struct {
 	DisallowForbidden bool
 
 	// AllowAfter30Days allows everything on an origin whose robots.txt has been
-	// unreachable for 30 days, if there is no good copy of the file (RFC 9309
-	// §2.3.1.4). False: everything stays disallowed until robots.txt can be
-	// fetched.
+	// unreachable for 30 days. If there is a good copy of the file, the copy is
+	// obeyed instead (RFC 9309 §2.3.1.4). False: everything stays disallowed
+	// until robots.txt can be fetched.
 	AllowAfter30Days bool
 
 	// Override maps an origin ("https://example.com") to the text of a
@@ -131,8 +131,8 @@ type Options struct {
 	Override map[string]string
 
 	// DryRun lets disallowed requests pass and only reports them. In their
-	// Decisions, Allowed and DryRun are both true. Requests still wait for
-	// robots.txt and for their turn.
+	// Decisions, Allowed and DryRun are both true. Requests wait for robots.txt
+	// and for their turn, as without DryRun.
 	DryRun bool
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.

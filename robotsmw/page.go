@@ -90,8 +90,8 @@ type PageOptions struct {
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
 	// it returns. It reads for at most this time, and at most 64 KiB. If the
 	// head ends within these limits, PageDirectives knows its metas before the
-	// caller reads a byte. The caller still gets the whole body. 0: RoundTrip
-	// returns as soon as Base does.
+	// caller reads a byte. The caller gets the whole body, as without
+	// ReadAhead. 0: RoundTrip returns as soon as Base does.
 	ReadAhead time.Duration
 
 	// Decoder returns a reader that decodes a Content-Encoding such as "br" or

@@ -381,7 +381,7 @@ func TestReadAheadLeavesNothingBehind(t *testing.T) {
 		}), func(o *Options) { o.Page.ReadAhead = time.Second })}
 		resp := getPage(t, client)
 		resp.Body.Close()
-		synctest.Wait() // the test can only end if no goroutine is left
+		synctest.Wait() // the test can end only if no goroutine remains
 		checkPage(t, resp, PagePartial, false)
 	})
 }
@@ -590,8 +590,8 @@ func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
 	}
 }
 
-// An http.Client with a Timeout wraps every body, even an empty one. A response
-// with an empty body is still PageHeaderOnly.
+// An http.Client with a Timeout wraps every body, even an empty one.
+// Nevertheless, a response with an empty body is PageHeaderOnly.
 func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 	for name, body := range map[string]io.ReadCloser{"NoBody": http.NoBody, "nil": nil} {
 		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The client gives up an endless chain of redirects, and does not fill its
-// memory with the chain. The origin then counts as unavailable.
+// The client gives up following an endless chain of redirects, and the chain
+// does not fill memory. The origin then counts as unavailable.
 func TestEndlessChainOfOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64

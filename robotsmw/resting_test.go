@@ -255,7 +255,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	})
 }
 
-// A good copy past its lifetime is still used while its host rests. The client
+// A good copy past its lifetime is used while its host rests. The client
 // fetches the new file when the host may be asked.
 func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	for _, tt := range []struct {

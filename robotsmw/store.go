@@ -19,8 +19,8 @@ import (
 //   - returns no error from Delete if the key is not there.
 //
 // Package storetest checks whether a Store meets these conditions. The Checker
-// gives each call of a Store two seconds. If a call fails, the Checker goes on
-// without its result.
+// gives each call of a Store two seconds. If a call fails, the Checker
+// continues without its result.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
@@ -29,7 +29,7 @@ type Store interface {
 
 // A Locker is an optional part of a shared Store. With a Locker, a fleet
 // fetches each robots.txt once. The Checker holds the lock of a key while it
-// fetches. While it waits for a host that may not be asked yet, it releases the
+// fetches. While it waits for a host that may not be asked now, it releases the
 // lock.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.

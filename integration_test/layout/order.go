@@ -119,9 +119,8 @@ func within(cost [][]int, circle []int) [][]int {
 	return part
 }
 
-// maxExact is the greatest number of rooms in a circle that exactOrder is used
-// for. exactOrder examines each set of the circle's rooms. 20 rooms have a
-// million sets.
+// A circle of up to maxExact rooms is ordered by exactOrder, which examines
+// each set of the rooms. 20 rooms have a million sets.
 const maxExact = 20
 
 // cheapest returns an order of a circle's rooms, from the lowest up. In this

@@ -32,7 +32,7 @@ var (
 	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// servedAfterLoss allows no fault, but the engine may lose its state once.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// silence allows the same faults as the property served does.
+	// The property silence allows the same faults as the property served.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
 	// safetyAgain is like safety, but a member may stop wanting the host, or
 	// want it again, even while it gives the host away. servedAgain is like

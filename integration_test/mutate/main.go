@@ -158,7 +158,7 @@ func try(ctx context.Context, root string, c change) outcome {
 	}
 	for _, pkg := range core[c.dir] {
 		// If a test hangs, go test ends it at the timeout. If the go command
-		// were killed instead, the test would go on.
+		// were killed instead, the test would continue to run.
 		limited, cancel := context.WithTimeout(ctx, 2*hangs)
 		test := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-timeout", hangs.String(), "-overlay", overlay, pkg)
 		test.Dir = root

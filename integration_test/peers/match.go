@@ -47,7 +47,7 @@ func (m matchWorkload) matchers() (ours, temoto func()) {
 	rules := courtesy.Parse([]byte(m.robots)).Rules("ExampleBot")
 	data, err := robotstxt.FromString(m.robots)
 	if err != nil {
-		panic(err) // temoto parses each workload without an error
+		panic(err) // this does not happen: temoto can parse each workload
 	}
 	group := data.FindGroup("ExampleBot")
 	return func() {

@@ -90,7 +90,7 @@ func (s *Server) answers() bool {
 	return strings.HasPrefix(string(answer[:n]), "+PONG") || strings.HasPrefix(string(answer[:n]), "-NOAUTH")
 }
 
-// Kill kills the server as kill -9 does. Its data is lost.
+// Kill ends the server as the command kill -9 would. Its data is lost.
 func (s *Server) Kill() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return

@@ -3,6 +3,6 @@
 //
 //	robots → cache → retries → politeness → http.Transport
 //
-// So a blocked URL causes no retry and takes no slot, a page from the cache
-// takes no slot, and every retry waits for its turn.
+// So a blocked URL causes no retry and takes no slot. A page from the cache
+// takes no slot either. Every retry waits for its turn.
 package retries
