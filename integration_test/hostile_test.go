@@ -52,7 +52,7 @@ func answer(status string, body []byte, header ...string) []byte {
 }
 
 // drip writes text again and again. After each write it waits; the argument
-// every says how long. It returns when stop is closed or the client has gone.
+// every says how long. drip returns when stop is closed or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {

@@ -80,7 +80,8 @@ var arrows = map[string]struct {
 // import them.
 var free = []string{"examples", "integration_test"}
 
-// goPackage is the part of a go list -json record that the test reads.
+// goPackage has those fields of the output of "go list -json" that the test
+// reads.
 type goPackage struct {
 	ImportPath   string
 	Standard     bool

@@ -158,9 +158,9 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf derives a verdict from two decisions. The argument private is the
-// decision about a URL that someRules forbid. The argument public is the
-// decision about a URL that they allow.
+// verdictOf derives a verdict from two decisions. By the rules in someRules,
+// the URL of the decision private is disallowed, and the URL of the decision
+// public is allowed.
 func verdictOf(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:

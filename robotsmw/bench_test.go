@@ -133,8 +133,8 @@ func TestAllocationBudgets(t *testing.T) {
 }
 
 // BenchmarkMillionOrigins fills a cache with b.N origins, and reports how many
-// bytes each takes. Each origin has a real robots.txt, chosen at random from
-// the corpus. Run it with -benchtime=1000000x.
+// bytes an origin takes. Each origin has a real robots.txt, chosen at random
+// from the corpus. Run it with -benchtime=1000000x.
 func BenchmarkMillionOrigins(b *testing.B) {
 	files := corpusFiles(b)
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -75,7 +75,7 @@ const (
 	ByRule                      // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
 	NoMatch                     // no rule of the crawler's group matches: allowed
 	EmptyGroup                  // the crawler's group has no rules: allowed
-	NoGroup                     // no group names the crawler, and none is for "*": allowed (RFC 9309 §2.2.1)
+	NoGroup                     // no group names the crawler or "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
 	Unavailable                 // there is no robots.txt, as after a 404: allowed (RFC 9309 §2.3.1.3)
 	Forbidden                   // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed

@@ -138,7 +138,8 @@ func tokenOf(userAgent string) (string, error) {
 	return token, nil
 }
 
-// cutToken splits s after its leading token characters.
+// cutToken splits s in two: the token characters at its beginning, and what
+// follows them.
 func cutToken(s string) (token, rest string) {
 	i := 0
 	for i < len(s) && isTokenByte(s[i]) {

@@ -34,11 +34,11 @@ type Options struct {
 	// or the product after "compatible;" if the first is Mozilla.
 	ProductTokens []string
 
-	// StrictIdentity refuses a request whose own User-Agent contains none of
-	// the product tokens, with an *IdentityError. For such a request,
-	// robots.txt would be read for another name than the server sees. False:
-	// the request is treated like any other, and the first such request is
-	// logged.
+	// StrictIdentity makes RoundTrip return an *IdentityError for a request
+	// whose own User-Agent contains none of the product tokens. For such a
+	// request, robots.txt would be read for another name than the server sees.
+	// False: the request is treated like any other, and the first such request
+	// is logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a

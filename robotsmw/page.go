@@ -21,9 +21,9 @@ type Page struct {
 	// may be one: a challenge, a block, a price, a licence, legal reasons, a
 	// rate limit.
 	//
-	// If Refusal.Sure is set, status and header show the refusal. Then there
-	// are no Directives, because they would not be those of the page, and the
-	// body is not content. If Sure is not set, the refusal is a guess from a
+	// If Refusal.Sure is set, status and header show the refusal. In this case
+	// the body is not content. There are no Directives, because they would not
+	// be those of the page. If Sure is not set, the refusal is a guess from a
 	// header field such as a cookie, or from marks in the first 16 KiB of HTML.
 	// A guess is only reported: nothing acts on it.
 	Refusal refusal.Refusal
