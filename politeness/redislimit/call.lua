@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- This script renews a session and runs the operations of its member, in order.
+-- This script renews the session of a member, and runs the operations that the
+-- member has sent, in order.
 --
 -- KEYS: the fleet's hash; the hash of its hosts.
 -- ARGV:
@@ -8,9 +9,9 @@
 --   3  the epoch
 --   4  the session
 --   5  the number of the call
---   6  an age that the epoch has at least, by the member's clock, in ms
+--   6  how old the epoch is at least, by the member's clock, in ms
 --   7  the operations. Each is a name and four arguments: a host, the token of
---      its ownership, a state, and how long to keep that, in ms
+--      its ownership, a state, and how long to keep the state, in ms
 local fleet, hosts = KEYS[1], KEYS[2]
 local prefix, epoch, me, number, age = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 
@@ -21,35 +22,37 @@ if f[1] ~= epoch or f[2] ~= run or redis.call('HGET', hosts, '') ~= epoch then
 elseif not f[3] then
   return {'session'}
 elseif number <= tonumber(string.match(f[3], '^%d+')) then
-  return {'late'} -- the call is late or was sent twice, so it must not act
+  return {'late'} -- the call is late or was sent twice, so it must change nothing
 end
-age = math.max(age, tonumber(f[4])) -- both are at most the epoch's true age
+age = math.max(age, tonumber(f[4])) -- neither is more than the epoch's true age
 local opens, old, lease, slack = tonumber(f[5]), f[6] == '1', tonumber(f[7]), f[7] * 1.5
 redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 
--- A host is a list. It begins with these fields, and the sessions that wait for
--- the host follow. OWNER is the session that owns the host, and OFFER the one
--- to which the host is offered. Either may be 0. TOKEN proves the ownership. AT
--- is the age of the epoch when the owner last told STATE, gave the host back or
+-- A host is stored as a list: these fields, and then the sessions that wait for
+-- the host. OWNER is the session that owns the host, and OFFER the one to which
+-- the host is offered. Either may be 0. TOKEN proves the ownership. AT is the
+-- age that the epoch had when the owner last sent STATE, gave the host back or
 -- was found to be dead. KEEP is how long to keep the host after that, in ms.
--- CLEAN is 0 if the time of the last request is not known, because an owner may
--- have ended without giving the host back, or has dropped the host.
+-- CLEAN is 0 if the time of the last request to the host is not known. That is
+-- so if an owner may have ended without giving the host back, or has dropped
+-- the host.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
-local hour, quiet = 3600000, 2500 -- in ms; quiet: the longest silence of a session that is live
+local hour, quiet = 3600000, 2500 -- in ms; a live session is never silent for longer than quiet
 local visits = 0 -- how many hosts the call looks at, besides those of its operations
 
 local function put(host, r)
   redis.call('HSET', hosts, host, cmsgpack.pack(r))
 end
 
--- Returns for how long a session has been silent, or false if it has ended.
+-- Returns how long a session has been silent, or false if it has ended.
 local function silence(id)
   local v = id == me and ' ' .. age or redis.call('HGET', fleet, 's' .. id)
   return v and age - tonumber(string.match(v, ' (%d+)'))
 end
 
 -- Returns a host, or false if nothing is known about it. If the session of its
--- owner has ended, the host is freed first. packed is the host if it was read.
+-- owner has ended, the host is freed first. A caller that has read the host
+-- already passes what it has read as packed.
 local function get(host, packed)
   local v = packed or redis.call('HGET', hosts, host)
   local r = v and cmsgpack.unpack(v)
@@ -60,8 +63,8 @@ local function get(host, packed)
   return r
 end
 
--- Tells a session that a host is offered to it with a token, or that others
--- wait for the host if the token is 0.
+-- Tells a session that a host is offered to it, with the token of the offer. If
+-- the token is 0, the message says instead that others wait for the host.
 local function tell(id, token, host)
   redis.call('PUBLISH', prefix .. epoch .. ':' .. id, token .. ' ' .. host)
 end
@@ -76,10 +79,10 @@ local function forget(r)
   end
 end
 
--- Offers a free host to the live waiter that comes next after this session.
--- Each host has its own order of the sessions. So all waiters get their turn,
--- and hosts do not move together from one member to the next. Waiters whose
--- sessions have ended are removed.
+-- Offers a free host to a session that waits for it and is live. For each host,
+-- the sessions have another order, and the next one after this session gets the
+-- offer. So all waiting sessions get their turn, and hosts do not move together
+-- from one member to the next. Waiting sessions that have ended are removed.
 local function offer(host, r)
   local m = #r >= WAITS and tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
   local best, least = 0, 65522
@@ -102,7 +105,7 @@ local function age_of(r)
   return math.max(0, age - r[AT] - slack)
 end
 
--- Makes this session the owner of a host, unless it is already.
+-- Makes this session the owner of a host, unless it owns the host already.
 local function own(host, r)
   if r[OWNER] ~= me and r[OFFER] ~= me then
     r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
@@ -113,8 +116,8 @@ local function own(host, r)
   return {'own', r[TOKEN], r[STATE] ~= 0 and r[STATE], age_of(r), r[CLEAN], #r - WAITS + 1}
 end
 
--- Ends what this session has to do with a host, and gives the host to others if
--- this session owns it or was offered it.
+-- Ends what this session has to do with a host. If this session owns the host
+-- or was offered it, the host is offered to the sessions that wait.
 local function leave(host, r)
   forget(r)
   if r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me then
@@ -136,14 +139,14 @@ function operations.want(host)
   if not r and age < opens then
     return {'closed', opens - age}
   elseif not r then
-    -- An owner in the previous epoch may have asked the host during the first
-    -- Lease of this epoch.
+    -- An owner in the previous epoch may have sent requests to the host during
+    -- the first Lease of this epoch.
     r = old and {0, 0, 0, lease, hour, 0, 0} or {0, 0, 0, age, 0, 1, 0}
   end
   if r[OWNER] == me or r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or (silence(r[OFFER]) or hour) > quiet) then
     return own(host, r)
   end
-  local holder = r[OWNER] + r[OFFER] -- OWNER or OFFER is 0
+  local holder = r[OWNER] + r[OFFER] -- one of the two is 0
   if not forget(r) then
     tell(holder, 0, host)
   end
@@ -153,9 +156,9 @@ function operations.want(host)
   return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
 end
 
--- Takes a host back from its owner, with what the owner tells about it. If keep
--- calls this, put is passed, and the owner stays the same. Returns nil if this
--- session does not own the host by that token any more.
+-- Takes a host back from its owner, and stores what the owner tells about it.
+-- operations.keep passes put as finish; the owner then stays the same. Returns
+-- nil if this session no longer owns the host by the token held.
 function operations.give(host, held, state, keep, finish)
   local r = get(host)
   if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
@@ -183,7 +186,8 @@ function operations.drop(host)
   local r = get(host)
   if r and r[OWNER] == me then
     -- The member does not know that it owns the host. But it may have owned the
-    -- host in the previous epoch, and have asked it since it entered it here.
+    -- host in the previous epoch, entered it into this epoch, and then sent
+    -- another request to it.
     r[KEEP], r[CLEAN] = math.max(r[KEEP], hour), 0
   end
   if r then
@@ -191,7 +195,7 @@ function operations.drop(host)
   end
 end
 
--- Ends a session if the given call was its last.
+-- Ends the session id if its latest call has the number last.
 function operations.finish(id, last)
   if string.match(redis.call('HGET', fleet, 's' .. id) or '', '^%d+') == last then
     redis.call('HDEL', fleet, 's' .. id)
@@ -199,8 +203,8 @@ function operations.finish(id, last)
   end
 end
 
--- Returns all sessions with the numbers of their calls, and the hosts that
--- others have asked this session for since its last beat.
+-- Returns each session with the number of its latest call. Also returns the
+-- hosts of this session that others have asked for since its last beat.
 function operations.beat()
   visits = 64
   local sessions, all = {}, redis.call('HGETALL', fleet)
@@ -221,10 +225,10 @@ for i = 7, #ARGV, 5 do
   results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 4)) or 0
 end
 
--- Looks at a few hosts, chosen at random: many if this is a beat, and two for
--- each host that stays stored without an owner. So hosts are deleted as fast as
--- they are stored. get frees those whose owner's session has ended. The field ''
--- is none: it has the epoch.
+-- Looks at hosts chosen at random: at 64 if there is a beat, and otherwise at
+-- two for each host that a give or a drop leaves stored, up to 64. So hosts are
+-- deleted as fast as they are stored. get frees the hosts whose owner's session
+-- has ended. The field '' is not a host: it has the epoch.
 local some = redis.call('HRANDFIELD', hosts, math.min(visits, 64), 'WITHVALUES')
 for i = 1, #some, 2 do
   local r = some[i] ~= '' and get(some[i], some[i + 1])

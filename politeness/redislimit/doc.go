@@ -10,9 +10,9 @@
 //	defer fleet.Close()
 //	limiter := &politeness.Limiter{Fleet: fleet}
 //
-// Any redis.UniversalClient will do: a single server, Sentinel, a cluster. The
-// server must be Redis 7.0 or later, or Valkey. All members must give their
-// Limiters the same fields.
+// Any redis.UniversalClient will do, for a single server, Sentinel or a
+// cluster. The server must be Redis 7.0 or later, or Valkey. All members must
+// give their Limiters the same fields.
 //
 // # How it works
 //
@@ -26,7 +26,7 @@
 //
 // When others wait for a host, its owner gives it to the next of them after 2 s
 // and at least one request, or after 50 ms without a request. The owner passes
-// on what it has learnt about the host: the rest of the interval, Crawl-delay,
+// on what it has learnt about the host: when the interval ends, Crawl-delay,
 // pauses, back-off, adaptive pace, and how much of a Budget is used. The
 // members take turns, in a different order for each host.
 //
@@ -40,15 +40,15 @@
 // Requests to other hosts wait. If a request's context does not allow the wait,
 // the request is refused with a [politeness.DelayError] that wraps an
 // [AwayError]. When Redis is back, members that still have a session go on at
-// once. Nobody is ever unpaced.
+// once. No request is ever sent without a pace.
 //
 // Redis may forget, because it is flushed, is restarted empty, evicts a key, or
-// fails over to an older replica. All that Redis knows belongs to an epoch. An
-// epoch is known by a random id and the server's run_id. Every call names the
-// epoch, so a loss is noticed. Members enter the hosts that they own into the
-// new epoch, and go on without a pause. Other hosts are given away once the
-// epoch is 2 s old, or a Lease and a second old if any member knew an earlier
-// epoch.
+// fails over to an older replica. All that Redis knows belongs to an epoch,
+// which has a random id and the server's run_id. Every call names the epoch, so
+// a loss is noticed. Members enter the hosts that they own into the new epoch,
+// and go on without a pause. Other hosts are given away when the epoch is 2 s
+// old. But if any member knew an earlier epoch, they are given away only when
+// it is a Lease and a second old.
 //
 // Time in Redis is the time that the members' monotonic clocks prove to have
 // passed. The server's clock and the members' wall clocks do not matter.
@@ -56,12 +56,12 @@
 // # What it needs
 //
 // Redis holds two hashes, {Namespace}fleet and {Namespace}hosts. It also holds
-// a small hash for each member whose hosts others want. The braces put all of a
-// fleet into one slot of a cluster. A host takes about 64 bytes besides its
-// name, and a few more with a politeness.Budget. A host is kept while it is
-// owned or must still rest, for an hour if something was learnt about it, and
-// for the day if it has a Budget. The keys must not be evicted: after an
-// eviction, hosts without an owner rest for a Lease and a second.
+// a small hash for each member whose hosts other members want. The braces put
+// all keys of a fleet into one slot of a cluster. A host takes about 64 bytes
+// besides its name, and a few more with a politeness.Budget. A host is kept
+// while it is owned or must still rest, for an hour if something was learnt
+// about it, and for the day if it has a Budget. The keys must not be evicted:
+// after an eviction, hosts without an owner rest for a Lease and a second.
 //
 // An ACL user needs no more than
 //

@@ -19,71 +19,73 @@ import (
 const (
 	beat     = time.Second     // how often a session is renewed
 	idleFor  = 3 * time.Second // how long a member that needs no host keeps its session
-	contact  = 2 * time.Second // the most that the time between two answers adds to a session's silence
+	contact  = 2 * time.Second // the time between two answers adds no more than this to a session's silence
 	silence  = 5 * beat / 2    // how long Redis may be silent before the log says so
 	maxRetry = time.Second     // the longest time between attempts to reach Redis
-	maxOps   = 512             // operations in one call
-	maxAsks  = 256             // how many asks for hosts a beat repeats at most
+	maxOps   = 512             // the most operations in one call
+	maxAsks  = 256             // a beat asks again for no more hosts than this
 	far      = 24 * time.Hour  // how long requests that can get no host from this Fleet are told to wait
 )
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
-// the first host is needed until the last is given back and the session has
-// ended. It makes one call at a time. A call renews the session and carries all
-// that the member asks for and gives back at that moment. A call whose answer
-// is lost may have run, so the next call repeats what it said.
+// the first host is needed until the last host has been given back and the
+// session has ended. It makes one call at a time. A call renews the session and
+// carries all that the member asks for and gives back at that moment. If the
+// answer to a call is lost, the call may have run or not. So the next call
+// repeats what it said.
 type member struct {
 	*Fleet
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // sessions to end: host is the id, token the number of the latest call
+	dead   []*place        // sessions to end: the field host has the session's id, and token the number of its latest call
 	closed bool
 
 	epoch    string
 	id       int64         // the session's id; 0: none
 	channel  string        // of the session
 	number   int64         // the latest call's number
-	age      int64         // the epoch's age in ms when Redis last answered, as it told
+	age      int64         // the epoch's age in ms, as Redis last told it
 	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
 	sessions map[int64]watched
 	unlisten context.CancelFunc // ends the listening to the channel
 	listened time.Time          // when the last attempt to listen began
-	deaf     bool               // no hints arrive, so the next success begins to listen
-	enters   bool               // the epoch still has to be told of a host that this member owns
-	suspect  bool               // the connection for hints has ended, and no call has succeeded since
+	deaf     bool               // no hints arrive: after the next successful call, the member listens anew
+	enters   bool               // this member owns a host of which the epoch has not been told yet
+	suspect  bool               // the connection for hints has ended, and no call has succeeded since then
 
-	answered time.Time // when Redis last answered; before that, when it was first asked
-	failing  error     // why Redis does not answer now; nil: it does
+	answered time.Time // when Redis last answered; before the first answer, when it was first asked
+	failing  error     // why Redis does not answer now; nil if it answers
 	failures int
-	told     bool      // the log and waiting requests were told that Redis does not answer
+	told     bool      // the log and waiting requests have been told that Redis does not answer
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
-	needed   time.Time // when there was a place last
+	needed   time.Time // when the map places was last not empty
 }
 
-// A place is what a member knows about one host and has still to do for it.
+// A place has what a member knows about one host, and what the member still has
+// to do for it.
 type place struct {
 	host    string
 	hold    *politeness.Hold // asks for the host or owns it; nil: neither
-	owned   bool             // hold owns the host
+	owned   bool             // the Hold owns the host
 	others  bool             // others wait for the host
-	leaving bool             // the previous hold gave the host away, and Redis has not confirmed it
-	unknown bool             // while leaving: the give may have run
+	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
+	unknown bool             // if leaving: Redis may have taken the host back already
 	drop    bool             // Redis has to be told that the host is no longer wanted
-	enter   bool             // a new epoch has to be told that the host is owned, or leaving
-	news    bool             // state is new to Redis
+	enter   bool             // a new epoch has to be told that the host is owned, or being given away
+	news    bool             // Redis does not have this state yet
 
 	token   int64 // proves the ownership to Redis
 	state   []byte
 	keep    int64     // how long Redis keeps state, in ms
-	offered int64     // the token of the offer that a hint told of
+	offered int64     // the token of the latest offer that came as a hint
 	heard   time.Time // when that hint came
-	holder  string    // the owner, as told last; "": not told
+	holder  string    // the owner that Redis named last; "": none
 }
 
-// watched is the session of another member: the number of its latest call, when
-// that number was seen, and how long the session has been silent.
+// watched is what is known about a session: the number of its latest call, when
+// that number was last seen, and how long the session has been silent.
 type watched struct {
 	number int64
 	at     time.Time
@@ -102,7 +104,7 @@ func (m *member) run() {
 // step does what is due now and returns how long to wait for the next step.
 // over reports that the goroutine ends.
 func (m *member) step() (wait time.Duration, over bool) {
-	runtime.Gosched() // so that requests of one moment share a call
+	runtime.Gosched() // so that requests made at the same moment share a call
 	m.mu.Lock()
 	inbox := m.inbox
 	m.inbox = nil
@@ -144,7 +146,8 @@ func (m *member) step() (wait time.Duration, over bool) {
 	return m.beaten.Add(beat).Sub(now), false
 }
 
-// count returns how many places are as which says.
+// count returns how many places there are for which the function which returns
+// true.
 func (m *member) count(which func(*place) bool) (n int) {
 	for _, p := range m.places {
 		if which(p) {
@@ -156,10 +159,11 @@ func (m *member) count(which func(*place) bool) (n int) {
 
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.owned }) }
 
-// askAgain asks again for hosts that are not owned, but for no more than most
-// of them. A hint may have been lost, or an owner may have died.
+// askAgain asks again for hosts that are not owned. The argument most limits
+// how many. It is needed because a hint may have been lost, or an owner may
+// have died.
 func (m *member) askAgain(most int) {
-	for _, p := range m.places { // map order is random, so all get their turn
+	for _, p := range m.places { // map order is random, so all places get their turn
 		if p.hold != nil && !p.owned && most > 0 {
 			m.todo[p] = true
 			most--
@@ -167,8 +171,8 @@ func (m *member) askAgain(most int) {
 	}
 }
 
-// look handles a Hold that is new, that may have changed its mind, or whose
-// host may be had by now.
+// look handles a Hold that is new, whose Give may now return something else, or
+// whose host may be had by now.
 func (m *member) look(h *politeness.Hold) {
 	p := cmp.Or(m.places[h.Host()], &place{host: h.Host()})
 	if p.hold == h {
@@ -188,9 +192,10 @@ func (m *member) look(h *politeness.Hold) {
 	}
 }
 
-// consider asks p's Hold whether it ends now. If not, and it is not the owner,
-// the host is asked for again. While Redis is away or suspect, an owner keeps
-// its hosts even if others wait: Redis could not give them to anybody.
+// consider asks p's Hold whether it ends now. If it does not end, and does not
+// own the host, the host is asked for again. While Redis is away or suspect, an
+// owner keeps its hosts even if others wait: Redis could not give them to
+// anybody.
 func (m *member) consider(p *place) {
 	state, keep, over := p.hold.Give(p.others && !m.suspect && m.failing == nil)
 	if state != nil {
@@ -200,14 +205,14 @@ func (m *member) consider(p *place) {
 		m.todo[p] = true
 	}
 	if over {
-		p.leaving = p.leaving || p.owned // Redis may not know yet that an earlier Hold gave it
+		p.leaving = p.leaving || p.owned // Redis may not know yet that an earlier Hold gave the host away
 		p.drop = p.drop || !p.owned
 		p.hold, p.owned, p.others, p.news = nil, false, false, false
 	}
 }
 
-// hint handles a message. It ignores one that was for an earlier session: in
-// another epoch, tokens mean something else.
+// hint handles a message. It ignores a message for an earlier session, because
+// that session's epoch may have used the same tokens for something else.
 func (m *member) hint(channel, text string) {
 	number, host, ok := strings.Cut(text, " ")
 	token, _ := strconv.ParseInt(number, 10, 64)
@@ -229,7 +234,7 @@ func (m *member) hint(channel, text string) {
 	}
 }
 
-// lose gives up p's host without a word to Redis, and tells its Hold.
+// lose gives up p's host and tells its Hold so. It does not tell Redis.
 func (m *member) lose(p *place) {
 	p.leaving, p.unknown, p.enter = false, false, false
 	if hold := p.hold; p.owned {
@@ -287,11 +292,11 @@ func (m *member) join(now time.Time) {
 	m.succeed(now)
 }
 
-// succeed notes that a call to Redis has succeeded. sent is when it was sent.
-// While the epoch still has to be told of a host that this member owns, the
-// member trusts only its session in the previous epoch. If it trusted the new
-// session, it could go on for longer than the others are made to wait for the
-// host.
+// succeed notes that a call to Redis has succeeded. The argument sent is when
+// the call was sent. While the epoch still has to be told of a host that this
+// member owns, the member trusts only its session in the previous epoch. If it
+// trusted the new session, it could keep using the host after other members may
+// have it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
 	m.enters = m.enters && m.count(func(p *place) bool { return p.enter && p.owned }) > 0
@@ -330,8 +335,8 @@ func (m *member) listen(now time.Time) {
 	}()
 }
 
-// fail notes that a call has failed, because Redis does not answer or not as it
-// should.
+// fail notes that a call has failed: Redis did not answer, or its answer was
+// not as it should be.
 func (m *member) fail(err error) {
 	now := time.Now()
 	m.failing = err
@@ -353,16 +358,16 @@ func (m *member) fail(err error) {
 	}
 }
 
-// away tells the Hold that waits for p that Redis does not answer, if the log
-// says so too.
+// away tells the Hold that waits for p that Redis does not answer, but only
+// after the log has been told.
 func (m *member) away(p *place) {
 	if m.told && p.hold != nil && !p.owned {
 		p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
 
-// refusal returns an error that says what to do if err is one that trying again
-// does not mend. For other errors it returns nil.
+// refusal returns an error that says what to do, if trying again cannot help.
+// Otherwise it returns nil.
 func refusal(err error) error {
 	e, ok := errors.AsType[redis.Error](err)
 	if !ok {
@@ -380,15 +385,16 @@ func refusal(err error) error {
 	return nil
 }
 
-// An operation is one part of a call: what to do with the host of a place. To
-// end a session, the place names the session, as in member.dead.
+// An operation is one part of a call: what to do with the host of a place. If
+// the operation ends a session, the place stands for that session, as in
+// member.dead.
 type operation struct {
 	name  any // a string, as an interface so that it need not be converted for each call
 	place *place
 }
 
 // compose returns the arguments and operations of the next call. While Redis is
-// suspect, it gives nothing away.
+// suspect, compose gives no host away.
 func (m *member) compose(now time.Time, due bool) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
@@ -410,7 +416,7 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		if len(operations) >= maxOps {
 			break
 		}
-		known := !p.enter // if not, all else has to wait for the answer
+		known := !p.enter // if not, all other operations wait until Redis has answered the enter
 		if known && p.leaving && m.suspect {
 			continue
 		}
@@ -436,7 +442,7 @@ func (m *member) call(now time.Time, due bool) {
 		m.succeed(now)
 		return
 	}
-	_, refused := errors.AsType[redis.Error](err) // by the server, so the call did not run
+	_, refused := errors.AsType[redis.Error](err) // the server refused the call, so the call did not run
 	ran := sent > 1 || status == "late" || err == errSlow || err != nil && sent > 0 && !refused
 	for _, o := range operations {
 		if o.name == "give" && ran {
@@ -447,7 +453,7 @@ func (m *member) call(now time.Time, due bool) {
 	switch status {
 	case "epoch":
 		m.id = 0
-		m.retry = now.Add(maxRetry / 40) // two servers that answer in turn must not make this spin
+		m.retry = now.Add(maxRetry / 40) // so that calls do not go round without a break if two servers answer in turn
 	case "session":
 		m.id = 0
 		m.trust.Store(nil)
@@ -500,7 +506,7 @@ func (m *member) heed(reply []any, operations []operation) {
 	}
 }
 
-// answer applies Redis's answer to the ask for p.
+// answer applies Redis's answer to the member's ask for the host of p.
 func (m *member) answer(p *place, answer []any, now time.Time) {
 	var state []byte // nil: nothing is known
 	if s, ok := at[any](answer, 2).(string); ok {
@@ -528,7 +534,8 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 }
 
 // watch finds sessions that have been silent for so long that their members
-// cannot trust them any more. Only time in contact with Redis counts.
+// cannot trust them any more. Only time in which this member reaches Redis
+// counts.
 func (m *member) watch(pairs []any, now time.Time) {
 	sessions := make(map[int64]watched, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -574,8 +581,8 @@ func (m *member) tidy(p *place) {
 	}
 }
 
-// end ends the session. It reports whether the goroutine may end too: not if a
-// host is needed again.
+// end ends the session. It reports whether the goroutine may end too. The
+// goroutine may not end if a host is needed again.
 func (m *member) end() bool {
 	left := m.id == 0
 	if m.id != 0 && m.failing == nil {
@@ -600,8 +607,8 @@ func (m *member) end() bool {
 	return true
 }
 
-// at returns element i of a list in an answer. An element that is missing or of
-// another kind is zero.
+// at returns element i of a list in an answer. If there is no such element, or
+// if it has another type, at returns a zero value.
 func at[T any](list []any, i int) (v T) {
 	if i < len(list) {
 		v, _ = list[i].(T)

@@ -23,11 +23,11 @@ type memory struct {
 	calls int
 
 	memoryState
-	hear map[string]func(string) // by channel: the function that takes its messages
+	hear map[string]func(string) // by channel: the function that receives its messages
 }
 
 type memoryState struct {
-	epoch, began      string // began is the run that began the epoch
+	epoch, began      string // began is the value of memory.run when the epoch began
 	lease, age, opens int64
 	old               bool
 	last, token       int64
@@ -41,7 +41,7 @@ type memorySession struct{ number, seen int64 }
 type memoryHost struct {
 	owner, token, offer, at, keep int64
 	clean                         bool
-	state                         any // nil or string
+	state                         any // nil or a string
 	waits                         []int64
 }
 
@@ -68,7 +68,7 @@ func (m *memory) flush() {
 	m.memoryState = memoryState{}
 }
 
-// promote makes another server the primary, which has the older state.
+// promote makes another server the primary. That server has the older state.
 func (m *memory) promote(older memoryState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +174,7 @@ func (m *memory) call(args []any) ([]any, error) {
 		}
 		results = append(results, result)
 	}
-	for host, r := range m.hosts { // all hosts; the script looks at a few only
+	for host, r := range m.hosts { // all hosts, although the script looks at only a few
 		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
 			r.owner, r.at, r.keep, r.clean = 0, m.age, max(r.keep, 3600000), false
 		} else if r.owner == 0 && s.ago(r) > r.keep && m.age >= m.opens {
@@ -311,7 +311,7 @@ type link struct {
 	mu      sync.Mutex
 	cut     bool
 	latency func() time.Duration // how long a message takes, one way
-	lose    func() bool          // whether a message is lost; if it is an answer, the call has run
+	lose    func() bool          // whether a message is lost; if that message is an answer, the call has run
 	repeat  func() bool          // whether the client sends a call twice
 	held    []func()             // calls that have still to run
 	late    func() bool          // whether a call runs only after the client has given up
@@ -357,7 +357,7 @@ func (l *link) run(ctx context.Context, script *redis.Script, sent *sendings, ar
 		l.held = append(l.held, func() { l.memory.call(args) })
 	} else {
 		for _, run := range l.held {
-			defer run() // after the present call
+			defer run() // after the current call
 		}
 		l.held = nil
 	}

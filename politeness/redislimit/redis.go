@@ -11,8 +11,8 @@ import (
 
 // An engine runs the two scripts and carries hints.
 type engine interface {
-	// run runs joinScript or callScript. The script gets sent as its first
-	// argument. sent counts how many times the script was sent.
+	// run runs joinScript or callScript. The first argument of the script is
+	// the value of sent, which counts how many times the script was sent.
 	run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error)
 
 	// listen calls the function hear with each message on the channel, until
@@ -40,7 +40,7 @@ var (
 // server is an engine in Redis or Valkey.
 type server struct {
 	client redis.UniversalClient
-	keys   []string // the fleet's key and its hosts' key
+	keys   []string // the key of the fleet, and the key of its hosts
 }
 
 func (s *server) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Options are the settings of a Fleet. The zero value suits most.
+// Options are the settings of a Fleet. The zero value suits most fleets.
 type Options struct {
 	// Namespace begins all keys and channels, in braces: {Namespace}. Fleets
 	// with different Namespaces do not affect each other. It must not contain
@@ -25,8 +25,8 @@ type Options struct {
 	Namespace string
 
 	// Lease is how long a member that cannot reach Redis keeps using the hosts
-	// that it owns. The hosts of a member that dies rest for up to two and a
-	// half Leases. 0: 10 s. The least is 5 s.
+	// that it owns. When a member dies, its hosts rest for up to two and a half
+	// Leases. 0: 10 s. The least is 5 s.
 	Lease time.Duration
 
 	// Timeout is how long one call to Redis may take. Requests to hosts that
@@ -43,7 +43,7 @@ type Options struct {
 
 // A Fleet is this process's membership in a fleet whose members share hosts
 // through Redis or Valkey. It is a [politeness.Fleet] for one Limiter, and safe
-// for concurrent use. Once its Limiter has needed no host for a while, the
+// for concurrent use. When its Limiter has needed no host for a while, the
 // Fleet owns no host and runs no goroutine.
 type Fleet struct {
 	engine         engine
@@ -134,8 +134,8 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	}
 }
 
-// put tells the goroutine to call the function do. If the goroutine does not
-// run, it does so when it is started. The caller must hold f.mu.
+// put makes the goroutine call the function do. If the goroutine is not
+// running, it calls do when it is started. The caller must hold f.mu.
 func (f *Fleet) put(do func()) {
 	f.inbox = append(f.inbox, do)
 	select {
@@ -144,12 +144,12 @@ func (f *Fleet) put(do func()) {
 	}
 }
 
-// hear puts a message into the inbox. It came on the given channel. An empty
-// text says that no more messages will come on that channel.
+// hear puts a message from the given channel into the inbox. An empty text says
+// that no more messages will come on that channel.
 func (f *Fleet) hear(channel, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.inbox) < 10_000 { // if a hint is left out, the next beat finds out the same
+	if len(f.inbox) < 10_000 { // if a hint is dropped, the next beat tells the same
 		f.put(func() { f.member.hint(channel, text) })
 	}
 }
@@ -199,7 +199,7 @@ func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32,
 	if f.hung.Load() >= 16 {
 		return nil, 0, errHung
 	}
-	var answer []any // written before an error or nil is sent to came
+	var answer []any // written before the channel came receives a value
 	count, came := new(sendings), make(chan error, 1)
 	f.hung.Add(1)
 	go func() {

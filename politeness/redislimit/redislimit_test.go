@@ -223,7 +223,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer fleet.Close() // others may have its hosts at once
+	defer fleet.Close() // so that other members can have its hosts at once
 	limiter := &politeness.Limiter{Fleet: fleet}
 	fmt.Println(limiter.Validate())
 	// Output: <nil>

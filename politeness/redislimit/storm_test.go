@@ -279,7 +279,7 @@ func (s *storm) blow(long time.Duration) {
 		m.link.lose, m.link.late, m.link.repeat = nil, nil, nil
 		m.link.mu.Unlock()
 	}
-	time.Sleep(50*time.Second + s.delay) // for the leases of dead members and for pauses to end
+	time.Sleep(50*time.Second + s.delay) // until the leases of dead members and all pauses are over
 	s.note("calm")
 	calm := time.Now()
 	time.Sleep(time.Duration(4*len(s.members)) * max(3*time.Second, s.delay))
@@ -310,7 +310,7 @@ func (s *storm) blow(long time.Duration) {
 	alive := 0
 	for _, m := range s.members {
 		if m.gone {
-			alive++ // its session may be left, if no member was there to end it
+			alive++ // its session may still be stored, if no member was there to end it
 		}
 	}
 	if n := len(s.memory.sessions); n > alive+3 {

@@ -24,7 +24,7 @@ import (
 // Each of these tests shows what a fleet does if one thing goes wrong.
 // TestStorm lets everything go wrong at once.
 
-// crew is a fleet whose members share one memory.
+// crew is a fleet whose members use the same memory in place of Redis.
 type crew struct {
 	*testing.T
 	memory memory
@@ -160,7 +160,8 @@ func TestWeather_ClosedKeepsNothing(t *testing.T) {
 }
 
 // A host is given to a member that has just died. It then goes to another
-// member that waits. It need not rest, as it would after the death of an owner.
+// member that waits. The host need not rest, although it must after the death
+// of an owner.
 func TestWeather_GivenToTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -363,7 +364,7 @@ func TestWeather_LostGive(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		lost        int           // the number of calls that are lost
-		ask, cancel time.Duration // when the last owner's second request is made, and ended
+		ask, cancel time.Duration // when the last owner makes its second request, and when it gives that request up
 	}{
 		{"the ask is lost with it", 2, 0, 3500 * ms},
 		{"the ask is not sent", 1, 500 * ms, 1075 * ms}, // between the first and second attempt to give

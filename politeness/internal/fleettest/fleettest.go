@@ -21,20 +21,20 @@ import (
 type Member struct {
 	politeness.Fleet
 	Close func() error
-	Cut   func(cut bool) // Cut(true) parts the member from its engine, Cut(false) rejoins them; or nil
+	Cut   func(cut bool) // cuts the member off from its server if cut is true, or else connects it again; may be nil
 }
 
-// Run tests the Fleets that the function make creates. Each call of make begins
-// an empty fleet with a Lease of 5 s, and must clean it up with t.Cleanup. Each
-// call of the function join that make returns adds a member. The function in
-// runs each test in fake time. If in is nil, the tests run in real time, side
-// by side.
+// Run tests the Fleets of one kind. The argument make creates an empty fleet
+// whose Lease is 5 s. It must use t.Cleanup to clean up. Its result join adds a
+// member to this fleet with each call. The argument in is a function that runs
+// a test in fake time. If in is nil, the tests run in real time, side by side.
 //
-// The tests judge the start times that the Limiters decide. All Limiters use
-// this process's clock. So a busy machine may delay a goroutine, but not these
-// times. If something has to be over soon, the time for which the machine stood
-// still is added to its limit. If the machine stood still for a quarter of a
-// test's time, the test does not judge how much was done.
+// The tests judge the times at which the Limiters decide to start requests. A
+// busy machine may run a goroutine late. But that does not change these times,
+// because all Limiters use this process's clock. If a test limits how long
+// something may take, the limit is extended by the time for which the machine
+// stood still. If the machine stood still for a quarter of a test's time or
+// more, the test does not judge how much was done.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	run := func(t *testing.T, test func(*fleet)) {
 		f := &fleet{T: t, join: make(t), real: in == nil}
@@ -77,7 +77,7 @@ var tests = []struct {
 	{"members take turns at one host, and keep its pace", func(f *fleet) {
 		members, requests := []*member{}, 40
 		if f.real {
-			requests = 20 // by two workers: two turns of 2 s for each member
+			requests = 20 // for each of two workers: enough for two turns of 2 s for each member
 		}
 		for range 3 {
 			m := f.member(&politeness.Limiter{Delay: pace})
@@ -109,7 +109,7 @@ var tests = []struct {
 	}},
 	{"hosts do not wait for each other", func(f *fleet) {
 		a, b := f.member(&politeness.Limiter{Delay: time.Hour}), f.member(&politeness.Limiter{Delay: time.Hour})
-		f.start(a, "warm.example") // a new fleet gives no host away for 2 s
+		f.start(a, "warm.example") // in its first 2 s, a new fleet gives no host away
 		began := time.Now()
 		for i := range 20 {
 			f.start(a, fmt.Sprintf("a%d.example", i))
@@ -374,7 +374,7 @@ type fleet struct {
 	members []*member
 	starts  []started
 
-	late atomic.Int64 // nanoseconds: see stalled
+	late atomic.Int64 // how long the machine has stood still, in nanoseconds
 }
 
 type started struct {
@@ -407,7 +407,8 @@ func (f *fleet) member(l *politeness.Limiter) *member {
 	return m
 }
 
-// traced returns a context that records the start of its request.
+// traced returns a context for one request of m. The request's start is noted
+// in f.starts.
 func (f *fleet) traced(ctx context.Context, m *member) context.Context {
 	return politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 		f.mu.Lock()
@@ -416,8 +417,8 @@ func (f *fleet) traced(ctx context.Context, m *member) context.Context {
 	}})
 }
 
-// noteStalls measures how late the machine lets a goroutine run. Calling stop
-// ends that.
+// noteStalls adds to f.late how much later a goroutine runs than it should. It
+// goes on until stop is called.
 func (f *fleet) noteStalls() (stop func()) {
 	const tick = 5 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
@@ -435,8 +436,8 @@ func (f *fleet) noteStalls() (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// stalled returns for how long, in all, the machine has stood still so far. In
-// fake time it returns zero.
+// stalled returns how long the machine has stood still in all. In fake time it
+// returns zero.
 func (f *fleet) stalled() time.Duration { return time.Duration(f.late.Load()) }
 
 func (f *fleet) latest() int {
@@ -473,7 +474,7 @@ func (f *fleet) crawl(m *member, workers, n int) {
 }
 
 // spend makes requests until the Budget of the host is spent, and returns how
-// many there were.
+// many requests it made.
 func (f *fleet) spend(m *member) (n int) {
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -527,8 +528,8 @@ func (f *fleet) paced(interval time.Duration) {
 	}
 }
 
-// ended checks that within 20 s, the Limiter of m holds no host and no request
-// any more.
+// ended waits until the Limiter of m holds no host and no request. The test
+// fails if this takes more than 20 s.
 func (f *fleet) ended(m *member) {
 	f.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(pace) {
