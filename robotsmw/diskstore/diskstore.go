@@ -38,8 +38,8 @@ import (
 type Store struct {
 	// MaxBytes limits the size of the directory. After the first Put, and
 	// whenever an eighth of the limit has been written, expired values are
-	// removed. If the rest is still too large, the oldest values are removed
-	// too. 0: 1 GiB; negative: no limit. Set it before the first use.
+	// removed. If the directory is still too large, the oldest values are
+	// removed too. 0: 1 GiB; negative: no limit. Set it before the first use.
 	MaxBytes int64
 
 	dir      string
@@ -54,8 +54,8 @@ const (
 	lockSuffix      = ".lock"
 	tempPrefix      = "tmp-"
 
-	// tempAge is how old a temporary file must be to be removed: its writer is
-	// then taken for dead.
+	// tempAge is the age at which a sweep removes a temporary file, because the
+	// process that was writing it has probably died.
 	tempAge = time.Hour
 )
 
@@ -283,8 +283,8 @@ func ended(mark []byte) bool {
 	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
 }
 
-// path returns the path of a key's file with this suffix. Its directory and its
-// name are made of the key's hash.
+// path returns the path of a key's file with this suffix. The names of the
+// directory and of the file are made of the key's hash.
 func (s *Store) path(key, suffix string) string {
 	h := sha256.Sum256([]byte(key))
 	name := fmt.Sprintf("%x", h[:20])
@@ -337,7 +337,7 @@ func (s *Store) sweep() {
 	}
 }
 
-// A value describes a file that a sweep has found and that holds a value.
+// A value is a file that holds a value, as a sweep has found it.
 type value struct {
 	path    string
 	size    int64
@@ -351,8 +351,8 @@ func (v value) remove() bool {
 	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
 
-// outlived reports whether the value in a file has expired, or whether the file
-// is too short to say when it expires.
+// outlived reports whether the value in a file has expired. A file that is too
+// short to say when it expires counts as expired.
 func outlived(path string, now time.Time) bool {
 	f, err := openFile(path, maxFile)
 	if err != nil {
@@ -366,8 +366,8 @@ func outlived(path string, now time.Time) bool {
 	return !now.Before(time.Unix(0, int64(binary.BigEndian.Uint64(b[:]))))
 }
 
-// The Store itself writes no larger files: a mark has 16 bytes, and Put refuses
-// larger values.
+// maxFile and maxMark limit what is read, in bytes. The Store writes no larger
+// files: Put refuses larger values, and a mark has 16 bytes.
 const (
 	maxFile = 16 << 20
 	maxMark = 16

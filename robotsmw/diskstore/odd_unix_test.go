@@ -15,9 +15,9 @@ import (
 )
 
 // If something else is in the place of a value or a lock, Get and TryLock treat
-// that as missing. They neither wait for it nor read much of it. A link to
-// itself is an exception: Get and TryLock both return an error, which says what
-// was tried.
+// the value or lock as missing. They neither wait for the odd file nor read
+// much of it. A symbolic link to itself is an exception: Get and TryLock both
+// return an error, which says what was tried.
 func TestOddFilesAreMisses(t *testing.T) {
 	tests := []struct {
 		name string

@@ -6,8 +6,8 @@
 //	...
 //	robots, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
-// Any redis.UniversalClient will do: a single server, Sentinel, a cluster. The
-// server must be Redis 6.2 or later, or Valkey.
+// Any redis.UniversalClient will do, for a single server, Sentinel or a
+// cluster. The server must be Redis 6.2 or later, or Valkey.
 //
 // # What it does in Redis
 //
