@@ -22,9 +22,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// A Cache holds the record of each origin, and the fetch under way for it. It
-// has a limit of origins and one of bytes. To keep these limits, it drops the
-// origins that were used least recently.
+// A Cache holds the record of each origin, and the fetch under way for it. The
+// number of origins is limited, and so is the memory in bytes. To keep these
+// limits, the Cache drops the origins that were used least recently.
 //
 // A Cache has shards, so many goroutines can look origins up at the same time.
 // A small cache has one shard and keeps its limits exactly. In a large cache
@@ -32,14 +32,14 @@ import (
 // shards together take too much memory. The Cache has no goroutine: its callers
 // do the work that is due.
 //
-// An origin that waits for its next try is held: it is not dropped, because the
-// next request would then ask a server in trouble. Held origins are in a heap
-// and not in the LRU list. An origin with a fetch under way takes a place too,
-// but is neither in the heap nor in the list. When a shard is full of held
-// origins and fetches, it forgets held origins of the [domain] that has the
-// most of them. If no domain has two of them, or if the new origin belongs to
-// the domain with the most, the shard refuses the new origin until there may be
-// room.
+// An origin that waits for its next try is held: it is not dropped, because
+// otherwise the next request would ask a server in trouble. Held origins are in
+// a heap and not in the LRU list. An origin with a fetch under way takes a
+// place too, but is neither in the heap nor in the list. When a shard is full
+// of held origins and fetches, it forgets held origins of the [domain] that has
+// the most of them. In two cases, the shard instead refuses the new origin
+// until there may be room: if no domain has two held origins, or if the new
+// origin belongs to the domain with the most.
 type Cache struct {
 	queues
 
@@ -51,15 +51,15 @@ type Cache struct {
 }
 
 type shard struct {
-	// hot is the entry that was looked up last, as long as it is first in the
-	// list or not in the list at all. A lookup of hot needs no lock. This helps
+	// hot is the entry of the latest lookup, if this entry is first in the list
+	// or not in the list at all. A lookup of hot needs no lock. This helps
 	// because a crawl asks for one origin many times, on all cores.
 	hot atomic.Pointer[entry]
 
 	mu       sync.Mutex // guards the fields below; locked for map and list work only, not during a wait
 	entries  map[string]*entry
-	lru      entry     // sentinel: lru.next is the most recently used
-	held     retryHeap // entries that wait for their next try, and may not be dropped before
+	lru      entry     // sentinel: lru.next was used most recently
+	held     retryHeap // entries that wait for their next try, and may not be dropped before it
 	domains  domains   // the origins in the heap, by domain
 	folded   int       // how many entries in the heap stand for a domain
 	idle     int       // how many entries are in the LRU list
@@ -68,8 +68,9 @@ type shard struct {
 	cache    *Cache
 }
 
-// If there are several shards, each has room for originsPerShard or more. With
-// smaller shards, some would be full while others have much room left.
+// If there are several shards, each has room for at least originsPerShard
+// origins. If shards were smaller, some would be full while others had much
+// room.
 const (
 	originsPerShard = 1024
 	maxShards       = 64
@@ -120,11 +121,11 @@ func (c *Cache) Get(origin []byte) *record.Record {
 
 // Begin returns the fetch under way for the origin, or a new one if there is
 // none. If the result started is true, the Flight is new, and the caller must
-// make the fetch and call End. If there is by now a record that needs no fetch,
-// Begin returns that record and no Flight. A record that needs only a refresh
-// is returned in the same way, unless the argument background is true. If there
-// is no room for a new origin, the error is a *politeness.DelayError. A caller
-// that gets a Flight must call its Wait, Leave or GoOn.
+// make the fetch and call End. If there is already a record that needs no
+// fetch, Begin returns that record and no Flight. A record that needs only a
+// refresh is returned in the same way, unless the argument background is true.
+// If there is no room for a new origin, the error is a *politeness.DelayError.
+// A caller that gets a Flight must call its Wait, Leave or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -241,9 +242,9 @@ func (s *shard) due(now time.Time) time.Time {
 	return soon
 }
 
-// fold forgets the oldest held entry of a domain. From then on, the entry that
-// stands for the domain covers it. If there is no such entry yet, fold makes
-// one, and forgets the two oldest.
+// fold forgets the oldest held entry of a domain. The entry that stands for the
+// domain then covers the forgotten one too. If no entry stands for the domain
+// yet, fold makes one and forgets the two oldest held entries.
 func (s *shard) fold(d *domain) {
 	name := wildcard(d.name)
 	rest := s.entries[name]

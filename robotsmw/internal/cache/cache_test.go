@@ -25,7 +25,7 @@ func TestCacheInvariants(t *testing.T) {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
 			host := rnd.IntN(30)
 			name := fmt.Sprintf("http://h%d.example", host)
-			if seed%2 == 1 { // three owners have all origins
+			if seed%2 == 1 { // all origins belong to three domains
 				name = fmt.Sprintf("http://h%d.owner%d.example", host, host%3)
 			}
 			switch rnd.IntN(5) {

@@ -12,10 +12,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// domains are a shard's held entries, by the registrable domains of their
-// hosts. One owner can have any number of hosts. If all of them were in
+// domains has the held entries of a shard, by the registrable domain of each
+// entry's host. One domain can have any number of hosts. If all of them were in
 // trouble, they would take all places. So when there is no other room, the
-// domain with the most held entries gives way. Two of its origins are
+// domain with the most held entries gives way: two of its origins are
 // forgotten, and one entry that stands for the domain takes their place. If
 // more room is needed, more of its origins are forgotten, one at a time. Until
 // the last of the forgotten origins could have been asked again, new origins of
@@ -27,8 +27,8 @@ type domains struct {
 
 // domainOf returns the registrable domain of an origin's host. The host is the
 // one that is dialled, not a Host header that overrides it. For an IPv6
-// address, domainOf returns its /64 network, because one owner is usually given
-// a whole network.
+// address, domainOf returns its /64 network, because a whole network is usually
+// given to one user.
 func domainOf(name string) string {
 	u, _ := origin.RobotsURL(name)
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.Is6() {

@@ -15,7 +15,7 @@ type entry struct {
 	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
 	flight     *Flight                       // nil unless a fetch is under way
 	prev, next *entry                        // neighbours in the LRU list or, for an entry in the heap, in its domain's list
-	domain     *domain                       // set while in the heap; nil if the entry itself stands for a domain
+	domain     *domain                       // set while the entry is in the heap, unless the entry stands for a domain
 	at         int                           // 1 + index in the heap; 0: not in the heap
 }
 

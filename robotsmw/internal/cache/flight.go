@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// ShortWait is the longest wait that counts as the host's interval. If the
-	// wait for a slot is longer, the host is said to rest, and a good copy
-	// serves instead of the fetch.
+	// ShortWait is the longest wait that counts as the host's interval. If a
+	// host's next slot is further away, the host rests, in the words of this
+	// package. Then a good copy is used instead of the fetch.
 	ShortWait = 10 * time.Second
 
 	// longWait is the longest time that a fetch may wait for its slot while no
@@ -52,7 +52,7 @@ type Flight struct {
 	rec  *record.Record
 	err  error // a *politeness.DelayError if nothing was asked
 
-	ctx  context.Context // done when the flight is dropped or has ended
+	ctx  context.Context // cancelled when the flight is dropped or has ended
 	drop context.CancelFunc
 
 	mu      sync.Mutex     // guards the fields below
@@ -62,7 +62,7 @@ type Flight struct {
 	dropped bool           // nobody waited for it any more, so ctx was cancelled
 	copy    *record.Record // the latest record from before the flight, in memory or in the Store
 	until   time.Time      // when its slot is expected; zero: it waits for none
-	instead *record.Record // the field copy, if good, marked as delayed; serves while the host rests
+	instead *record.Record // for use while the host rests: the field copy, if it is good, marked as delayed
 	moved   chan struct{}  // closed when the field until changes
 
 	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
@@ -185,8 +185,8 @@ func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-ch
 
 // Instead returns the good copy, marked as delayed, that serves while the
 // flight's host rests. If the host does not rest or there is no good copy,
-// Instead returns nil. If it returns a copy, it also calls GoOn, because its
-// caller no longer waits then.
+// Instead returns nil. If it returns a copy, it also calls GoOn, because the
+// caller then no longer waits for the flight.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {
@@ -227,8 +227,9 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// queues guards Flight.behind, which says which flight waits for which. No
-// flight may wait for itself: see Queue.
+// queues guards the field behind of all flights, which says for which other
+// flight a flight waits. No flight may wait for itself, directly or through
+// others: see Queue.
 type queues struct{ mu sync.Mutex }
 
 // Queue notes that the flight f waits for the flight other, and returns true.

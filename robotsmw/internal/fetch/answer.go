@@ -45,8 +45,8 @@ func essence(h http.Header) http.Header {
 	return kept
 }
 
-// RetryAfter returns how long the server asks to be left alone, or 0 if it does
-// not ask for that.
+// RetryAfter returns how long the server asks crawlers to wait, or 0 if it does
+// not ask that.
 func (a Answer) RetryAfter(now time.Time) time.Duration {
 	d, _ := politeness.RetryAfter(a.Header, now)
 	return d

@@ -21,7 +21,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// longestLook is how long reading the page of a 4xx may take. The page is read
+// longestLook limits the time for reading the page of a 4xx. The page is read
 // only for marks of a bot wall. If there are none, the status decides.
 const longestLook = 5 * time.Second
 
@@ -34,7 +34,7 @@ type Client struct {
 
 // A Question is one request for a robots.txt.
 type Question struct {
-	Context context.Context // its end ends the question early; nil: the question has no such limit
+	Context context.Context // when it ends, the question ends too; nil: the question has no such limit
 
 	URL  *url.URL
 	Host string // Host header; "": the URL's own
@@ -61,10 +61,9 @@ type Question struct {
 }
 
 // Ask sends one request and reads as much of the answer as it needs. The
-// request does not depend on the caller of a Checker: it has no cookie, header
-// or context value from there. Timeout runs from the end of the wait for a
-// slot, or from the start if there is no wait. If there is an error, the Answer
-// has what came before the error.
+// request has no cookie, header or context value from the caller of a Checker.
+// Timeout runs from the end of the wait for a slot, or from the start if there
+// is no wait. If there is an error, the Answer has what came before the error.
 func (c *Client) Ask(q Question) (ans Answer, err error) {
 	parent := q.Context
 	if parent == nil {

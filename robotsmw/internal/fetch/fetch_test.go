@@ -57,7 +57,8 @@ func TestManyCodings(t *testing.T) {
 	}
 }
 
-// No body at all is an empty file, whatever coding the header names.
+// If there is no body at all, the file is empty, whatever coding the header
+// names.
 func TestEmptyBodiesInACoding(t *testing.T) {
 	for _, coding := range []string{"gzip", "deflate", "br", "utf-8"} {
 		for _, status := range []int{200, 204} {
@@ -103,7 +104,7 @@ func TestCodedBodiesEnd(t *testing.T) {
 	}
 }
 
-// An endless is a body that repeats itself. No context ends it.
+// An endless is a body that repeats itself, even after a context has ended.
 type endless struct {
 	next, more []byte
 	each       time.Duration // how long each Read takes

@@ -15,12 +15,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
-// ask asks the origin for its robots.txt, follows redirects, and makes the next
-// record from the answer (RFC 9309 §2.3.1). The result body is the robots.txt,
-// if one was fetched now. The argument lock is taken for each request, unless
-// it is nil. A panic, such as one in Base, counts as a failed fetch. If there
-// is an error, it is a *politeness.DelayError or [store.ErrElsewhere], and this
-// fetch has no result.
+// ask asks the origin for its robots.txt, follows redirects, and makes the
+// origin's new record from the answer (RFC 9309 §2.3.1). The result body is
+// the robots.txt, if one was fetched now. The argument lock is taken for each
+// request, unless it is nil. A panic, such as one in Base, counts as a failed
+// fetch. If there is an error, it is a *politeness.DelayError or
+// [store.ErrElsewhere], and this fetch has no result.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
@@ -134,15 +134,15 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 	return d
 }
 
-// isDelay reports whether the limiter refused the wait. Then nothing was sent,
-// so the error says nothing about the origin.
+// isDelay reports whether the limiter refused the wait. If so, nothing was
+// sent, and the error says nothing about the origin.
 func isDelay(err error) bool {
 	_, ok := errors.AsType[*politeness.DelayError](err)
 	return ok
 }
 
-// rests reports whether the limiter refused a wait of more than cache.ShortWait
-// and the record prev can serve in the meantime.
+// rests reports whether two things are true: the limiter refused a wait of more
+// than cache.ShortWait, and the record prev can serve in the meantime.
 func rests(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
@@ -185,7 +185,7 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
-	case other.InForce(now) == record.None: // this comes before the case of Hops, which may be those of an older answer
+	case other.InForce(now) == record.None: // checked before Hops, because Hops may be those of an older answer
 		why := other.Failure
 		if why.Delay != nil {
 			return prev.Delayed(f.RobotsURL, now, why.Delay)
@@ -206,9 +206,9 @@ func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, s
 	}
 }
 
-// isOriginFile reports whether u, with this host, is the address of some
-// origin's own robots.txt. The result name is that origin. An origin with an
-// override does not count, because it has no fetch of its own.
+// isOriginFile reports whether u and host are the address of an origin's own
+// robots.txt. The result name is that origin. An origin with an override does
+// not count, because it has no fetch of its own.
 func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
 	name, err := origin.Of(u, host)
 	if err != nil || l.overrides[name] != nil {

@@ -68,7 +68,8 @@ func (l *Loader) refreshKnown(name string) {
 
 // obtain gets the record from the Store if the Store has a newer one, or else
 // from the origin. The result keep is a function that stores a fetched record
-// and releases the lock. Call it once the callers have their answer.
+// and releases the lock. It is to be called after the callers of the flight
+// have their answer.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		rec, _, err = l.ask(f, f.Prev, nil)

@@ -7,9 +7,10 @@
 //
 // load.go is what callers use. flight.go runs one fetch from beginning to end.
 // ask.go asks the servers and makes records from their answers. loader.go has
-// what these files share. Each file uses only those named after it, with one
-// exception: a redirect to the robots.txt of another origin begins that
-// origin's own flight, so ask.go calls the function follow in flight.go.
+// what these files share. Each file uses only the files that this list names
+// after it, with one exception: a redirect to the robots.txt of another origin
+// begins that origin's own flight, so ask.go calls the function follow in
+// flight.go.
 package load
 
 import (

@@ -16,7 +16,7 @@ import (
 // events. Each function may be nil.
 type Config struct {
 	Base         http.RoundTripper // makes the requests
-	UserAgent    string            // of the requests
+	UserAgent    string
 	Timeout      time.Duration     // of each request, not counting its wait for a slot
 	Kind         *record.Kind      // says how files are read; its Documents belong to this Loader
 	Store        store.Store       // nil: memory only
@@ -38,8 +38,8 @@ type Lookup string
 
 // The lookups, as robotsmw reports them.
 const (
-	Hit     Lookup = "hit"     // in memory, fresh
-	Stale   Lookup = "stale"   // in memory, expired or unreachable, while a fetch is not due or has to wait
+	Hit     Lookup = "hit"     // the record in memory is fresh
+	Stale   Lookup = "stale"   // the record in memory is expired or unreachable, and is used because a fetch is not due or has to wait
 	Miss    Lookup = "miss"    // a fetch was begun
 	Joined  Lookup = "joined"  // a fetch was under way and was waited for
 	Refused Lookup = "refused" // memory is full of origins that must not be forgotten

@@ -260,8 +260,8 @@ func RobotsTxt(origin string) string {
 	return u.String() // escapes the zone of an IPv6 address
 }
 
-// OfRobotsTxt returns the origin whose robots.txt is at robotsURL. ok is false
-// if robotsURL is not the robots.txt of an origin.
+// OfRobotsTxt returns the origin whose robots.txt is at robotsURL. The result
+// ok is false if robotsURL is not the robots.txt of an origin.
 func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	at, ok := strings.CutSuffix(robotsURL, "/robots.txt")
 	if !ok {

@@ -27,7 +27,7 @@ func SentHost(name []byte, u *url.URL, host string) string {
 
 // SentURL returns the URL to which a request for u is sent. The result is u
 // itself, unless the path of u has no leading slash. net/http would send such a
-// path as it is, and a proxy would take the path ".b.example/" for part of the
+// path as it is, and a proxy would read the path ".b.example/" as a part of the
 // host's name. So SentURL adds the slash. But if the path is an absolute URL,
 // SentURL makes that path the request target.
 func SentURL(u *url.URL) *url.URL {

@@ -87,8 +87,8 @@ func TestTargetsOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A path without a leading slash is sent with one. Otherwise a proxy would take
-// the path for part of the host's name.
+// A path without a leading slash is sent with one. Otherwise a proxy would read
+// the path as a part of the host's name.
 func TestSentURL(t *testing.T) {
 	for path, want := range map[string]string{
 		"/x": "/x", "": "/", "x": "/x", ".b.test/x": "/.b.test/x", "@b.test/x": "/@b.test/x", "*": "*", "http://a.test/x": "http://a.test/x",

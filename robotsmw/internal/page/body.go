@@ -16,8 +16,8 @@ import (
 
 // A Body is the body of an HTML page. It passes the body on to the reader, and
 // keeps a copy of the beginning. If the body has no content coding, it also
-// searches the bytes that are read for relevant tags and, at the end, for marks
-// of bot walls. The method Says does the rest.
+// searches what it passes on: for relevant tags and, at the end, for marks of
+// bot walls. The method Says does the rest.
 type Body struct {
 	io.ReadCloser
 	opts   *Options
@@ -44,7 +44,7 @@ type Body struct {
 	// What was read before the caller asked for it.
 	ahead    []byte
 	aheadErr error
-	reading  chan aheadRead // gets the result of a read that was still under way when readAhead returned
+	reading  chan aheadRead // receives the result of a read that had not ended when readAhead returned
 	closed   bool
 }
 
@@ -125,7 +125,7 @@ func (b *Body) saw(p []byte, err error) {
 	}
 }
 
-// finish drops the copy of the page after a last search for marks.
+// finish searches for marks a last time, and then drops the copy of the page.
 func (b *Body) finish() {
 	b.lookForMarks()
 	b.scanner.Finish()
@@ -181,8 +181,8 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 }
 
 // scanCoded decodes and scans what has been read of the body, from the
-// beginning. If the end is missing, that is not an error. It decodes at most
-// htmlmeta.Window bytes, because no more are examined.
+// beginning. If the end is missing, that is not an error. scanCoded decodes at
+// most htmlmeta.Window bytes, because no more are examined.
 func (b *Body) scanCoded() {
 	if len(b.coded) == b.decoded && b.ended == notEnded {
 		return
@@ -235,8 +235,8 @@ const maxAhead = 64 << 10
 
 // readAhead reads up to the end of the page's head, within limits of time and
 // size. If the time limit or ctx ends during a read, the read goes on until
-// data comes or the caller closes the body. The caller's next Read takes its
-// result.
+// data comes or the caller closes the body. The caller's next Read waits for
+// the result of that read.
 func (b *Body) readAhead(ctx context.Context) {
 	timer := time.NewTimer(b.opts.ReadAhead)
 	defer timer.Stop()
@@ -267,7 +267,8 @@ func (b *Body) takeAhead(r aheadRead) {
 }
 
 // readFromAhead serves a Read from what was read ahead: the data, then the
-// error that came after it. The result ok is false if neither is left.
+// error that came after it. The result ok is false if there is neither any
+// more.
 func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
 	b.mu.Lock()
 	closed := b.closed

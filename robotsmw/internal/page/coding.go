@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A decodeFunc returns a reader that decodes a body with a content coding.
+// A decodeFunc returns a reader that decodes a coded body.
 type decodeFunc func(io.Reader) (io.Reader, error)
 
 // decoder returns the function that decodes the body, or nil if the body has no

@@ -46,7 +46,7 @@ func mayBeHTML(contentType string) bool {
 func charset(h http.Header) string {
 	kind := h.Get("Content-Type")
 	if !strings.Contains(kind, "16") {
-		return "" // nearly always
+		return "" // the usual case
 	}
 	switch kind = strings.ToLower(kind); {
 	case !strings.Contains(kind, "utf-16"):

@@ -6,8 +6,8 @@ import (
 )
 
 // longestCause is how many bytes of an error's text are kept. The text may be
-// long, because a server can write megabytes into a status line, which the
-// error then contains.
+// long: a server can write megabytes into a status line, and the error then
+// contains this line.
 const longestCause = 300
 
 // causeOf returns text in the form that a Failure keeps. All characters are

@@ -18,9 +18,9 @@ import (
 
 // storedRecord is the first line of a stored value, as JSON. The rest of the
 // value is the body of the robots.txt. The body is empty if the origin has no
-// robots.txt, or if the origin redirects to the robots.txt of another origin,
-// whose value has the body. The body is stored whole, so a crawler with other
-// product tokens can use it too.
+// robots.txt. It is also empty if the origin redirects to the robots.txt of
+// another origin, because the value of that origin has the body. The body is
+// stored whole, so a crawler with other product tokens can use it too.
 type storedRecord struct {
 	Version      int            `json:"v"`
 	Origin       string         `json:"origin"`
@@ -163,9 +163,9 @@ func Body(value []byte, hash [sha256.Size]byte) []byte {
 	return body
 }
 
-// Validator returns s if s may be sent back as a validator, else "". A long
-// validator is refused: a server may answer 4xx to a header of some kilobytes,
-// and that would mean that there is no robots.txt.
+// Validator returns s if s may be sent back as a validator, and otherwise "". A
+// long validator is refused: a server may answer 4xx to a header of some
+// kilobytes, and that would mean that there is no robots.txt.
 func Validator(s string) string {
 	const longest = 1 << 10
 	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {

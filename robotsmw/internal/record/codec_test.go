@@ -32,8 +32,8 @@ func hashOf(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// of returns a function for the parameter elsewhere of Decode. The function
-// knows only the given body.
+// of() returns a function for Decode's parameter elsewhere. That function knows
+// only the argument body.
 func of(body []byte) func(string, [sha256.Size]byte) []byte {
 	return func(_ string, hash [sha256.Size]byte) []byte {
 		if sha256.Sum256(body) != hash {
@@ -61,8 +61,8 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 	}
 }
 
-// If the shared robots.txt of another origin has changed since, Decode does not
-// use it.
+// If another origin's shared robots.txt changed after the record was stored,
+// Decode does not use it.
 func TestSharedFileThatHasChanged(t *testing.T) {
 	const a, b = "http://a.example", "http://b.example"
 	now := time.Now()

@@ -54,7 +54,7 @@ type Documents struct {
 	byHash map[[sha256.Size]byte]*Document
 }
 
-// of returns the document of the body, which has this hash: the one in the
+// of() returns the document of a body with this hash: the document in the
 // cache, or a new one.
 func (ds *Documents) of(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	ds.mu.Lock()

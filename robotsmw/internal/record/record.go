@@ -41,7 +41,7 @@ type Record struct {
 	Hops    uint8     // redirects followed
 	Status  int16     // status of the response that led to State; 0: none
 	Doc     *Document // the robots.txt in force; nil: none
-	Source  *Source   // nil: the origin's own /robots.txt, with the URL's own host, no validator
+	Source  *Source   // nil: the origin's own /robots.txt, with the URL's own host and without validators
 	Fetched time.Time
 	Expires time.Time
 	Failure *Failure // nil: nothing has failed since Fetched
@@ -64,7 +64,7 @@ func (r *Record) From() *Source {
 	return r.Source
 }
 
-// A Failure is a run of failed fetches, or a fetch that a limiter put off.
+// A Failure is a series of failed fetches, or a fetch that a limiter put off.
 type Failure struct {
 	Since  time.Time // of the first failure
 	Last   time.Time // of the latest failure
@@ -116,8 +116,8 @@ func (r *Record) Expired(now time.Time) bool {
 	return passed(r.Expires, now) || r.Fetched.After(now.Add(clockSkew))
 }
 
-// refreshable reports whether four fifths of the lifetime are over. A fetch in
-// the background then saves all callers the wait at the end of the lifetime.
+// refreshable reports whether four fifths of the lifetime are over. If a fetch
+// in the background begins then, no caller has to wait when the lifetime ends.
 func (r *Record) refreshable(now time.Time) bool {
 	if r.State == Override {
 		return false

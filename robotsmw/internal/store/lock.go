@@ -13,11 +13,11 @@ import (
 // robots.txt, or has just fetched it.
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet has fetched it, or fetches it now")
 
-// A Lock is the right to fetch an origin's robots.txt, which one member of a
-// fleet has at a time. A host may rest for longer than the right lasts. So the
-// holder gives the right back while it waits for the host (Release), and takes
-// it again when the host may be asked (Take). A Lock is safe for concurrent
-// use.
+// A Lock is the right to fetch an origin's robots.txt. One member of a fleet
+// has this right at a time. A host may rest for longer than the right lasts. So
+// the holder gives the right back while it waits for the host (Release), and
+// takes it again when the host may be asked (Take). A Lock is safe for
+// concurrent use.
 type Lock struct {
 	keeper  *Keeper
 	name    string
@@ -63,7 +63,7 @@ func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.R
 	}
 }
 
-// Release gives up the lock, for good or until Take.
+// Release gives up the lock, for ever or until Take is called.
 func (l *Lock) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,10 +72,11 @@ func (l *Lock) Release() {
 
 // Take makes sure, before a question is asked, that the lock lasts until the
 // answer. It takes the lock anew if the lock was released, or is older than
-// slack. If another member has the lock then, or has stored a record that makes
-// the fetch needless, Take returns ErrElsewhere. There are two exceptions: if
-// the Store fails, or if another member has the lock and this Lock is not
-// patient, Take returns nil. The member then fetches without the lock.
+// slack. If another member has the lock at that time, or has stored a record
+// that makes the fetch needless, Take returns ErrElsewhere. There are two
+// exceptions: if the Store fails, or if another member has the lock and this
+// Lock is not patient, Take returns nil. The member then fetches without the
+// lock.
 func (l *Lock) Take(slack time.Duration) error {
 	if l.keeper.locker == nil {
 		return nil

@@ -41,7 +41,7 @@ type Keeper struct {
 	lockTTL time.Duration
 	kind    *record.Kind
 	failed  func(op string, err error)
-	pause   atomic.Int64 // until when the Store is left alone, in Unix nanoseconds
+	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds
 	forgets atomic.Int64 // how many times Forget was called
 }
 

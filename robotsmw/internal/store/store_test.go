@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// An aStore answers with its functions. In place of a nil function, it answers
-// like an empty Store.
+// An aStore answers with its functions. If a function is nil, it answers like
+// an empty Store.
 type aStore struct {
 	get     func(ctx context.Context) ([]byte, error)
 	put     func(ttl time.Duration)
@@ -101,7 +101,8 @@ func TestWaitForALockBacksOff(t *testing.T) {
 	})
 }
 
-// A Store that hangs costs two seconds, and is then left alone for ten.
+// A Store that hangs costs two seconds. After that, it is not called for ten
+// seconds.
 func TestStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
@@ -140,9 +141,9 @@ func TestLockIsTakenAnew(t *testing.T) {
 		name     string
 		patient  bool
 		released bool          // whether the holder gives the lock back while it waits
-		wait     time.Duration // before the lock is taken again
-		others   bool          // whether another member has the lock then
-		stored   bool          // whether another member has stored a record then
+		wait     time.Duration // how long until the lock is taken again
+		others   bool          // whether another member has the lock after the wait
+		stored   bool          // whether another member has stored a record during the wait
 		want     error
 		asks     int // how many times the Locker is asked after the first time
 	}{
