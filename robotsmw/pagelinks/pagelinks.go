@@ -20,9 +20,9 @@
 //   - robots.txt disallows it, or cannot be checked now. Without an
 //     [Options.Checker], robots.txt is not asked.
 //
-// rel="ugc" and rel="sponsored" keep no link from being followed, because they
-// only say who placed the link. A crawler that wants to skip such links checks
-// [Link].UGC and Sponsored.
+// rel="ugc" and rel="sponsored" exclude no link, because they only say who
+// placed the link. A crawler that wants to skip such links checks [Link].UGC
+// and Sponsored.
 //
 // If a page has two links to one URL, the URL is followed if one of them may be
 // followed. A nofollow does not forbid the URL itself: another page may link to
@@ -35,7 +35,7 @@
 // <template>. Addresses are resolved against the first <base href>. Fragments
 // are dropped, and schemes other than http and https are left out. Resolved
 // addresses may be longer than they are as written. When the base of a page has
-// added more than 64 MiB to its addresses in total, the rest of the links is
+// added more than 64 MiB to its addresses in total, the remaining links are
 // left out, and [Page].Truncated is true.
 package pagelinks
 

@@ -71,7 +71,7 @@ func realPages(t testing.TB) (pages map[string]string, listed []string) {
 
 var realTokens = []string{"googlebot", "googlebot-news", "bingbot", "msnbot", "slurp", "teoma", "yandex"}
 
-// A said is a robotsmeta.Rule without the place where it was found.
+// The type said is a robotsmeta.Rule without the place where it was found.
 type said struct{ name, value, scope, raw string }
 
 func saidBy(d robotsmeta.Directives) (all []said) {
@@ -105,7 +105,7 @@ func TestRealHeadsAgreeWithTheirTree(t *testing.T) {
 	pages, listed := realPages(t)
 	speaking := 0
 	for name, html := range pages {
-		html = html[:min(len(html), htmlmeta.Window)] // one head is longer than Scan reads
+		html = html[:min(len(html), htmlmeta.Window)] // one of the heads is longer than what Scan reads
 		got, want := saidBy(htmlmeta.Scan([]byte(html), realTokens...)), saidBy(metasOf(t, html))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %v\nwant %v", name, got, want)
@@ -120,7 +120,7 @@ func TestRealHeadsAgreeWithTheirTree(t *testing.T) {
 	}
 }
 
-// squeeze writes each run of white space as one space.
+// squeeze replaces each sequence of white space by one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestRealHeadsSayWhatIsListed(t *testing.T) {

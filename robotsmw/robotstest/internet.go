@@ -58,7 +58,8 @@ type Internet struct {
 	log   []*Request
 }
 
-// A host answers by its handler, unless err is set: then each connection fails.
+// A host answers through its handler. But if err is set, each connection to the
+// host fails.
 type host struct {
 	handler http.Handler
 	err     error

@@ -137,7 +137,7 @@ func TestSameAsASocket(t *testing.T) {
 		},
 	}
 	see := func(rt http.RoundTripper, req *http.Request) string {
-		req.RequestURI = "" // httptest.NewRequest sets it, and a client must not
+		req.RequestURI = "" // httptest.NewRequest sets it, and a client must not set it
 		resp, err := rt.RoundTrip(req)
 		if err != nil {
 			return err.Error()

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// A memory is about the simplest Store and Locker that pass the tests. It
-// consists of maps whose values expire.
+// A memory is one of the simplest types that pass the tests of a Store and a
+// Locker. It consists of maps whose values expire.
 type memory struct {
 	mu     sync.Mutex
 	values map[string]value
