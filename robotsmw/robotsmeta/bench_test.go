@@ -56,7 +56,7 @@ func BenchmarkDate(b *testing.B) {
 }
 
 // BenchmarkHostileHeader reads lines that are made to be costly. None should
-// take more than some milliseconds.
+// take more than a few milliseconds.
 func BenchmarkHostileHeader(b *testing.B) {
 	for _, unit := range []string{"a:", "max-snippet:", "unavailable_after: ", "noindex a ", "2010-06-25 15:00:00,5-08:00 x:"} {
 		b.Run(unit, func(b *testing.B) {

@@ -14,7 +14,7 @@ var classes = func() (e [256]uint8) {
 const (
 	partsWords = 1 << iota
 	partsItems
-	endsName // ends a scope, or the name of a directive with a value
+	endsName // ends the name of a robot or of a directive
 )
 
 func isSpace(c byte) bool { return classes[c]&partsWords != 0 }

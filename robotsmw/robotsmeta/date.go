@@ -22,9 +22,9 @@ const maxDate = 64
 //	2010-06-25                          midnight UTC
 //
 // [time.Parse] and net/mail read PST as UTC without an error. readDate knows
-// the offsets of zones. A date without a zone is UTC. A year of two digits is
-// one from 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, and the second 60.
-// The weekday is not checked.
+// the offsets of zones. A date without a zone is UTC. A year of two digits
+// means a year from 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, and the
+// seconds may be 60. The weekday is not checked.
 func readDate(s string) (t time.Time, n int) {
 	if len(s) > maxDate {
 		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // the limit cuts a word: leave that word out
@@ -52,17 +52,17 @@ type dateReader struct {
 	offset            int // seconds east of UTC
 
 	best time.Time
-	end  int // the length in bytes of the date in the field best; 0 if there is none yet
+	end  int // where the date in best ends in s; 0 before the first complete date
 }
 
-// accept remembers the date read so far, if it may end here. It returns false
-// if the calendar has no such date.
+// accept remembers the date that has been read, if a date may end at this place
+// in s. It returns false if the calendar has no such date.
 func (d *dateReader) accept() bool {
 	if d.year < 1 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 {
 		return false
 	}
 	midnight := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
-	if midnight.Day() != d.day { // as for 31 June
+	if midnight.Day() != d.day { // such as 31 June
 		return false
 	}
 	if d.i == len(d.s) || endsDate(d.s[d.i]) {
@@ -129,8 +129,9 @@ func (d *dateReader) date() {
 	d.zone()
 }
 
-// monthFirst reads the rest of a date whose first word is name, if name is a
-// month: "June 25, 2010 15:00 PST" or "Jun 25 15:00:00 PST 2010".
+// monthFirst reads a date such as "June 25, 2010 15:00 PST" or "Jun 25 15:00:00
+// PST 2010" from its second word on. The argument name is the first word. If it
+// is not a month, monthFirst reads nothing.
 func (d *dateReader) monthFirst(name string) {
 	if d.month = month(name); d.month == 0 {
 		return
@@ -151,7 +152,7 @@ func (d *dateReader) monthFirst(name string) {
 		}
 		return
 	}
-	// The year comes last, so there is no complete date until it is read.
+	// The year comes last, so no shorter text is a complete date.
 	d.i = start
 	if !d.clock() {
 		return
@@ -173,8 +174,9 @@ func (d *dateReader) monthFirst(name string) {
 	}
 }
 
-// readYear reads a year of four or two digits. If there is none, or if the
-// number is an hour, it reads nothing and returns false.
+// readYear reads a year of four or two digits. If there is none, it reads
+// nothing and returns false. A number before a colon is not a year, but an
+// hour.
 func (d *dateReader) readYear() bool {
 	start := d.i
 	n, digits := d.number()
@@ -215,8 +217,8 @@ func (d *dateReader) clock() bool {
 	return true
 }
 
-// hours reads HH:MM[:SS] and, if the argument basic is true, also HHMM[SS]. A
-// fraction of a second and "AM" or "PM" may follow, in either order.
+// hours reads HH:MM[:SS] and, if the argument basic is true, also HHMM[SS]. Two
+// things may follow, in either order: a fraction of a second, and "AM" or "PM".
 func (d *dateReader) hours(basic bool) bool {
 	n, digits := d.number()
 	switch {
@@ -373,8 +375,8 @@ func (d *dateReader) letters() string {
 	return d.s[start:d.i]
 }
 
-// number reads a run of digits. If there are more than nine, n has no meaning;
-// no caller accepts so many.
+// number reads all digits up to the next other byte. If there are more than
+// nine, the result n has no meaning, but no caller accepts so many digits.
 func (d *dateReader) number() (n, digits int) {
 	for d.i < len(d.s) && isDigit(d.s[d.i]) {
 		if digits < 9 {
@@ -386,8 +388,8 @@ func (d *dateReader) number() (n, digits int) {
 	return n, digits
 }
 
-// abbreviates reports whether s is name, or the first three or more letters of
-// name, ignoring letter case.
+// abbreviates reports whether s has at least three letters and name begins with
+// s, ignoring letter case.
 func abbreviates(s, name string) bool {
 	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
 }
@@ -412,7 +414,7 @@ func month(s string) int {
 }
 
 // zones maps zone names to offsets in seconds: those of RFC 822 §5.1, and
-// others that are widely used. Of a name with several meanings only one counts:
+// others that are widely used. If a name has several meanings, only one counts:
 // CST is American, as in RFC 822, and IST is Indian. A military letter other
 // than Z says nothing about the offset (RFC 5322 §4.3) and counts as UTC.
 var zones = func() map[string]int {

@@ -9,8 +9,8 @@ import (
 func TestDates(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		want string // RFC 3339 in UTC; "" for none
-		rest string // what is not part of the date
+		want string // the date in UTC, as in RFC 3339; "" if there is none
+		rest string // the part of text after the date
 	}{
 		// RFC 822 §5, with its zones
 		{"25 Jun 2010 15:00:00 PST", "2010-06-25T23:00:00Z", ""},
@@ -61,7 +61,7 @@ func TestDates(t *testing.T) {
 		{"31 Dec 2016 23:59:60 GMT", "2017-01-01T00:00:00Z", ""},
 		{"29 Feb 2024", "2024-02-29T00:00:00Z", ""},
 
-		// The longest text that is a date
+		// The longest date counts
 		{"2024-01-01, 360Spider: noindex", "2024-01-01T00:00:00Z", ", 360Spider: noindex"},
 		{"2024-01-01 15:00:00,360Spider: noindex", "2024-01-01T15:00:00Z", ",360Spider: noindex"},
 		{"25 Jun 2010 15:00:00 PST noindex", "2010-06-25T23:00:00Z", " noindex"},
@@ -80,7 +80,7 @@ func TestDates(t *testing.T) {
 		{"29 Feb 2023", "", ""},
 		{"0 Jan 2010", "", ""},
 		{"2010-13-01", "", ""},
-		{"25/06/2010", "", ""}, // it does not say which number is the month
+		{"25/06/2010", "", ""}, // nothing says which number is the month
 		{"1279884000", "", ""},
 		{"2010", "", ""},
 		{"15:00:00", "", ""},
@@ -132,7 +132,7 @@ func FuzzDate(f *testing.F) {
 		if got.Location() != time.UTC || got.Year() < 0 || got.Year() > 10000 {
 			t.Fatalf("%q: %v", s, got)
 		}
-		// From what Format writes, readDate reads the same date.
+		// If Format writes the date, readDate must read the same date again.
 		again, k := readDate(got.Format(time.RFC3339Nano))
 		if y := got.Year(); y >= 1000 && y <= 9999 && (k == 0 || !again.Equal(got)) {
 			t.Fatalf("%v is read back as %v", got, again)
@@ -148,14 +148,14 @@ func FuzzHeader(f *testing.F) {
 		f.Add(s, "googlebot")
 	}
 	f.Fuzz(func(t *testing.T, line, token string) {
-		written := line + "\n" + inASCII(line) // for Robots-Tag, nothing is replaced by ASCII
+		written := line + "\n" + inASCII(line) // Robots-Tag is read as it is written, and X-Robots-Tag after inASCII
 		for field, source := range map[string]Source{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
 			h := map[string][]string{field: {line}}
 			d := ParseHeader(h, token)
 			everybody := ParseHeader(h)
 			both := ParseHeader(map[string][]string{field: {line, line}}, token)
-			// What is said to a robot by name adds restrictions and takes none
-			// away. Two equal lines say no more than one.
+			// Directives for a named robot add restrictions, and remove none.
+			// Two equal lines say no more than one.
 			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}

@@ -15,10 +15,10 @@ import (
 type Directives struct {
 	flags   flags
 	image   imagePreview
-	snippet int32     // valid if flags has hasSnippet; -1 means no limit
-	video   int32     // valid if flags has hasVideo; -1 means no limit
-	after   time.Time // valid if flags has hasAfter
-	rules   []Rule    // shared between copies, so never appended to in place
+	snippet int32     // valid if hasSnippet is set in flags; -1 means no limit
+	video   int32     // valid if hasVideo is set in flags; -1 means no limit
+	after   time.Time // valid if hasAfter is set in flags
+	rules   []Rule    // copies share these rules, so Union makes a new slice
 }
 
 type flags uint32
@@ -49,8 +49,8 @@ const (
 	imageLarge
 )
 
-// maxRules is how many rules are kept to show what was said. Rules beyond it
-// still take effect.
+// maxRules is how many rules are kept to show what was said. Rules beyond this
+// number take effect, too.
 const maxRules = 256
 
 // NoIndex reports whether the page must not be kept at this time. See
@@ -59,8 +59,8 @@ func (d Directives) NoIndex() bool {
 	return d.flags&(noIndex|hasAfter) != 0 && d.noIndexNow()
 }
 
-// noIndexNow is a separate function so that NoIndex, which is called for each
-// page, is inlined.
+// noIndexNow is a separate function, so that NoIndex is short enough to be
+// inlined. NoIndex is called for each page.
 func (d Directives) noIndexNow() bool { return d.NoIndexAt(time.Now()) }
 
 // NoIndexAt reports whether the page must not be kept at time t: "noindex" or
@@ -100,21 +100,21 @@ func (d Directives) IndexIfEmbedded() bool { return d.flags&indexIfEmbedded != 0
 func (d Directives) NoAI() bool { return d.flags&noAI != 0 }
 
 // NoImageAI reports whether noimageai or noai was said: the page's images are
-// not for machine learning. A noai includes noimageai.
+// not for machine learning. "noai" includes "noimageai".
 func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 
 // NoML reports whether noml (noml.info) was said: the page is not for machine
 // learning.
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
-// MaxSnippet returns the smallest max-snippet, in characters. It is -1 if only
-// "no limit" was said. ok is false if no max-snippet was said. A value above
-// 1<<26 counts as 1<<26.
+// MaxSnippet returns the smallest max-snippet, in characters. It is -1, for no
+// limit, if no max-snippet sets a limit. ok is false if no max-snippet was
+// said. A value above 1<<26 counts as 1<<26.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
-// MaxVideoPreview returns the smallest max-video-preview, in seconds. It is -1
-// if only "no limit" was said. ok is false if no max-video-preview was said. A
-// value above 1<<26 counts as 1<<26.
+// MaxVideoPreview returns the smallest max-video-preview, in seconds. It is -1,
+// for no limit, if no max-video-preview sets a limit. ok is false if no
+// max-video-preview was said. A value above 1<<26 counts as 1<<26.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
 // MaxImagePreview returns the smallest max-image-preview: "none", "standard" or
@@ -140,21 +140,21 @@ func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, 
 // unknown. A crawler that must be sure treats the page as noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
-// Rules yields everything that was said to this robot, in the order read,
-// including rules without effect (index, noodp) and unknown ones. At most 256
-// rules are kept.
+// Rules yields everything that was said to this robot, in the order in which it
+// was read, including rules without effect (index, noodp) and unknown ones. At
+// most 256 rules are kept.
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
 // Union returns the sum of d and other. It has the restrictions of both, the
 // smaller of two limits, and the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
-	if other.flags == 0 && other.rules == nil { // nothing was said; an image preview sets no flag, but has a rule
+	if other.flags == 0 && other.rules == nil { // nothing was said: a max-image-preview sets no flag, but it has a rule
 		return d
 	}
 	return d.union(other)
 }
 
-// union is a separate function so that the test in Union is inlined.
+// union is a separate function, so that Union is short enough to be inlined.
 func (d Directives) union(other Directives) Directives {
 	u := d
 	u.flags |= other.flags
@@ -281,7 +281,7 @@ func (d *Directives) set(dir directive, value string) bool {
 	return true
 }
 
-// expire adds an unavailable_after.
+// expire adds the date of an unavailable_after.
 func (d *Directives) expire(t time.Time) {
 	if d.flags&hasAfter == 0 || t.Before(d.after) {
 		d.after = t

@@ -139,7 +139,7 @@ func TestUnionTakesTheMoreRestrictive(t *testing.T) {
 
 func TestUnionChangesNeither(t *testing.T) {
 	a := ParseContent("noindex, nofollow, noarchive")
-	a.rules = a.rules[:1] // there is room for a second rule, which Union must not use
+	a.rules = a.rules[:1] // the slice has room for a second rule, but Union must not use it
 	first, second := a.Union(ParseContent("noai")), a.Union(ParseContent("noml"))
 	if first.rules[1].Name != "noai" || second.rules[1].Name != "noml" {
 		t.Error("two unions share their memory")
@@ -262,9 +262,8 @@ func TestRulesAsJSON(t *testing.T) {
 	}
 }
 
-// TestLimitKeepsAtMostSoManyBytes checks that the method limit also cuts off
-// the comma before the removed part. That comma may be the byte after the
-// limit.
+// TestLimitKeepsAtMostSoManyBytes checks that limit() also cuts off the comma
+// before the removed part. That comma may be the byte after the limit.
 func TestLimitKeepsAtMostSoManyBytes(t *testing.T) {
 	for n, want := range []string{"", "", "ab", "ab", "ab", "ab,cd", "ab,cd", "ab,cd,e"} {
 		var r reader

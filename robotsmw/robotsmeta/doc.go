@@ -19,7 +19,7 @@
 //	nosnippet           show no excerpt; max-snippet:0 says the same
 //	max-snippet         a number of characters, -1 for no limit
 //	max-video-preview   a number of seconds, -1 for no limit
-//	max-image-preview   none, standard or large
+//	max-image-preview   "none", "standard" or "large"
 //	noimageindex        do not keep the page's images
 //	notranslate         do not offer a translation
 //	indexifembedded     with noindex: the page may be kept as a part of other pages
@@ -37,10 +37,11 @@
 // # How they combine
 //
 // Restrictions add up, whether they come from several lines or metas, from
-// generic or named ones, from the header or the page. No index lifts a noindex,
-// whether the index is for everybody or for a named robot. Of two limits the
-// smaller counts, and of two dates the earlier. (Only Yandex documents the
-// opposite, that permission wins. This package does not follow Yandex.)
+// generic or named ones, from the header or the page. An "index" never lifts a
+// "noindex", whether the "index" is for everybody or for a named robot. Of two
+// limits the smaller counts, and of two dates the earlier. (Only Yandex
+// documents the opposite, that permission wins. This package does not follow
+// Yandex.)
 //
 // # Who is addressed
 //
@@ -49,25 +50,26 @@
 //
 //	X-Robots-Tag: noindex, googlebot: nofollow, noarchive, otherbot: none
 //
-// This line tells everybody noindex, googlebot also nofollow and noarchive, and
-// otherbot also none. Lines are never joined, because the directives at the
-// beginning of a line are for everybody. Names and directives are told apart by
-// a list of the directives, not by the number of colons: max-snippet: 20 does
-// not address a robot called max-snippet. A name is compared as a whole with
-// the caller's product tokens, without regard to case or to a version:
-// ExampleBot/2.1 is ExampleBot, but googlebot is not googlebot-news. The names
-// *, all and robots mean everybody.
+// In this line, "noindex" is for everybody. In addition, "nofollow" and
+// "noarchive" are for googlebot, and "none" is for otherbot. Lines are never
+// joined, because the directives at the beginning of a line are for everybody.
+// A list of the directives, and not the number of colons, distinguishes names
+// from directives: "max-snippet: 20" does not address a robot called
+// max-snippet. A name is compared as a whole with the caller's product tokens,
+// without regard to case or to a version: ExampleBot/2.1 is ExampleBot, but
+// googlebot is not googlebot-news. The names "*", "all" and "robots" mean
+// everybody.
 //
 // The content of a meta contains no such names.
 //
-// A date may contain commas and a zone (PST is UTC-8). If other text follows
-// it, the longest text that is a date counts.
+// A date may contain commas and a zone (PST is UTC-8). If other text follows a
+// date, the longest text that is a date counts.
 //
 // # Robots-Tag
 //
-// Robots-Tag is the same idea as a Structured Field (RFC 9651), from an
-// Internet-Draft (draft-illyes-repext): a list of product tokens whose
-// parameters are the directives, as in
+// Robots-Tag has the same purpose, but is a Structured Field (RFC 9651). An
+// Internet-Draft (draft-illyes-repext) defines it as a list of product tokens
+// whose parameters are the directives, as in
 //
 //	Robots-Tag: *;nosnippet, ExampleBot;noindex
 //

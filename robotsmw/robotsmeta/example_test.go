@@ -28,7 +28,7 @@ func ExampleParseHeader() {
 
 func ExampleParseContent() {
 	d := robotsmeta.ParseContent("index, noindex; nofollow")
-	fmt.Println(d.NoIndex(), d.NoFollow()) // index does not lift noindex
+	fmt.Println(d.NoIndex(), d.NoFollow()) // "index" does not lift "noindex"
 	// Output: true true
 }
 
@@ -74,7 +74,8 @@ func ExampleDirectives_Rules() {
 	// nofollow: by the element on line 7 of the page
 }
 
-// A frame that must not be kept by itself may be kept with the page around it.
+// A frame that must not be kept by itself may be kept as a part of the page
+// around it.
 func ExampleDirectives_IndexIfEmbedded() {
 	frame := robotsmeta.ParseContent("noindex, indexifembedded")
 	fmt.Println("by itself:", !frame.NoIndex())

@@ -13,7 +13,7 @@ const (
 // A reader reads texts (header lines, a meta's content) into its Directives.
 //
 //	text   = item *( ( "," / ";" ) item )
-//	item   = [ words ] [ scope ":" ] [ rule ]       white space everywhere
+//	item   = [ words ] [ scope ":" ] [ rule ]       white space allowed
 //	rule   = valued ":" value / words
 //	words  = word *( white-space word )
 //	valued = "unavailable_after" / "max-snippet" / "max-image-preview" / "max-video-preview"
@@ -24,8 +24,8 @@ type reader struct {
 	source Source
 	line   int
 	scope  string // the robot's name that applies here, as written; "" for everybody
-	mine   bool   // whether the scope is for our robot or for everybody
-	scopes bool   // whether the text may have names of robots
+	mine   bool   // whether the scope includes our robot
+	scopes bool   // whether the text may contain names of robots
 }
 
 // inASCII replaces spaces, commas, colons and semicolons beyond ASCII by their
@@ -48,8 +48,8 @@ var wide = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// limit cuts s if it has more than n bytes. It keeps only whole items: those
-// before the last comma among the first n+1 bytes.
+// limit cuts s if it has more than n bytes. It keeps only whole items: the
+// items before the last comma in the first n+1 bytes.
 func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -58,8 +58,8 @@ func (r *reader) limit(s string, n int) string {
 	return s[:max(strings.LastIndexByte(s[:n+1], ','), 0)]
 }
 
-// read reads one text. tokens is an argument because, as a field of r, it would
-// escape to the heap with the rules.
+// read reads one text. tokens is an argument, because a field of r would move
+// it to the heap.
 func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
 	r.text = s
@@ -99,10 +99,10 @@ func (r *reader) words(s string) {
 	}
 }
 
-// named reads the beginning of s, an item whose first colon is s[colon]. It
-// returns how many bytes it has read. What follows a scope or a value is a new
-// item. named must not look far beyond what it reads: with a line of many
-// colons, it would then need quadratic time.
+// named reads an item at the beginning of s, and returns how many bytes it has
+// read. The item's first colon is s[colon]. The text after a scope or a value
+// is a new item. named must not look far beyond the bytes that it reads.
+// Otherwise a line of many colons would take quadratic time.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)
@@ -133,7 +133,7 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 	}
 	// A colon before a digit belongs to a time of day, in a date that could not
 	// be read. If the text before the colon were taken for a name, the rest of
-	// the line would go to a robot named "3 Dec 2025 13".
+	// the line would be for a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
@@ -207,7 +207,7 @@ func isNearly(name string) bool {
 	return false
 }
 
-// enter makes name the scope of what follows.
+// enter begins a new scope. The argument name is the robot's name.
 func (r *reader) enter(name string, tokens []string) {
 	if everybody(name) {
 		r.scope, r.mine = "", true

@@ -18,7 +18,7 @@ func ParseHeader(h http.Header, tokens ...string) Directives {
 	return parseHeader(h, tokens)
 }
 
-// parseHeader is a separate function so that the test in ParseHeader is
+// parseHeader is a separate function, so that ParseHeader is short enough to be
 // inlined.
 func parseHeader(h http.Header, tokens []string) Directives {
 	r := reader{source: XRobotsTag, scopes: true}

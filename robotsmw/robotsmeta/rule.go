@@ -11,7 +11,7 @@ const (
 	Meta       Source = "meta"         // a <meta> element
 )
 
-// A Rule is one thing that was said, and where.
+// A Rule is one thing that was said, and the place where it was said.
 type Rule struct {
 	// Name is the directive in lower case, such as "noindex". For an unknown
 	// directive it is the text as written.

@@ -6,7 +6,7 @@ import "sync"
 // are pooled by size, so most pages need no new one.
 var sizes = [...]int{32 << 10, 128 << 10, Window}
 
-var pools [len(sizes)]sync.Pool // of *[]byte
+var pools [len(sizes)]sync.Pool // the elements are *[]byte
 
 // grown returns a buffer with the content of b and room for n bytes in all, or
 // for Window bytes if n is larger than Window. If the result is not b itself,

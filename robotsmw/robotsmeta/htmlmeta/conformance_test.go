@@ -14,8 +14,9 @@ import (
 )
 
 // sharedDir returns the directory with the cases that are too large for this
-// tree. COURTESY_SHARED names it, and a relative path begins at the module's
-// root. If the variable is unset, sharedDir skips the test.
+// tree. The environment variable COURTESY_SHARED names it. A relative path
+// begins at the module's root. If the variable is unset, sharedDir skips the
+// test.
 func sharedDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
@@ -60,8 +61,8 @@ func answers(d robotsmeta.Directives) map[string]any {
 }
 
 // TestCasesOfOtherImplementations checks the cases of other implementations.
-// This package should answer what the field Ours of a case says or, if that is
-// missing, the field Expect.
+// The field Ours of a case has the answer that this package should give. If a
+// case has no Ours, the field Expect has this answer.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
 	if err != nil {
@@ -85,7 +86,7 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.Robots != nil || c.TDMRep != nil {
-			continue // about robots.txt or tdmrep.json, which package preference reads
+			continue // this package does not read robots.txt and tdmrep.json
 		}
 		want := c.Ours
 		if want == nil {

@@ -11,8 +11,8 @@
 //
 //	<meta name="robots" content="noindex, nofollow">   to everybody
 //	<meta name="ExampleBot" content="noindex">         to the robot with that product token
-//	<meta name="noai">                                 also noimageai and noml
-//	<meta name="tdm-reservation" content="1">          also tdm-policy: kept, for package preference
+//	<meta name="noai">                                 so do noimageai and noml
+//	<meta name="tdm-reservation" content="1">          for package preference; so is tdm-policy
 //
 // A name is compared as a whole, without regard to case. All elements of a page
 // add up, including those after the head: browsers accept a meta wherever it

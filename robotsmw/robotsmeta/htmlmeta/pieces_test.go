@@ -29,7 +29,7 @@ func TestPiecesOfAHostilePage(t *testing.T) {
 			for p := []byte(whole); len(p) > 0; p = p[min(16, len(p)):] {
 				s.Write(p[:min(16, len(p))])
 				s.Directives()
-				if len(whole) < len(page) { // HeadDone is not called for a page of full length
+				if len(whole) < len(page) { // HeadDone is called only for the shorter pages
 					s.HeadDone()
 				}
 			}

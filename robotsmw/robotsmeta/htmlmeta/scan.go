@@ -3,7 +3,7 @@ package htmlmeta
 import "github.com/goodbots/courtesy/robotsmw/robotsmeta"
 
 // Scan returns what the page says to everybody and to the robot with these
-// product tokens. page may contain any bytes. Only its first [Window] bytes
+// product tokens. The page may contain any bytes. Only its first [Window] bytes
 // count.
 func Scan(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}

@@ -9,19 +9,19 @@ import (
 )
 
 // A Scanner reads a page that arrives in pieces. The zero value is ready to
-// use. Set the exported fields before the first Write. Until Finish, a Scanner
-// keeps up to Window bytes of the page.
+// use. Set the exported fields before the first Write. Until Finish is called,
+// a Scanner keeps up to Window bytes of the page.
 //
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
-	Tokens   []string // the robot's product tokens; none: only what is said to everybody
-	HeadOnly bool     // only metas that a browser would put into the head
-	Charset  string   // of the Content-Type; only UTF-16 matters; "": the page's first bytes decide
+	Tokens   []string // the robot's product tokens; without tokens, only directives for everybody count
+	HeadOnly bool     // whether only metas count that a browser would put into the head
+	Charset  string   // the charset of the Content-Type, if known; only UTF-16 matters
 
 	decoder  decoder
 	pooled   *[]byte // the buffer that holds buf; nil if buf is the caller's
 	buf      []byte  // the page's beginning, decoded
-	full     bool    // the window was filled
+	full     bool    // whether buf has Window bytes
 	finished bool
 	found    robotsmeta.Directives
 
@@ -31,15 +31,15 @@ type Scanner struct {
 	keep    int // all tags that may speak to robots end at this place or before
 	again   int // how long buf must be before the next search
 
-	// The work caused by calls of Directives and HeadDone between pieces.
-	rework int // bytes read more than once
+	// The work that calls of Directives and HeadDone cause between pieces.
+	rework int // how many bytes were read more than once
 	tried  int // how long buf was when the tokenizer last found an unfinished token
-	until  int // up to which place the tokenizer was to read then
+	until  int // the argument end of tokenize at that time
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
 	// The state of the tokenizer, which goes on at buf[pos:].
 	pos       int
-	line      int // line breaks in buf[:lineAt]
+	line      int // how many line breaks are in buf[:lineAt]
 	lineAt    int
 	templates int // how many <template> are open
 	foreign   int // how many <svg> and <math> are open
@@ -73,7 +73,8 @@ func (s *Scanner) Grow(n int) {
 	}
 }
 
-// Finish ends the page. It drops all of the page that Directives does not need.
+// Finish ends the page. It drops the parts of the page that Directives does not
+// need.
 func (s *Scanner) Finish() {
 	if s.finished {
 		return
@@ -91,14 +92,14 @@ func (s *Scanner) Finish() {
 	s.pooled, s.buf = nil, rest
 }
 
-// Bytes returns what was written of the page, up to Window bytes. If Charset or
-// the page's first bytes say that the page is UTF-16, it is decoded to UTF-8.
-// The result is valid until the next Write or Finish, and must not be changed.
-// Call Bytes before Finish, which drops the page.
+// Bytes returns the part of the page that was written, up to Window bytes. If
+// Charset or the page's first bytes say that the page is UTF-16, it is decoded
+// to UTF-8. The result is valid until the next Write or Finish, and must not be
+// changed. Call Bytes before Finish, which drops the page.
 func (s *Scanner) Bytes() []byte { return s.buf }
 
-// Done reports whether further pieces change nothing: the window is full, or
-// with HeadOnly the head has ended.
+// Done reports whether further pieces would change nothing: the window is full,
+// or HeadOnly is set and the head has ended.
 func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 
 // HeadDone reports whether the page's head has ended in the pieces that were
@@ -115,8 +116,8 @@ func (s *Scanner) HeadDone() bool {
 // pieces may add to the result, but take nothing back.
 //
 // Directives may be called after every piece. If a tag or a comment without an
-// end makes that expensive, the page is examined less often. What follows such
-// a place is then reported later, at the latest after Finish.
+// end makes these calls expensive, the page is examined less often. What
+// follows such a place is then reported later, at the latest after Finish.
 func (s *Scanner) Directives() robotsmeta.Directives {
 	if !s.finished && (s.full || s.rework <= maxRework || len(s.buf) >= s.again) {
 		s.search()
@@ -130,8 +131,8 @@ func (s *Scanner) Directives() robotsmeta.Directives {
 // examined less often.
 const maxRework = 16 * Window
 
-// tokenize reads the tokens of buf[pos:] that begin before end. It leaves pos
-// after the last complete one.
+// tokenize reads the tokens of buf[pos:] that begin before end. It sets pos to
+// the end of the last complete token.
 func (s *Scanner) tokenize(end int) {
 	if s.pos >= end || len(s.buf) == s.tried && end <= s.until {
 		return // nothing to read, or nothing new
@@ -291,10 +292,9 @@ func (s *Scanner) search() {
 		if state == tagCut || budget < 0 {
 			// The tag may get its end in a later piece, or be text in a script
 			// and hide another tag. Or tags overlap too often. In each case the
-			// tokenizer reads all of buf. The next search begins when buf has
-			// grown by 4096 bytes, or by the number of bytes after the tag's
-			// beginning if that is larger. So a tag without an end is not read
-			// over and over.
+			// tokenizer reads all of buf. Before the next search, buf must grow
+			// by the number of bytes after the tag's beginning, and by at least
+			// 4096 bytes. So a tag without an end is not read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return

@@ -10,9 +10,10 @@ import (
 // "<" at the end of b counts too, because an "m" may follow in the next piece.
 // If there is none, nextM returns len(b).
 //
-// nextM skips nearly all of a page. Because tags come in clusters, it compares
-// words of eight bytes for a stretch, jumps to the next "<", and begins another
-// stretch there. While these jumps are short, the stretches become longer.
+// nextM skips nearly all of a page. Tags come in clusters. So nextM compares a
+// stretch of the page in words of eight bytes, then jumps to the next "<", and
+// begins another stretch there. While these jumps are short, the stretches
+// become longer.
 func nextM(b []byte, from int) int {
 	stretch := minStretch
 	for i := from; ; {

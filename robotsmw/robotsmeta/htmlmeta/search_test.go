@@ -24,7 +24,7 @@ func checkNextM(t *testing.T, b []byte, from int) {
 }
 
 // TestNextM_AtEveryOffset checks that a tag is found at any place among the
-// bytes that are skipped at once. The page begins with no other tag, with one,
+// bytes that are skipped together. The page begins with no other tag, with one,
 // with a cluster of tags, or with two distant ones.
 func TestNextM_AtEveryOffset(t *testing.T) {
 	for size := range maxStretch {

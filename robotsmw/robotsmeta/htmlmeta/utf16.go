@@ -44,11 +44,11 @@ func sniff(page []byte, charset string) encoding {
 type decoder struct {
 	encoding encoding
 	kept     [2]byte // bytes that wait for the next piece
-	n        int     // how many of kept are set
+	n        int     // how many bytes kept has
 	high     rune    // the first half of a surrogate pair; 0 if none waits for its second half
 }
 
-// append decodes p and appends it to dst, which then has at most limit bytes.
+// append decodes p and appends it to dst. The result has at most limit bytes.
 func (d *decoder) append(dst, p []byte, charset string, limit int) []byte {
 	if d.encoding == undecided {
 		for len(p) > 0 && d.n < 2 {
