@@ -37,11 +37,10 @@
 // # How they combine
 //
 // Restrictions add up, whether they come from several lines or metas, from
-// generic or named ones, from the header or the page. An "index" never lifts a
-// "noindex", whether the "index" is for everybody or for a named robot. Of two
-// limits the smaller counts, and of two dates the earlier. (Only Yandex
-// documents the opposite, that permission wins. This package does not follow
-// Yandex.)
+// generic or named ones, from the header or the page. No index lifts a noindex,
+// whether the index is for everybody or for a named robot. Of two limits the
+// smaller counts, and of two dates the earlier. (Only Yandex documents the
+// opposite, that permission wins. This package does not follow Yandex.)
 //
 // # Who is addressed
 //
@@ -53,8 +52,8 @@
 // In this line, "noindex" is for everybody. In addition, "nofollow" and
 // "noarchive" are for googlebot, and "none" is for otherbot. Lines are never
 // joined, because the directives at the beginning of a line are for everybody.
-// A list of the directives, and not the number of colons, distinguishes names
-// from directives: "max-snippet: 20" does not address a robot called
+// Names and directives are told apart by a list of the directives, not by the
+// number of colons: "max-snippet: 20" does not address a robot called
 // max-snippet. A name is compared as a whole with the caller's product tokens,
 // without regard to case or to a version: ExampleBot/2.1 is ExampleBot, but
 // googlebot is not googlebot-news. The names "*", "all" and "robots" mean

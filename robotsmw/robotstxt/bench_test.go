@@ -9,8 +9,9 @@ import (
 // These benchmarks measure single parts. The benchmarks in
 // integration_test/peers compare this package with other parsers.
 
-// benchFile returns a file with a number of rules. One of every oneWildOf rules
-// has a wildcard. If oneWildOf is 0, no rule has one.
+// benchFile returns a file with one group. The argument rules is the number of
+// its rules. Of oneWildOf rules in a row, one has a wildcard. If oneWildOf is
+// 0, no rule has one.
 func benchFile(rules, oneWildOf int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")
@@ -42,7 +43,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkRules measures selecting the rules of a robot and compiling them.
+// BenchmarkRules measures how long it takes to select the rules of a robot and
+// to compile them.
 func BenchmarkRules(b *testing.B) {
 	for _, rules := range []int{4, 40, 400, 4000} {
 		f := parse(benchFile(rules, 4))

@@ -9,13 +9,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// questionCosts asks n questions about the targets, one target after the other,
-// again and again. Each result is a list of costs in steps. Its element i is
-// the cost of the first i+1 questions together. The list both is for rules in
-// normal use, which are compiled after some questions. The list scanned is for
-// rules that are never compiled, and the list compiled for rules that are
-// compiled before the first question. The price of compiling is included.
-// questionCosts changes each target to the form that is compared.
+// questionCosts asks n questions, each about the next target. After the last
+// target comes the first one again. It changes each target to the form that is
+// compared. It returns three lists of costs in steps. Element i of a list is
+// the cost of the first i+1 questions together, with the price of compiling.
+// The first list, both, is for rules in normal use: they are compiled after
+// some questions. The second, scanned, is for rules that are never compiled.
+// The third, compiled, is for rules that are compiled before the first
+// question.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()
@@ -52,9 +53,10 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 	return both, scanned, compiled
 }
 
-// worstCost divides the cost in the list both by the lower cost of the other
-// two lists. It returns the greatest quotient, and after how many questions it
-// is reached.
+// worstCost takes the three lists of questionCosts. For each number of
+// questions, it divides the cost in the first list by the lower cost in the
+// other two. It returns the greatest of these quotients, and the number of
+// questions for it.
 func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	for i, steps := range both {
 		if part := float64(steps) / float64(max(min(scanned[i], compiled[i]), 1)); part > worst {
@@ -69,9 +71,10 @@ func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 // search in the index.
 const mostCost = 2.05
 
-// TestQuestionsCostAtMostTwice checks that any number of questions costs hardly
-// more than twice as much as in the cheaper of two ways. These are to scan
-// only, and to compile before the first question.
+// TestQuestionsCostAtMostTwice compares the cost of questions with two simpler
+// ways: to scan for every question, and to compile before the first one. Any
+// number of questions may cost hardly more than twice as much as in the cheaper
+// of these ways.
 func TestQuestionsCostAtMostTwice(t *testing.T) {
 	for _, oneWildOf := range []int{0, 4, 1} {
 		for _, n := range []int{9, 20, 60, 300, 4000, 14_000} {

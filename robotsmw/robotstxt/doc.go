@@ -34,10 +34,11 @@
 // Nothing in a file is an error: a line that cannot be parsed is skipped, and
 // does not affect other lines. So [Parse] accepts any bytes, such as the HTML
 // pages that many servers send. Parse reads two words without a colon between
-// them, and some frequent misspellings ("Dissallow", "Useragent"), as they are
-// meant. The length of a line is not limited, but only the first [MaxSize]
-// bytes of a file count. If a file is longer, lines that do not end within
-// these bytes are ignored. Package lint says what is wrong with a file.
+// them as a field and a value. It also understands some frequent misspellings
+// ("Dissallow", "Useragent"). The length of a line is not limited, but only the
+// first [MaxSize] bytes of a file count. If a file is longer, lines that do not
+// end within these bytes are ignored. Package lint says what is wrong with a
+// file.
 //
 // # Groups
 //
@@ -55,7 +56,7 @@
 //
 // A robot is named by its product token, "ExampleBot". Whole tokens are
 // compared, and case is ignored: a group for "Example" or for
-// "ExampleBotImages" is not for this robot, and one for "ExampleBot/1.0" is. A
+// "ExampleBotImages" is not for this robot, but one for "ExampleBot/1.0" is. A
 // robot obeys all groups that name it, taken together. If there are none, it
 // obeys all groups for "*", taken together. If there are no such groups either,
 // everything is allowed. The group for "*" is never added to a robot's own. A
@@ -94,11 +95,12 @@
 // # Other names
 //
 // Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
-// /private/. So a target has two other names. One is its path with the dot
-// segments resolved (RFC 3986 §5.2.4) and then the empty segments merged. The
-// second is its path after the same two steps in reverse order.
-// [Rules.MatchResolved] also judges these names, and so does package robotsmw.
-// [Rules.Match] and [Rules.Allowed] judge only the target that they are given.
+// /private/. So a target has two other names. For the first name, the dot
+// segments of its path are resolved (RFC 3986 §5.2.4), and then the empty
+// segments are merged. For the second name, these two steps are in reverse
+// order. [Rules.MatchResolved] also judges these names, and so does package
+// robotsmw. [Rules.Match] and [Rules.Allowed] judge only the target that they
+// are given.
 //
 // # Other fields
 //
@@ -112,7 +114,7 @@
 //	Disallow: /cart
 //
 // the rule is for all robots, but SlowBot waits for 300 seconds, and all others
-// for 30. A Crawl-delay belongs to the user-agent lines since the previous
+// wait for 30. A Crawl-delay belongs to the user-agent lines since the previous
 // Crawl-delay of its group. If there are no such lines, it belongs to the same
 // user-agent lines as the previous Crawl-delay, and the larger value counts.
 // All dialects read a Crawl-delay like this.
@@ -131,8 +133,8 @@
 //
 // [Parse] goes through the file once, and [File.Rules] collects the rules of a
 // robot. Most robots ask a handful of questions about a site. To answer these,
-// the rules are tried one by one. A large group is compiled once its questions
-// have cost as much as compiling does. After that, the time of [Rules.Allowed]
+// the rules are tried one by one. A large group is compiled when its questions
+// have cost as much as compiling it. After that, the time of [Rules.Allowed]
 // and [Rules.Match] depends on the target and hardly on the number of rules.
 // There are two simpler ways: to compile no group, or to compile each group
 // before its first question. Any number of questions together costs at most
@@ -140,21 +142,21 @@
 // Only the question that compiles the rules allocates memory. Questions about
 // long targets use buffers from a pool.
 //
-// Rules keep at most 200 bytes, plus some bytes for each rule: twice the length
-// of its pattern, or six bytes more than this length, whichever is greater.
-// Rules do not keep the file. Two things can add to these bytes, because
-// [Rules.Match] returns them as written: each user-agent line of the robot
-// after the first, and each pattern that is not stored as it is written. Such a
-// pattern adds its stored form and eight bytes.
+// Rules keep at most 200 bytes, and some more for each rule: twice the length
+// of its pattern, but at least this length plus six bytes. Rules do not keep
+// the file. Two things can add to these bytes, because [Rules.Match] returns
+// them as written: each user-agent line of the robot after the first, and each
+// pattern that is not stored as it is written. Such a pattern adds its stored
+// form and eight bytes.
 //
-// The owner of a file may try to make it expensive. Compiled rules without "*"
+// The author of a file may try to make it expensive. Compiled rules without "*"
 // cost at most a small multiple of the target's length, however many there are.
 // A rule with "*" is tried at most once for each place where the target has
 // something in common with it. A try takes time in proportion to the lengths of
 // the target and the pattern. For one target, all such rules together may cost
 // 786,432 steps, and 16 more for each byte of the target. A step takes about a
 // nanosecond. Beyond this limit the target is disallowed, with the reason
-// [TooMuchWork]. Only a file made for the purpose reaches the limit. A group of
-// 10,000 rules with parts that the target lacks, or has in another order, costs
-// about a seventh of the limit.
+// [TooMuchWork]. Only a file that is made for this purpose reaches the limit. A
+// group of 10,000 rules with parts that the target lacks, or has in another
+// order, costs about a seventh of the limit.
 package robotstxt

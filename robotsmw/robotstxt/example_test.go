@@ -115,7 +115,8 @@ sitemap: https://example.com/news.xml
 	// Output: [https://example.com/sitemap.xml https://example.com/news.xml]
 }
 
-// This program prints the lines for a robot that are not rules.
+// This program prints those lines of a robot's groups that are neither rules
+// nor user-agent lines.
 func ExampleFile_GroupsFor() {
 	file := robotstxt.Parse([]byte(`
 User-agent: *

@@ -21,8 +21,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A featureCase is a line of conformance/feature_cases.jsonl: the answer of
-// another parser about a part of a file.
+// A featureCase is a line of conformance/feature_cases.jsonl. It has the answer
+// of another parser about a part of a file.
 type featureCase struct {
 	Source, Feature, Note string
 	Robots                string
@@ -59,8 +59,8 @@ var comparisons = map[string]func(c featureCase) (got, want any){
 	"why_disallowed":      featureCase.whyDisallowed,
 }
 
-// TestSharedFeatures compares each case. Our answers must differ exactly in the
-// cases of featureDisagreements.
+// TestSharedFeatures compares our answer to each case with the expected one.
+// They must differ exactly in the cases of featureDisagreements.
 func TestSharedFeatures(t *testing.T) {
 	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
 	if err != nil {
@@ -225,8 +225,8 @@ func (c featureCase) comment() (got, want any) {
 }
 
 // cleanParam compares the Clean-param lines, as a map from parameters to paths.
-// If the case has a URL, cleanParam compares a list instead: the parameters of
-// the URL that these lines name.
+// If the case has a URL, cleanParam compares a list instead: those parameters
+// of the URL that these lines name.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -692,7 +692,7 @@ var featureDisagreements = map[string][]string{
 	"no line is 0, not -1": {"42 matching_line"},
 	"no field's value is judged, changed, completed or looked for elsewhere: it is given as written": {
 		"56 clean_param",                                                                        // the "**" in a path stays
-		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // we do not judge whether a host is valid, preferred or that of the URL
+		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // we do not judge whether a host is valid, is preferred, or belongs to the URL
 		"178 sitemaps",    // a relative URL stays relative
 		"66 request_rate", // a Crawl-delay does not count as a Request-rate
 	},

@@ -71,14 +71,14 @@ type Field struct {
 	Line  int    // counted from 1
 }
 
-// Is reports whether the field's name is name, ignoring case.
+// Is reports whether the field has this name, ignoring case.
 func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
 // Fields yields, in order, the lines that are neither user-agent lines nor
 // rules. If the caller passes names, Fields yields only the lines that have one
 // of these names, ignoring case. RFC 9309 does not say what such lines mean.
-// Some of them, such as Host and License, are about the whole file wherever
-// they are.
+// Some of them, such as Host and License, are about the whole file, wherever
+// they stand.
 func (f *File) Fields(names ...string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for i := range f.syntax.Records {

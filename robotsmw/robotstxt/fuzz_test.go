@@ -63,7 +63,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMatch compares the matcher with its readable twin. Both must give the
+// FuzzMatch compares the matcher with its simple, slow twin. Both must give the
 // same verdict, with the same rule and line.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []struct{ robots, target string }{

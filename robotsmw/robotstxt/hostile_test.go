@@ -69,7 +69,7 @@ func TestWorkBound(t *testing.T) {
 			scanned := parse(h.robots).Rules().Match(h.target)
 			rules := parse(h.robots).Rules()
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
-			most := 786_432 + 16*len(target) // package doc, Cost
+			most := 786_432 + 16*len(target) // see "Cost" in the package doc
 			_, without, steps := rules.set.DecideForm(target)
 			longest := len(target) + MaxSize // the last try may exceed the limit by this many steps
 			if (without == match.TooMuch) != (steps > most) || steps > most+longest {

@@ -196,7 +196,7 @@ func TestCrawlDelayOfWhom(t *testing.T) {
 	const none = "none"
 	for _, test := range []struct {
 		name, robots string
-		want         map[string]string // by robot; the file does not name "other"
+		want         map[string]string // the delay for each robot; the file does not name "other"
 	}{
 		{"two delays, and rules for both", "user-agent: iSec_Bot\ncrawl-delay: 300\nuser-agent: *\ncrawl-delay: 30\ndisallow: /a\n",
 			map[string]string{"iSec_Bot": "5m0s", "other": "30s"}},

@@ -49,7 +49,7 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 			continue
 		}
 		other = append(other, query...)
-		if m = r.Match(asString(other)); !m.Allowed { // m keeps no bytes of other
+		if m = r.Match(asString(other)); !m.Allowed { // m keeps no part of the buffer other
 			return m, string(other)
 		}
 	}

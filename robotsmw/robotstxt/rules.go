@@ -28,7 +28,7 @@ func (f *File) Rules(tokens ...string) *Rules {
 	groups, token := f.groupsFor(few[:0], tokens)
 	if len(groups) == 0 {
 		r := new(Rules)
-		match.NewCompiler(f.syntax.Dialect).Finish(&r.set, 0) // some dialects still exempt /robots.txt
+		match.NewCompiler(f.syntax.Dialect).Finish(&r.set, 0) // some dialects exempt /robots.txt even without rules
 		return r
 	}
 	var agents [4]UserAgent
@@ -105,7 +105,7 @@ func cloned(value string) string {
 // No standard defines the field. A line belongs to the user-agent lines since
 // the previous Crawl-delay of its group. If there are no such lines, it belongs
 // to the same user-agent lines as the previous Crawl-delay. So robots may share
-// a group with all its rules, and still have different delays. The value is a
-// decimal number of seconds, with or without a fraction ("0.5", "10"). A line
-// with another value ("1e3", "0x10", "-1", "soon") asks for no delay.
+// a group with all its rules, but have different delays. The value is a decimal
+// number of seconds, with or without a fraction ("0.5", "10"). A line with
+// another value ("1e3", "0x10", "-1", "soon") asks for no delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

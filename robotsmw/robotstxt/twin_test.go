@@ -152,9 +152,9 @@ func twinLength(pattern []twinElement) (n int) {
 	return n
 }
 
-// twinMatches reports whether a pattern matches. It goes through the pattern
-// and keeps every place of the target where the part of the pattern that was
-// read so far can end.
+// twinMatches reports whether a pattern matches. It reads the pattern element
+// by element. After each element, ends has every place in the target where the
+// pattern can end so far.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -194,7 +194,7 @@ func twinGoogle(body, token, url string) bool {
 		}
 	}
 	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // key true: groups that name the robot; false: groups for "*"
+	verdicts := map[bool]*best{true: {}, false: {}} // key true: of the groups that name the robot; key false: of the groups for "*"
 	ever, own, global, ruled := false, false, false, false
 	path := twinGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {

@@ -14,7 +14,7 @@ import (
 //
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
-	Tokens   []string // the robot's product tokens; without tokens, only directives for everybody count
+	Tokens   []string // the robot's product tokens; if none, only directives for everybody count
 	HeadOnly bool     // whether only metas count that a browser would put into the head
 	Charset  string   // the charset of the Content-Type, if known; only UTF-16 matters
 

@@ -79,7 +79,7 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 // checkRun checks a group's user-agent lines and the fields between them. It
 // also reports a group that has only user-agent lines.
 func (c *groupChecker) checkRun(g group) {
-	var between *syntax.Record // the last field that is no rule, since the last user-agent line
+	var between *syntax.Record // the latest field that is no rule, if it came after the latest user-agent line
 	hasRule, hasField := false, false
 	for i := range g.records {
 		switch r := &g.records[i]; r.Field {
@@ -118,7 +118,7 @@ func (c *groupChecker) checkRules(g group) {
 		first uint32 // the line of the first rule
 	}
 	seen := make(map[same]uint32, len(g.rules))
-	var files map[string]named // by directory
+	var files map[string]named // for each directory, the rules that name a file of it
 	var form []byte
 	for _, r := range g.rules {
 		form = match.AppendPattern(form[:0], c.file.Value(r), syntax.RFC9309)

@@ -171,10 +171,10 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 }
 
 // isNear reports whether a looks like a misspelling of b. The two may differ in
-// blanks, "_" and "-". If a has at least four bytes, one other difference is
-// possible instead: one byte is added, missing or changed; two neighbouring
-// bytes are swapped; or an ending such as "ed" is added. But the first byte of
-// b must not be missing or changed.
+// blanks, "_" and "-". If the length of a is at least four bytes, one other
+// difference is possible instead: one byte is added, missing or changed; two
+// neighbouring bytes are swapped; or an ending such as "ed" is added. But the
+// first byte of b must not be missing or changed.
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false

@@ -184,7 +184,8 @@ func TestLintEveryCodeHasATest(t *testing.T) {
 }
 
 // TestCodesAreDocumented checks that the package doc lists the codes of
-// code.go, with the same descriptions. Users know a code only by its text.
+// code.go, with the same descriptions. Users see only the package doc, because
+// the constants are not exported.
 func TestCodesAreDocumented(t *testing.T) {
 	src, err := os.ReadFile("doc.go")
 	if err != nil {

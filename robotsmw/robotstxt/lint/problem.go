@@ -59,7 +59,8 @@ func (r *report) add(line uint32, column int, code Code, severity Severity, fix,
 	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
 }
 
-// clip shortens text for a message to 60 bytes and a "…".
+// clip shortens a longer text to its first 60 bytes and a "…", for use in a
+// message.
 func clip(s string) string {
 	const most = 60
 	if len(s) <= most {

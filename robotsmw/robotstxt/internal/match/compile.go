@@ -9,7 +9,7 @@ import (
 )
 
 // A Compiler makes a [Set] from the rules of a group. A pool keeps Compilers,
-// so that their buffers are used again.
+// so that their buffers can be used again.
 type Compiler struct {
 	dialect syntax.Dialect
 	text    []byte // the packed rules
@@ -83,9 +83,9 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 }
 
 // Finish puts the rules into a new Set, and the Compiler back into the pool. If
-// the Set needs an index, the index is made later. The argument besides is how
-// many bytes of memory the owner of the Set takes without the Set, because
-// memoryBound limits the Set and its owner together.
+// the Set needs an index, the index is made later. The Set may be part of a
+// larger struct. The argument besides is the memory of this struct without the
+// Set, in bytes. memoryBound limits the two together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {
@@ -117,8 +117,8 @@ func (c *Compiler) Finish(s *Set, besides int) {
 const maxTried = 8
 
 // A group of more than manyTried rules always gets an index. A group with more
-// than maxTried and at most manyTried rules gets an index if it takes no more
-// memory than memoryBound allows.
+// than maxTried and at most manyTried rules gets an index if the Set with the
+// smallest index takes no more memory than memoryBound allows.
 const manyTried = 32
 
 func (c *Compiler) needsIndex(besides int) bool {

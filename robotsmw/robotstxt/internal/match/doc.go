@@ -1,10 +1,10 @@
 // Package match finds the rule of a group that decides about a target. By RFC
-// 9309, this is the most specific rule that matches. The package tries the
-// rules one by one until compiling them pays. After that, the time hardly
-// depends on the number of rules. Apart from pooled buffers, the package
-// allocates memory only to compile. It takes a bounded number of steps for each
-// target. The doc of package robotstxt says what a target is and what a rule
-// matches.
+// 9309, this is the most specific rule that matches. At first, the package
+// tries the rules one by one. It compiles them when that saves time. After
+// that, the time hardly depends on the number of rules. Apart from pooled
+// buffers, the package allocates memory only to compile. It takes a bounded
+// number of steps for each target. The doc of package robotstxt says what a
+// target is and what a rule matches.
 //
 // # What questions cost
 //

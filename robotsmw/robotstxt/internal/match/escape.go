@@ -22,7 +22,7 @@ package match
 const (
 	literalStar   = 0x80 // "*" or "%2A" in a target, "%2A" in a pattern
 	literalDollar = 0x81 // "$" or "%24" in a target; "%24", or "$" before the end, in a pattern
-	eitherEscape  = 0x82 // "%" of a pattern's "%2F" or "%3F" that may match in path or in query
+	eitherEscape  = 0x82 // "%" in a pattern's "%2F" or "%3F" that may match in path and query
 )
 
 const upperhex = "0123456789ABCDEF"

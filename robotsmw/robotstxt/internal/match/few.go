@@ -5,9 +5,9 @@ package match
 // For most targets, the byte after the "/" shows that no rule matches.
 
 // atFirstSight returns the bytes after "/" with which a target may match a
-// rule. ASCII bytes that may change in canonical form are always among them.
-// The result few is true if each rule is literal and has a plain byte after its
-// "/". If few is false, the bytes must not be used.
+// rule. ASCII bytes that may be different in canonical form are always among
+// them. The result few is true if each rule is literal and has a plain byte
+// after its "/". If few is false, the bytes must not be used.
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {
@@ -29,7 +29,7 @@ func (t packed) atFirstSight() (second byteSet, few bool) {
 
 // tryLiterals returns the rule that decides, or None. The rules must be literal
 // and without an index. sure is false if the result depends on a byte of the
-// target that may change in canonical form.
+// target that may be different in canonical form.
 func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	text := string(t)
 	plain := false

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// A filer makes an index. A pool keeps filers, so that their buffers are used
-// again.
+// A filer makes an index. A pool keeps filers, so that their buffers can be
+// used again.
 type filer struct {
 	rules    []looseRule // the rules in the order of the file
 	hashes   []uint64    // the hashes of the rules' keys; 0 for a rule without a key
-	keys     []uint64    // for each rule: upper bits of the hashes of key and essence; its number
+	keys     []uint64    // for each rule: bits of its key's hash, bits of its essence's hash, its number
 	passages hashSet     // the passages of literal rules, see prefix.go
 	grams    gramScratch
 }
 
-// file makes an index from x. The rules of x must be in the order of the
-// robots.txt file. The argument besides is how many bytes of memory the Set
+// The method file makes an index from x. The rules of x must be in the order of
+// the robots.txt file. The argument besides is how many bytes of memory the Set
 // takes in addition to the rules and the table.
 func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}
@@ -57,7 +57,7 @@ func (f *filer) sort() {
 // it keeps only the one that overrides the others. It returns how many rules it
 // keeps in all.
 func (f *filer) dropDuplicates() (kept int) {
-	run := 0 // start of the keys that differ only in the rule's number
+	run := 0 // where the keys begin that differ only in the rule's number
 	for i, key := range f.keys {
 		if i > 0 && key>>16 != f.keys[i-1]>>16 {
 			run = kept

@@ -7,9 +7,9 @@ import (
 
 // The bytes after a wildcard of a pattern can be anywhere in a target. But most
 // patterns with wildcards contain four literal bytes in a row that few targets
-// have. Four bytes in a row are a gram. The index files each pattern under its
-// rarest gram, and tries it only on targets with that gram. A pattern without a
-// gram is tried on every target.
+// have. Four bytes in a row are a gram. In the index, each pattern is filed
+// under its rarest gram. It is tried only on targets with that gram. A pattern
+// without a gram is tried on every target.
 //
 // If a group has fewer rules with wildcards than minIndexed, such rules are not
 // filed under grams, but tried on every target.
@@ -88,7 +88,8 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 }
 
 // tryGrams tries the rules that are filed under the target's grams. It returns
-// the rule that decides among these and the rule best, or TooMuch.
+// the rule that decides: one of these, or the argument best. If the steps do
+// not suffice, it returns TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
 	filter := x.gramFilter()
 	size := uint32(len(filter) * wordBits)

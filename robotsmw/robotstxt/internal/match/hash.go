@@ -47,8 +47,8 @@ func hashString(s string) (state uint64) {
 
 func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 
-// spread maps a hash to one of a number of places. A larger hash never gets a
-// smaller place.
+// spread maps a hash to a number from 0 to places-1. A larger hash never gets a
+// smaller number.
 func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
 
 // tagOf returns one byte of a hash. It tells apart most rules in the same
@@ -58,7 +58,7 @@ func tagOf(hash uint64) byte { return byte(hash >> 24) }
 // A hashSet is a set of hashes. It ignores the lowest bit of each hash.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // a hash is in the slot that its upper bits give, or the next free one; 0: free
+	slots  []uint64 // a hash is in the slot of its upper bits, or in the next free slot; 0: free
 	shift  int
 }
 

@@ -17,8 +17,8 @@ import "sync/atomic"
 // Until the index is made, it has only the rules, in the order of the file.
 type index struct {
 	rules packed
-	table []uint32      // two filters (prefixes, grams), then starts; nil until the index is made
-	most  uint32        // how many bytes of memory the Set may take with the made index
+	table []uint32      // filters of prefixes and grams, then starts of buckets; nil if not made
+	most  uint32        // how many bytes of memory the Set may take after the index is made
 	spent atomic.Uint32 // how many steps questions have taken without the index
 
 	longest uint32 // length of the longest key of a literal rule
@@ -42,10 +42,11 @@ type indexSizes struct {
 }
 
 // memoryBound returns how many bytes of memory an index may take, together with
-// the rest of its Set and the Set's owner. nbytes is how many bytes the
-// patterns take in the file. The rules alone may take more, if patterns are
-// short or not stored as written. Then the method fit makes the index as small
-// as it can, so that the bound in the package doc of robotstxt holds.
+// the rest of its Set and the struct around the Set. nbytes is how many bytes
+// the patterns take in the file. The rules alone may take more than the bound,
+// if patterns are short or not stored as written. In that case, the method fit
+// makes the index as small as it can, so that the bound in the package doc of
+// robotstxt holds.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32

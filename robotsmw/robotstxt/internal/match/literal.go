@@ -7,8 +7,8 @@ import (
 
 // matchesLiteral reports whether a literal pattern matches a target. A literal
 // pattern has no "*" except at its end. sure is false if the result depends on
-// a byte of the target that may change in canonical form. The result is then
-// right only for a target that is in canonical form already.
+// a byte of the target that may be different in canonical form. The result is
+// then right only for a target that is in canonical form already.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
 		return true, pattern[len(pattern)-1] != '$' // the final "$" means the end, but target has a "$" of its own there
@@ -16,8 +16,9 @@ func matchesLiteral(pattern, target string) (matches, sure bool) {
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }
 
-// differsLiteral is matchesLiteral for a target that does not begin with the
-// whole pattern. literal is the pattern without the "*" at its end.
+// differsLiteral does the same as matchesLiteral, for a target that does not
+// begin with the whole pattern. literal is the pattern without the "*" at its
+// end.
 func differsLiteral(literal, target string) (matches, sure bool) {
 	n := commonPrefix(literal, target)
 	switch {

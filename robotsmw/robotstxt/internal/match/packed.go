@@ -37,8 +37,8 @@ const (
 	_           = uint(1<<lineBits - syntax.MaxSize - 2) // compiles only if each line number fits
 )
 
-// tagWild is the tag of rules whose wildcards must be matched. In an index, the
-// rules in buckets have the tags that tagOf returns instead.
+// tagWild is the tag of rules whose wildcards must be matched. The rules in the
+// buckets of an index have another tag: the result of tagOf.
 const tagWild = 1
 
 // padding is how many bytes follow the last rule. It lets load64 read eight
@@ -59,8 +59,8 @@ func (h head) tag() byte { return byte(h) }
 
 func (h head) length() int { return int(h >> lengthFrom & maxLength) }
 
-// appendRule packs a rule. spelled is the pattern in the file, or "" if it is
-// the same as pattern.
+// appendRule packs a rule. spelled is the pattern as the file spells it, or ""
+// if that is the same as pattern.
 func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	if len(pattern) > maxLength || spelled != "" {
 		h |= headRare
@@ -140,8 +140,8 @@ func (p *packedRule) overrides(q *packedRule) bool {
 	return p.line() < q.line()
 }
 
-// better returns at or best: the place of the rule that overrides the other. If
-// best is None, it returns at.
+// better compares the rules at two places. It returns the place of the rule
+// that overrides the other. If best is None, it returns the argument at.
 func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
 		p, q := t.rule(at), t.rule(best)
@@ -164,8 +164,8 @@ func (t packed) isOverridden(p *packedRule, best int) bool {
 	return q.overrides(p)
 }
 
-// If no rule decides, a function that returns the place of the deciding rule
-// returns one of these values.
+// Functions that return the place of the deciding rule return one of these
+// values if no rule decides.
 const (
 	None    = -1 - iota // no rule matches
 	TooMuch             // the rules take more steps than maxWork
@@ -208,8 +208,8 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns the rule's pattern. If each "*" of the pattern is at its end,
-// essence leaves these out, because they do not change what the pattern
+// essence returns the rule's pattern. If the pattern has "*" only at its end,
+// essence removes it there, because it does not change what the pattern
 // matches. If two rules have the same essence, one of them never decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {

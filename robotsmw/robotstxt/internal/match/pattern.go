@@ -33,11 +33,11 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // appendPattern appends a pattern in canonical form.
 //
-// Whether "%2F" is the same as "/", or "%3F" as "?", depends on whether it
-// matches in the path or in the query of a target. An escape after a "?" of the
-// pattern is in the query. An escape without a "?" or "*" before it is in the
-// path. Any other "%2F" or "%3F" may match in either of the two, and
-// appendPattern stores it as an eitherEscape.
+// In the query of a target, "%2F" is the same as "/", and "%3F" is the same as
+// "?". In the path, they differ. An escape after a "?" of the pattern is in the
+// query. An escape without a "?" or "*" before it is in the path. Any other
+// "%2F" or "%3F" may match in either of the two, and appendPattern stores it as
+// an eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {

@@ -58,10 +58,10 @@ func (x *index) hashPrefixes(rules []looseRule, hashes []uint64, passages *hashS
 	return literals
 }
 
-// longestPrefix returns the rule that decides among the literal ones with a
+// longestPrefix returns the rule that decides among the literal rules with a
 // key, or None. sure is false if the result depends on a byte of the target
-// that may change in canonical form. The result is then right only for a target
-// that is in canonical form already.
+// that may be different in canonical form. The result is then right only for a
+// target that is in canonical form already.
 func (x *index) longestPrefix(target string) (best int, sure bool) {
 	best, sure = None, true
 	state := uint64(0)
@@ -107,8 +107,8 @@ func (x *index) hasPrefix(hash uint64) bool {
 	return word < uint64(len(x.table)) && x.table[word]>>(bit%wordBits)&1 != 0
 }
 
-// tryPrefixes tries the literal rules with the hash of their key. It returns
-// the rule that decides among these and the rule best. The second result is
+// tryPrefixes tries the literal rules whose key has this hash. It returns the
+// rule that decides: one of these, or the argument best. The second result is
 // false if the argument sure is false, or if the first result is not sure, as
 // in matchesLiteral.
 func (x *index) tryPrefixes(hash uint64, target string, best int, sure bool) (int, bool) {

@@ -26,7 +26,7 @@ type search struct {
 	target string
 	block  uint64 // the first bytes of the target, up to eight
 	left   int    // how many steps the search may still take
-	tries  int    // how many patterns tried so far begin like the target, not counting short ones
+	tries  int    // how many tried patterns begin like the target, without the short ones
 	pairs  pairSet
 	seen   *occurrences // the occurrences in the target, in a search of tryDear; otherwise nil
 }
@@ -38,8 +38,8 @@ func (s *search) spend(steps int) bool {
 }
 
 // tryEach tries the rules before the place end. Each rule must override those
-// after it. tryEach returns the rule that decides among these rules and the
-// rule best, or TooMuch if the steps do not suffice.
+// after it. tryEach returns the rule that decides: one of these, or the
+// argument best. If the steps do not suffice, it returns TooMuch.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)
@@ -54,8 +54,9 @@ func (s *search) tryEach(end, best int) int {
 	return best
 }
 
-// try tries the rule p, whose place is at. It returns at if p matches, best if
-// not, and TooMuch if the steps do not suffice.
+// try tries the rule p. If p matches, try returns the place of p, which is the
+// argument at. If p does not match, it returns the argument best. If the steps
+// do not suffice, it returns TooMuch.
 func (s *search) try(at int, p *packedRule, best int) int {
 	if !s.mayMatch(s.rules.begin(at, p.head), p.pattern) {
 		if !s.spend(glance) {

@@ -12,7 +12,7 @@ import (
 
 // A Set has the rules of a group. The zero value has no rules. Its answers
 // never change. Any number of goroutines may use it. A Set must not be copied
-// after first use.
+// after its first use.
 type Set struct {
 	text    packed                // the rules, if they are few
 	second  byteSet               // if few is true: the bytes after "/" with which a target may match
@@ -53,9 +53,9 @@ func (s *Set) Allowed(target string) bool {
 	}
 }
 
-// Decide returns the rule that decides about a target. If a rule decides,
-// without is 0. Otherwise without says why: it is [None], [TooMuch] or
-// [Itself].
+// Decide returns the rule that decides about a target. If no rule decides, the
+// result without says why: it is [None], [TooMuch] or [Itself]. If a rule
+// decides, it is 0.
 func (s *Set) Decide(target string) (r Rule, without int) {
 	rules, decides := s.decide(target)
 	if decides < 0 {
@@ -64,10 +64,10 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 	return rules.public(decides), 0
 }
 
-// DecideForm is Decide for a target in the form of [AppendTarget]. It compiles
-// the rules first. It also returns how many steps the decision took, without
-// the compiling. If a first search cost too much and a second one began, only
-// the second one counts.
+// DecideForm does the same as Decide, for a target in the form of
+// [AppendTarget]. It compiles the rules first. It also returns how many steps
+// the decision took, without the compiling. If a first search cost too much and
+// a second one began, only the second one counts.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -77,8 +77,8 @@ func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	return rules.public(decides), 0, steps
 }
 
-// ScanForm is DecideForm without compiling. If the rules are many and not
-// compiled yet, it scans them.
+// ScanForm does the same as DecideForm, but does not compile. If the rules are
+// many and not compiled yet, it scans them.
 func (s *Set) ScanForm(target string) (r Rule, without, steps int) {
 	x := s.index.Load()
 	if x == nil || x.isMade() {
@@ -146,7 +146,7 @@ func (s *Set) Kept() int {
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
 // Compile makes the index of a large group now. Without Compile, the Set makes
-// the index once the questions have cost as much as making it.
+// the index when the questions have cost as much as making it.
 func (s *Set) Compile() {
 	if x := s.index.Load(); x != nil && !x.isMade() {
 		s.compile(x)
@@ -165,9 +165,9 @@ func (s *Set) Spent() (steps, price int, done bool) {
 	return int(x.spent.Load()), x.price(), x.isMade()
 }
 
-// compile makes an index and puts it in the place of x, which must not be made
-// yet. If several goroutines call compile at the same time, all get the index
-// that was first put there.
+// compile makes an index and puts it in the place of x. The argument x must be
+// an index that is not made yet. If several goroutines call compile at the same
+// time, all get the index that was first put there.
 func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
 	made := f.file(x, fixedSize)
@@ -180,9 +180,9 @@ func (s *Set) compile(x *index) *index {
 
 const robotsTxt = "/robots.txt"
 
-// decide returns the place of the rule that decides, and the rules that this
-// place is in. If no rule decides, it returns None, TooMuch or Itself instead
-// of a place.
+// decide returns the place of the rule that decides, and the packed rules in
+// which this place is. If no rule decides, it returns None, TooMuch or Itself
+// instead of a place.
 func (s *Set) decide(target string) (rules packed, decides int) {
 	if s.dialect != syntax.RFC9309 {
 		return s.decideEscaped(target)
@@ -229,8 +229,8 @@ func (s *Set) decide(target string) (rules packed, decides int) {
 // such as "/robots%2Etxt".
 func mayBeRobotsTxt(path string) bool { return !arePlain(path[:min(len(path), 3*len(robotsTxt))]) }
 
-// decideEscaped is decide for a target that must first be brought into the form
-// that the dialect compares.
+// decideEscaped does the same as decide, for a target that must first be
+// brought into the form that the dialect compares.
 func (s *Set) decideEscaped(target string) (rules packed, decides int) {
 	if need := 1 + 3*len(target); need > stackBuffer {
 		buf := buffers.Get().(*[]byte)
@@ -266,17 +266,18 @@ func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
 	return s.decideIndexed(x, target)
 }
 
-// decideIndexed is decideForm for an index that is made.
+// decideIndexed does the same as decideForm, for an index that is made.
 func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, steps int) {
 	best, _ := x.longestPrefix(target)
 	return s.tryRest(x, target, best)
 }
 
-// decideMany is decideForm for an index that is not made yet. It scans the
-// rules until all questions together have cost as much as making the index, and
-// then makes it. There are two simpler ways: to scan for every question, or to
-// make the index for the first one. With decideMany, n questions cost at most
-// twice as much as in the cheaper of these ways, plus the cost of one question.
+// decideMany does the same as decideForm, for an index that is not made yet. It
+// scans the rules until all questions together have cost as much as making the
+// index. After that, it makes the index. There are two simpler ways: to scan
+// for every question, or to make the index for the first one. With decideMany,
+// n questions cost at most twice as much as in the cheaper of these ways, plus
+// the cost of one question.
 //
 // A scan may decide where an index would return TooMuch. But the answer must
 // not depend on which of the two is used. So if an index might take more than
@@ -295,9 +296,10 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 }
 
 // tryRest tries all rules that longestPrefix does not try. It returns the rule
-// that decides among these and the rule best, or TooMuch. It also returns how
-// many steps it took. If tryDear begins a second search, the steps of the first
-// one do not count. x is nil for a group without an index.
+// that decides: one of these, or the argument best. If the work is too much, it
+// returns TooMuch. It also returns how many steps it took. If tryDear begins a
+// second search, the steps of the first one do not count. x is nil for a group
+// without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {
@@ -312,8 +314,8 @@ func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides,
 	return rules, decides, steps
 }
 
-// tryDear is tryRest for a target that takes many steps. It first finds the
-// occurrences of bytes and grams in the target.
+// tryDear does the same as tryRest, for a target that takes many steps. It
+// first finds the occurrences of bytes and grams in the target.
 func tryDear(x *index, rules packed, target string, best int) (decides, steps int) {
 	var seen occurrences
 	seen.find(target)

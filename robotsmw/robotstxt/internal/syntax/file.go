@@ -32,8 +32,8 @@ func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 func Parse(body []byte, dialect Dialect) File {
 	f := File{Text: string(Whole(WithoutBOM(body))), Dialect: dialect}
 	lines := NewLineReader(f.Text)
-	// This capacity is enough for most files: two of three lines have a field,
-	// and few of those lines are shorter than 16 bytes.
+	// This capacity is enough for most files: two lines in three have a field,
+	// and few of these lines are shorter than 16 bytes.
 	f.Records = make([]Record, 0, min(lines.estimate(), len(f.Text)/16)+1)
 	for lines.Next() {
 		line := Span{lines.Line.From, lines.Comment}

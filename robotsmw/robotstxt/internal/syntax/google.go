@@ -14,8 +14,8 @@ func cutForGoogle(text string, line Span) Span {
 	return line
 }
 
-// googleFieldOf is FieldOf in the [Google] dialect, which accepts more
-// spellings of Allow and Sitemap.
+// googleFieldOf does the same as FieldOf, in the [Google] dialect, which
+// accepts more spellings of Allow and Sitemap.
 func googleFieldOf(name string) Field {
 	field := FieldOf(name)
 	switch {

@@ -93,8 +93,8 @@ func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Di
 type DelayReader struct {
 	file  *File
 	token Token
-	named bool // whether the lines that the next Crawl-delay belongs to name the robot
-	read  bool // whether a Crawl-delay has come after these lines
+	named bool // whether the next Crawl-delay belongs to a line that names the robot
+	read  bool // whether a Crawl-delay came after the latest user-agent line
 }
 
 // DelaysFor returns a DelayReader for one group and the robot with this token.
