@@ -141,8 +141,8 @@ func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, 
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
 // Rules yields everything that was said to this robot, in the order in which it
-// was read, including rules without effect (index, noodp) and unknown ones. At
-// most 256 rules are kept.
+// was read. This includes unknown rules, and rules without effect (index,
+// noodp). At most 256 rules are kept.
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
 // Union returns the sum of d and other. It has the restrictions of both, the
@@ -169,7 +169,7 @@ func (d Directives) union(other Directives) Directives {
 	switch {
 	case len(d.rules) == 0:
 		u.rules = other.rules
-	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas: stop copying at maxRules
+	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas: copy no more than maxRules
 		u.rules = slices.Concat(d.rules, other.rules[:min(len(other.rules), maxRules-len(d.rules))])
 	}
 	return u

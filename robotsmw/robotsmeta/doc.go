@@ -36,11 +36,12 @@
 //
 // # How they combine
 //
-// Restrictions add up, whether they come from several lines or metas, from
-// generic or named ones, from the header or the page. No index lifts a noindex,
-// whether the index is for everybody or for a named robot. Of two limits the
-// smaller counts, and of two dates the earlier. (Only Yandex documents the
-// opposite, that permission wins. This package does not follow Yandex.)
+// All restrictions add up: those of several lines or metas, those for everybody
+// and those for a named robot, and those of the header and the page. No index
+// lifts a noindex, whether the index is for everybody or for a named robot. Of
+// two limits the smaller counts, and of two dates the earlier. (Only Yandex
+// documents the opposite, that permission wins. This package does not follow
+// Yandex.)
 //
 // # Who is addressed
 //

@@ -51,8 +51,8 @@ func ExampleDirectives_Union() {
 	// Output: true 20
 }
 
-// A crawler can tell a site's owner why a page was left out: which directive
-// was the reason, and where it stands.
+// A crawler can tell the author of a page why it did not keep the page: which
+// directive was the reason, and where this directive stands.
 func ExampleDirectives_Rules() {
 	h := http.Header{
 		"X-Robots-Tag": {"noarchive"},

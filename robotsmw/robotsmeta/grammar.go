@@ -132,8 +132,8 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		name = rest
 	}
 	// A colon before a digit belongs to a time of day, in a date that could not
-	// be read. If the text before the colon were taken for a name, the rest of
-	// the line would be for a robot named "3 Dec 2025 13".
+	// be read. The text before the colon must not count as a name. Otherwise
+	// the directives after it would be for a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
@@ -186,7 +186,7 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 // isNearly reports whether name resembles the name of a directive with a value:
 // the two differ at most in hyphens, underscores, spaces and letter case. Such
 // a name does not count as the directive. It must not count as a robot's name
-// either, because the rest of the line would then be for that robot.
+// either. Otherwise the directives after it would be for that robot.
 func isNearly(name string) bool {
 	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
 		i, j := 0, 0

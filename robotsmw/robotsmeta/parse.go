@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to
-// everybody and, by name, to the robot with these product tokens. Without
-// tokens it returns only what is said to everybody.
+// ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to a
+// robot with these product tokens: what is for everybody, and what is for this
+// robot by name. Without tokens, it returns only what is for everybody.
 //
 // The keys of h must be canonical, as in every http.Header that net/http makes.
 // Lines under another spelling of the key are not found.

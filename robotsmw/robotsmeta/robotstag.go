@@ -6,8 +6,8 @@ import "strings"
 // 9651 §3.1): product tokens with directives as parameters.
 //
 // By RFC 9651, one error makes a receiver ignore the whole field. Here only the
-// faulty member is ignored, because the owner who wrote the other members
-// wanted their restrictions.
+// faulty member is ignored, because the author of the other members wanted
+// their restrictions.
 func (r *reader) readRobotsTag(lines, tokens []string) {
 	left := maxLines
 	r.source = RobotsTag

@@ -38,7 +38,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // compiled now: count all steps that were left for the last scan
+			if isDone { // compiled now: count all steps that this scan was allowed to take
 				after = max(price, before)
 				sum += price
 			}
@@ -67,8 +67,8 @@ func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 }
 
 // mostCost limits the quotient that worstCost returns. It is a little more than
-// two, because the question that compiles the rules costs a scan and then a
-// search in the index.
+// two. The reason is the question that compiles the rules: it costs a scan and
+// then a search in the index.
 const mostCost = 2.05
 
 // TestQuestionsCostAtMostTwice compares the cost of questions with two simpler

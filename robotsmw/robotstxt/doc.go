@@ -73,11 +73,11 @@
 //	*.gif$      the same as /*.gif$, because every target begins with "/"
 //	fish        nothing: no target begins with "f"
 //
-// Of the rules that match, the one with the longest pattern decides, wherever
-// it is in the group. If an Allow and a Disallow are equally long, the Allow
-// decides. A rule with an empty pattern is ignored. If no rule matches, the
-// target is allowed. A space inside a pattern is %20. "/robots.txt" is always
-// allowed.
+// Of the rules that match, the one with the longest pattern decides. Its place
+// in the group does not matter. If an Allow and a Disallow are equally long,
+// the Allow decides. A rule with an empty pattern is ignored. If no rule
+// matches, the target is allowed. A space inside a pattern is %20.
+// "/robots.txt" is always allowed.
 //
 // # Escapes
 //
@@ -137,10 +137,10 @@
 // have cost as much as compiling it. After that, the time of [Rules.Allowed]
 // and [Rules.Match] depends on the target and hardly on the number of rules.
 // There are two simpler ways: to compile no group, or to compile each group
-// before its first question. Any number of questions together costs at most
-// twice as much as in the cheaper of these ways, plus the cost of one question.
-// Only the question that compiles the rules allocates memory. Questions about
-// long targets use buffers from a pool.
+// before its first question. The total cost of any number of questions is at
+// most twice that in the cheaper way, plus the cost of one question. Only the
+// question that compiles the rules allocates memory. Questions about long
+// targets use buffers from a pool.
 //
 // Rules keep at most 200 bytes, and some more for each rule: twice the length
 // of its pattern, but at least this length plus six bytes. Rules do not keep
@@ -156,7 +156,7 @@
 // the target and the pattern. For one target, all such rules together may cost
 // 786,432 steps, and 16 more for each byte of the target. A step takes about a
 // nanosecond. Beyond this limit the target is disallowed, with the reason
-// [TooMuchWork]. Only a file that is made for this purpose reaches the limit. A
-// group of 10,000 rules with parts that the target lacks, or has in another
-// order, costs about a seventh of the limit.
+// [TooMuchWork]. Only a file that is made for this purpose reaches the limit.
+// The target may lack parts of the patterns, or have them in another order. For
+// such a target, a group of 10,000 rules costs about a seventh of the limit.
 package robotstxt

@@ -514,7 +514,7 @@ func (c featureCase) lineReport() (got, want any) {
 		report(n, line)
 		last = n
 	}
-	report(last+1, "") // after the last end of a line, Google's parser reports one more line
+	report(last+1, "") // Google's parser reports one line more than Lines yields
 	var expected []lineReport
 	b, _ := json.Marshal(c.Expected.(map[string]any)["results"])
 	if err := json.Unmarshal(b, &expected); err != nil {
@@ -595,8 +595,8 @@ func (c featureCase) export() (got, want any) {
 }
 
 // render compares a file with a version that another program has rewritten. The
-// two must give the same verdicts to every robot that is named in one of them,
-// and to a robot that is named in neither.
+// two must give the same verdicts to each robot that one of them names, and to
+// a robot that neither of them names.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {

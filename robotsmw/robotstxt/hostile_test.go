@@ -62,7 +62,7 @@ func hostileFiles() []hostile {
 }
 
 // TestWorkBound checks that no hostile file takes more steps than the limit for
-// its target. Only the last try may exceed the limit.
+// its target. Only the final try may exceed the limit.
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestWorkBound(t *testing.T) {
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
 			most := 786_432 + 16*len(target) // see "Cost" in the package doc
 			_, without, steps := rules.set.DecideForm(target)
-			longest := len(target) + MaxSize // the last try may exceed the limit by this many steps
+			longest := len(target) + MaxSize // the final try may exceed the limit by this many steps
 			if (without == match.TooMuch) != (steps > most) || steps > most+longest {
 				t.Errorf("decided without a rule: %d; in %d of %d steps", without, steps, most)
 			}

@@ -8,9 +8,9 @@ var sizes = [...]int{32 << 10, 128 << 10, Window}
 
 var pools [len(sizes)]sync.Pool // the elements are *[]byte
 
-// grown returns a buffer with the content of b and room for n bytes in all, or
-// for Window bytes if n is larger than Window. If the result is not b itself,
-// grown puts b back into its pool.
+// grown returns a buffer with the content of b and room for n bytes, including
+// this content. If n is larger than Window, there is room for Window bytes. If
+// the result is not b itself, grown puts b back into its pool.
 func grown(b *[]byte, n int) *[]byte {
 	if b != nil && n <= cap(*b) {
 		return b

@@ -30,9 +30,9 @@
 // Most pages have no element that speaks to robots. So the bytes are first
 // searched for a <meta whose name could matter. If there is one, the page is
 // tokenized up to the last such <meta. No tree is built. Bytes above 0x7f are
-// left alone, which is right for every encoding that contains ASCII. UTF-16 is
+// not changed. That is right for every encoding that contains ASCII. UTF-16 is
 // recognised by its byte order mark, by Charset, or by a "<" or white space at
-// the beginning, and is decoded. Only the first 256 KiB are read, counted after
+// the beginning. It is decoded. Only the first 256 KiB are read, counted after
 // decoding.
 package htmlmeta
 

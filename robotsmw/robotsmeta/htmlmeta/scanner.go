@@ -27,13 +27,13 @@ type Scanner struct {
 
 	// The search for tags that may speak to robots.
 	looked  int // buf[:looked] was searched
-	suspect int // the last tag that may speak to robots begins before this place
+	suspect int // every tag that may speak to robots begins before this place
 	keep    int // all tags that may speak to robots end at this place or before
 	again   int // how long buf must be before the next search
 
 	// The work that calls of Directives and HeadDone cause between pieces.
 	rework int // how many bytes were read more than once
-	tried  int // how long buf was when the tokenizer last found an unfinished token
+	tried  int // how long buf was when the tokenizer found the latest unfinished token
 	until  int // the argument end of tokenize at that time
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
@@ -148,7 +148,7 @@ func (s *Scanner) tokenize(end int) {
 	}()
 	z := html.NewTokenizer(bytes.NewReader(s.buf[s.pos:]))
 	at := s.pos
-	raw := false // whether the last token began an element whose content is text
+	raw := false // whether the previous token began an element whose content is text
 	for at < end && !(s.HeadOnly && s.headDone) {
 		kind := z.Next()
 		if kind == html.ErrorToken {

@@ -126,8 +126,8 @@ func knownField(name string) field {
 	case syntax.CrawlDelay:
 		return knownField("Crawl-delay")
 	}
-	// Invisible characters may precede the name, such as a byte order mark that
-	// was encoded twice or is in the middle of a file.
+	// Invisible characters may precede the name. An example is a byte order
+	// mark that was encoded twice, or is in the middle of a file.
 	if rest := strings.TrimLeftFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); rest != name {
 		if rest = strings.TrimSpace(rest); rest == "" {
 			return field{}

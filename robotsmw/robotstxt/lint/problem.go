@@ -2,8 +2,8 @@ package lint
 
 import "fmt"
 
-// A Problem is a place in a robots.txt file that is wrong, that robots read
-// differently than the author seems to expect, or that is worth knowing.
+// A Problem is a place in a robots.txt file. It is a mistake, or robots read it
+// differently than the author seems to expect, or it is worth knowing.
 type Problem struct {
 	Line     int // counted from 1; 0 for the file as a whole
 	Column   int // in bytes, counted from 1; 0 if Line is 0

@@ -15,7 +15,7 @@ type Compiler struct {
 	text    []byte // the packed rules
 	form    []byte // a buffer for a pattern in the form that the dialect compares
 	count   int    // how many rules there are
-	nbytes  int    // length of all patterns together, as written in the file, in bytes
+	nbytes  int    // how many bytes all patterns together have in the file
 	keyed   int    // how many keys and passages the filter of prefixes must have room for
 	wild    int    // how many rules have wildcards
 	eager   bool   // whether targets must be compared in canonical form
@@ -116,9 +116,10 @@ func (c *Compiler) Finish(s *Set, besides int) {
 // A group of at most maxTried rules never gets an index.
 const maxTried = 8
 
-// A group of more than manyTried rules always gets an index. A group with more
-// than maxTried and at most manyTried rules gets an index if the Set with the
-// smallest index takes no more memory than memoryBound allows.
+// A group of more than manyTried rules always gets an index. For a group of
+// more than maxTried and at most manyTried rules, the memory matters. Such a
+// group gets an index if the Set with the smallest index stays within
+// memoryBound.
 const manyTried = 32
 
 func (c *Compiler) needsIndex(besides int) bool {

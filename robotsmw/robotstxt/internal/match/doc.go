@@ -12,12 +12,12 @@
 // steps of about a nanosecond. A line stands for a number of questions, and a
 // column for a cost. The cost is the mean of 2,061 groups of many rules: one
 // from each file with such a group in a corpus of 3,491 real files
-// (TestSharedCorpusQuestions of package robotstxt). "s" is the cost if the
-// rules are only tried one by one, "c" is the cost if they are compiled at
-// once, and "*" is the cost of a Set. Where "*" and a letter would be in the
-// same place, the chart shows only "*". For any of these groups and any number
-// of questions up to 10,000, a Set costs at most 2.02 times the lower of "s"
-// and "c".
+// (TestSharedCorpusQuestions of package robotstxt). "*" is the cost of a Set.
+// "s" is the cost if the rules are always tried one by one. "c" is the cost if
+// they are compiled before the first question. Where "*" and a letter would be
+// in the same place, the chart shows only "*". For any of these groups and any
+// number of questions up to 10,000, a Set costs at most 2.02 times the lower of
+// "s" and "c".
 //
 //	             1,000       10,000      100,000     1,000,000
 //	    1    *                 c

@@ -16,7 +16,7 @@ import (
 const minIndexed = 10
 
 // If there is room, the filter of grams has gramBits bits for each rule with
-// wildcards, and at least minGramBits bits in all.
+// wildcards, but not less than minGramBits bits.
 const gramBits, minGramBits = 24, 512
 
 type gramScratch struct {
@@ -55,8 +55,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	for i, end := range ends {
 		rarest := uint32(0)
 		for _, hash := range grams[start:end] {
-			// Among equally rare grams, take the last one, because the later
-			// bytes of a pattern tend to be rarer in targets.
+			// Of equally rare grams, take the one nearest to the pattern's end:
+			// the later bytes of a pattern tend to be rarer in targets.
 			if n := counts[hash>>(64-size)]; rarest == 0 || n <= rarest {
 				rarest, hashes[i] = n, hash
 			}

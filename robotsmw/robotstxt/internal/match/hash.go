@@ -14,8 +14,8 @@ const gramSize = 4
 // many keys fall into one bucket.
 var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
-// mix returns the hash of a sequence of blocks: block is the last of them, and
-// state is the hash of the others.
+// mix returns the hash of a sequence of blocks: block is the final one, and
+// state is the hash of those before it.
 func mix(state, block uint64) uint64 {
 	hi, lo := bits.Mul64(state^block^hashSeeds[0], hashSeeds[1])
 	return hi ^ lo

@@ -21,7 +21,7 @@ type index struct {
 	most  uint32        // how many bytes of memory the Set may take after the index is made
 	spent atomic.Uint32 // how many steps questions have taken without the index
 
-	longest uint32 // length of the longest key of a literal rule
+	longest uint32 // the length of the longest key of a literal rule
 	lengths uint64 // bit n: a literal rule's key has 2n bytes; bit 63: 126 bytes or more
 	apart   uint32 // where the rules without a key end and the first bucket begins
 	indexSizes
@@ -37,15 +37,15 @@ const basePrice, pricePerByte = 1000, 5
 
 // indexSizes are the sizes of the parts of an index's table.
 type indexSizes struct {
-	prefixes, grams uint32 // the words of the filters; 0 for none
-	buckets         uint32 // the number of buckets; their starts take one word more
+	prefixes, grams uint32 // how many words each filter takes; 0 if there is no filter
+	buckets         uint32 // how many buckets there are; their starts take one word more
 }
 
-// memoryBound returns how many bytes of memory an index may take, together with
-// the rest of its Set and the struct around the Set. nbytes is how many bytes
-// the patterns take in the file. The rules alone may take more than the bound,
-// if patterns are short or not stored as written. In that case, the method fit
-// makes the index as small as it can, so that the bound in the package doc of
+// memoryBound returns how many bytes of memory may be taken by an index, its
+// Set and the struct around the Set together. nbytes is how many bytes the
+// patterns take in the file. The rules alone may take more than the bound, if
+// patterns are short or not stored as written. In that case, the method fit
+// makes the index as small as it can. So the bound in the package doc of
 // robotstxt holds.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
@@ -54,7 +54,7 @@ const wordSize, wordBits = 4, 32
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 
 // fit makes an index smaller if it takes more words than the argument room. It
-// keeps about an eighth of each part even if there is no room.
+// keeps about an eighth of each part, whatever the room.
 func (s *indexSizes) fit(room int) {
 	words := s.words()
 	if room >= words {

@@ -1,10 +1,11 @@
 package match
 
 // occurrences says where a target has each byte and each gram: the first place
-// and the last. A pattern may need a byte or gram that the target lacks, or has
-// only before the place where the pattern needs it. In both cases, occurrences
-// shows that the pattern does not match, without comparing the two. So a group
-// of such patterns costs little more than reading the patterns.
+// and the last. A pattern may need a byte or gram that the target lacks. Or the
+// target has it only before the place where the pattern needs it. In both
+// cases, occurrences shows that the pattern does not match, without comparing
+// the two. So a group of such patterns costs little more than reading the
+// patterns.
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte

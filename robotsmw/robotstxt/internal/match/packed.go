@@ -14,11 +14,11 @@ type packed string
 // A head is the beginning of a packed rule. The rule's pattern in canonical
 // form follows the head.
 //
-// A rule is rare if its pattern is too long for the length in the head, or is
-// spelled differently in the file. Then two lengths of four bytes each follow
-// the head: those of the pattern and of its spelling in the file. The pattern
-// and the spelling come after them. If the file spells the pattern as it is
-// stored, the length of the spelling is 0, and the spelling is left out.
+// A rule is rare in two cases: its pattern is too long for the length in the
+// head, or the file spells the pattern differently. In both cases, two lengths
+// of four bytes each follow the head: those of the pattern and of its spelling
+// in the file. The pattern and the spelling come after them. If the file spells
+// the pattern as it is stored, there is no spelling, and its length is 0.
 type head uint64
 
 const (
@@ -33,7 +33,7 @@ const (
 	maxLength  = 1<<lengthBits - 1
 
 	headSize    = (lengthFrom + lengthBits) / 8
-	lengthsSize = 8                                      // the two lengths of a rare rule
+	lengthsSize = 8                                      // bytes of the two lengths in a rare rule
 	_           = uint(1<<lineBits - syntax.MaxSize - 2) // compiles only if each line number fits
 )
 

@@ -19,8 +19,8 @@ func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 const dear = 1 << 12
 
 // A search finds the rule that decides about one target. Its fields are set one
-// by one, because a composite literal would be copied, and a method that sets
-// them would move the target to the heap.
+// by one, for two reasons. A composite literal would be copied. A method that
+// sets the fields would move the target to the heap.
 type search struct {
 	rules  packed
 	target string
@@ -112,8 +112,7 @@ func firstStar(block uint64) int {
 
 // A pairSet says which pairs of bytes follow each other in a target. Several
 // pairs may share a bit. mayMatch does not use it for the first two patterns
-// that begin like the target, because for so few patterns it costs more than it
-// saves.
+// that begin like the target. For so few patterns, it costs more than it saves.
 type pairSet struct {
 	bits  [16]uint64
 	known bool
@@ -125,7 +124,8 @@ func pairBit(a, b byte) (word int, bit uint64) {
 }
 
 // mayHave returns false if a target does not have the first two bytes of rest
-// next to each other. rest is the part of a pattern after its first "*".
+// next to each other. The argument rest is the part of a pattern after its
+// first "*".
 func (s *pairSet) mayHave(rest, target string) bool {
 	if len(rest) < 2 || isSpecial(rest[0]) || isSpecial(rest[1]) {
 		return true

@@ -145,18 +145,18 @@ func (s *Set) Kept() int {
 // not depend on the rules.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
-// Compile makes the index of a large group now. Without Compile, the Set makes
-// the index when the questions have cost as much as making it.
+// Compile makes the index of a large group now. If nobody calls Compile, the
+// Set makes the index when the questions have cost as much as making it.
 func (s *Set) Compile() {
 	if x := s.index.Load(); x != nil && !x.isMade() {
 		s.compile(x)
 	}
 }
 
-// Spent returns how many steps questions have taken so far (steps), after how
-// many steps the rules are compiled (price), and whether they are compiled
-// (done). For compiled rules, steps is 0. A small group is never compiled: its
-// done is true, and its steps and price are 0.
+// Spent returns three results: steps is how many steps questions have taken so
+// far. price is the number of steps after which the rules are compiled. done
+// says whether they are compiled. For compiled rules, steps is 0. A small group
+// is never compiled: its done is true, and its steps and price are 0.
 func (s *Set) Spent() (steps, price int, done bool) {
 	x := s.index.Load()
 	if x == nil {
@@ -276,8 +276,8 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 // scans the rules until all questions together have cost as much as making the
 // index. After that, it makes the index. There are two simpler ways: to scan
 // for every question, or to make the index for the first one. With decideMany,
-// n questions cost at most twice as much as in the cheaper of these ways, plus
-// the cost of one question.
+// n questions cost at most twice as much as in the cheaper way, plus the cost
+// of one question.
 //
 // A scan may decide where an index would return TooMuch. But the answer must
 // not depend on which of the two is used. So if an index might take more than

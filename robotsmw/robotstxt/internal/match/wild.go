@@ -16,11 +16,11 @@ func matchesWild(pattern, target string) bool {
 
 // matches reports whether a pattern without an eitherEscape matches a target.
 //
-// It takes the pieces between the wildcards from left to right, and looks for
-// the first occurrence of each piece after the previous piece. The first
-// occurrence is always right, because it leaves the most room for the rest. So
-// no piece is tried again, and the work is in proportion to the lengths of the
-// target and the pattern.
+// It takes the pieces between the wildcards from left to right. For each piece,
+// it looks for the first occurrence after the previous piece. The first
+// occurrence is always right, because it leaves the most room for the later
+// pieces. So no piece is tried again, and the work is in proportion to the
+// lengths of the target and the pattern.
 func matches(pattern, target string) bool {
 	piece, pattern, more := strings.Cut(pattern, "*")
 	if !more {

@@ -40,9 +40,9 @@ func (g *GroupReader) NextFor(t Token) bool {
 
 // GroupsFor returns the groups for a robot. It chooses the first of the robot's
 // tokens that some group names, and returns this token and the groups that name
-// it. The last of the tokens must be [Everyone]. If no group names any of the
-// tokens, GroupsFor returns nil. The argument groups must be empty: GroupsFor
-// appends the result to it.
+// it. The final token must be [Everyone]. If no group names any of the tokens,
+// GroupsFor returns nil. The argument groups must be empty: GroupsFor appends
+// the result to it.
 func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
 	best := len(tokens) // index of the first token that some group has named so far
 	for all := f.Groups(); all.Next(); {
@@ -88,8 +88,8 @@ func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Di
 //
 // A Crawl-delay belongs to the user-agent lines since the previous Crawl-delay
 // of its group. If there are no such lines, it belongs to the same lines as the
-// previous Crawl-delay. So user-agent lines that share rules can still have
-// different delays.
+// previous Crawl-delay. So user-agent lines can share rules, but have different
+// delays.
 type DelayReader struct {
 	file  *File
 	token Token
