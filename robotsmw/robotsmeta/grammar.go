@@ -240,8 +240,8 @@ func everybody(name string) bool {
 	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
 }
 
-// names reports whether name is one of the product tokens. It ignores letter
-// case and versions on both sides.
+// names reports whether the argument name is one of the product tokens. It
+// ignores letter case and versions on both sides.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
 		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {

@@ -73,7 +73,7 @@ const mostCost = 2.05
 
 // TestQuestionsCostAtMostTwice compares the cost of questions with two simpler
 // ways: to scan for every question, and to compile before the first one. Any
-// number of questions may cost hardly more than twice as much as in the cheaper
+// number of questions may cost at most mostCost times as much as in the cheaper
 // of these ways.
 func TestQuestionsCostAtMostTwice(t *testing.T) {
 	for _, oneWildOf := range []int{0, 4, 1} {
@@ -87,9 +87,9 @@ func TestQuestionsCostAtMostTwice(t *testing.T) {
 	}
 }
 
-// TestSharedCorpusQuestions is TestQuestionsCostAtMostTwice for each real file,
-// with the first robot that has a large group there. It logs the mean costs.
-// The doc of package internal/match has a chart of them.
+// TestSharedCorpusQuestions does the same as TestQuestionsCostAtMostTwice for
+// each real file, with the first robot that has a large group there. It logs
+// the mean costs. The doc of package internal/match has a chart of them.
 func TestSharedCorpusQuestions(t *testing.T) {
 	const most = 10_000
 	c := readCorpus(t)

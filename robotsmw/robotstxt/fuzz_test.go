@@ -111,9 +111,9 @@ func compareWithTwin(t *testing.T, f *File, target string) {
 	}
 }
 
-// FuzzMatchDense is FuzzMatch with rules and a target that consist of
-// denseTokens, so that most rules match at least in part. Each byte of the
-// input stands for a token.
+// FuzzMatchDense does the same as FuzzMatch, with rules and a target that
+// consist of denseTokens, so that most rules match at least in part. Each byte
+// of the input stands for a token.
 func FuzzMatchDense(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("0123456789"))
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -128,7 +128,7 @@ func FuzzMatchDense(f *testing.F) {
 	})
 }
 
-// TestMatchesTwin is FuzzMatchDense on random input.
+// TestMatchesTwin does the same as FuzzMatchDense, with random input.
 func TestMatchesTwin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	n := 3000
@@ -232,7 +232,7 @@ func denseTarget(choices []byte) string {
 	return b.String()
 }
 
-// FuzzDialects compares each other dialect with its slow twin.
+// FuzzDialects compares the dialects other than RFC9309 with their slow twins.
 func FuzzDialects(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "a", "/d/%7Ea?b=%2F")

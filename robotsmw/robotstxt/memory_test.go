@@ -95,9 +95,10 @@ func checkSize(t *testing.T, rules *Rules) {
 	}
 }
 
-// TestSharedCorpusMemory is TestMemoryOfRules for real files. Two things may
-// take more memory, because [Match] returns them as written: user-agent lines
-// after the first, and patterns that are not stored as they are written.
+// TestSharedCorpusMemory does the same as TestMemoryOfRules, for real files.
+// Two things may take more memory, because [Match] returns them as written:
+// user-agent lines after the first, and patterns that are not stored as they
+// are written.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int

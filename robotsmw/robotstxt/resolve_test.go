@@ -46,7 +46,8 @@ func TestMatchResolved(t *testing.T) {
 	}
 }
 
-// resolvedSlowly is appendResolved, step by step as in RFC 3986 §5.2.4.
+// resolvedSlowly does the same as appendResolved, in the steps of RFC 3986
+// §5.2.4.
 func resolvedSlowly(path string) string {
 	in, out := unescapedDots(path), ""
 	for in != "" {

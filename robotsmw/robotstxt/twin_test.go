@@ -285,8 +285,8 @@ func twinGooglePath(url string) string {
 	return rest
 }
 
-// twinMatchesBytes is twinMatches for a pattern in which only "*" and a final
-// "$" are special.
+// twinMatchesBytes does the same as twinMatches, for a pattern in which only
+// "*" and a final "$" are special.
 func twinMatchesBytes(pattern, path string) bool {
 	var elements []twinElement
 	for i := range len(pattern) {

@@ -34,7 +34,7 @@ type Scanner struct {
 	// The work that calls of Directives and HeadDone cause between pieces.
 	rework int // how many bytes were read more than once
 	tried  int // how long buf was when the tokenizer found the latest unfinished token
-	until  int // the argument end of tokenize at that time
+	until  int // the argument end of tokenize when tried was set
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
 	// The state of the tokenizer, which goes on at buf[pos:].

@@ -1,6 +1,6 @@
 package lint
 
-// To add a code, write it here and, in the same words, in doc.go. Check for it
+// To add a code, write it here, and in doc.go with the same words. Check for it
 // in file.go, line.go or group.go, and add a row to lintTests. Keep the form of
 // the lines in this file, because the tests parse them.
 

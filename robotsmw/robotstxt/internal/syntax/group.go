@@ -138,8 +138,8 @@ func cutGroup(records []Record) (group, rest []Record) {
 	return records[:end], records[end:]
 }
 
-// cutBlock is cutGroup for the draft of 1996, in which blank lines separate the
-// groups.
+// cutBlock does the same as cutGroup, by the draft of 1996, in which blank
+// lines separate the groups.
 func cutBlock(records []Record) (block, rest []Record) {
 	for len(records) > 0 && records[0].Field == Blank {
 		records = records[1:]

@@ -41,8 +41,8 @@ func (t Token) IsIn(value string) bool {
 	return strings.EqualFold(value[:n], t.name)
 }
 
-// isInAs is IsIn as a dialect defines it. Google allows no digits and dots in
-// tokens. In the draft of 1996, the whole value is the name.
+// isInAs does the same as IsIn, by the rules of a dialect. Google allows no
+// digits and dots in tokens. In the draft of 1996, the whole value is the name.
 func (t Token) isInAs(value string, dialect Dialect) bool {
 	switch dialect {
 	case Google:
