@@ -52,9 +52,9 @@ const (
 	codeRepeatedAgent     Code = "repeated-user-agent"    // the same robot in several groups
 	codeNamedExempt       Code = "named-exempt"           // all robots are shut out, and this one is let in by name
 	codeNamedShut         Code = "named-shut"             // robots are let in, and this one is shut out by name
-	codeDuplicate         Code = "duplicate"              // a rule that is already on an earlier line of the group
+	codeDuplicate         Code = "duplicate"              // the same rule as on an earlier line of the group
 	codeOverridden        Code = "overridden"             // a rule that another one always overrides
 	codeAllowLoses        Code = "allow-loses"            // an Allow that a longer Disallow overrides
-	codeAllowWins         Code = "allow-wins"             // a Disallow that an Allow of at least its length overrides
+	codeAllowWins         Code = "allow-wins"             // a Disallow that an Allow at least as long overrides
 	codeEveryFile         Code = "every-file"             // ten or more files of a directory, one by one
 )

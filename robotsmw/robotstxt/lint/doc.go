@@ -59,9 +59,9 @@
 //	repeated-user-agent     the same robot in several groups
 //	named-exempt            all robots are shut out, and this one is let in by name
 //	named-shut              robots are let in, and this one is shut out by name
-//	duplicate               a rule that is already on an earlier line of the group
+//	duplicate               the same rule as on an earlier line of the group
 //	overridden              a rule that another one always overrides
 //	allow-loses             an Allow that a longer Disallow overrides
-//	allow-wins              a Disallow that an Allow of at least its length overrides
+//	allow-wins              a Disallow that an Allow at least as long overrides
 //	every-file              ten or more files of a directory, one by one
 package lint
