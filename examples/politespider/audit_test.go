@@ -21,9 +21,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// demoNginx is the configuration of an nginx that stands before the demo. Of a
-// hundred requests for pages, nginx drops about one, answers one with 503, and
-// one with 429. nginx writes a log that does not depend on the spider's code.
+// demoNginx is the configuration of an nginx in front of the demo. Of a hundred
+// requests for pages, nginx drops about one, answers about one with 503, and
+// about one with 429. nginx writes its own log, which does not depend on the
+// spider's code.
 const demoNginx = `
 daemon off;
 master_process off;
@@ -56,7 +57,7 @@ http {
 }
 `
 
-// The demo's servers fail now and then. Still, the crawl's own record and the
+// Some requests to the demo fail. Nevertheless, the crawl's own record and the
 // log of nginx both show a polite crawl. With COURTESY_CHAOS set, the crawl
 // requests 5,000 pages or more.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
@@ -103,8 +104,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	summary, _ := parseOutput(t, &out)
 	log := stop()
 
-	// The audit of the server's log gets the robots.txt files from the demo,
-	// and nothing from the crawl.
+	// The audit of the server's log gets the robots.txt files from the demo. It
+	// uses no data of the crawl.
 	owners, err := demosite.Copies(copies)
 	if err != nil {
 		t.Fatal(err)
@@ -139,8 +140,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
 }
 
-// polite audits a crawl. It fails the test if the crawl was not polite or
-// cannot be judged. It returns how many requests each host got.
+// The function polite audits a crawl. It fails the test if the crawl was not
+// polite or cannot be judged. It returns how many requests each host got.
 func polite(t *testing.T, what string, history *audit.History, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
 	a := audit.Auditor{
@@ -177,9 +178,9 @@ func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	return status, body
 }
 
-// startDemoNginx starts an nginx that passes requests on to the server at the
-// address demo. The function stop ends the nginx and returns the name of its
-// complete log.
+// startDemoNginx starts an nginx that passes requests on to the demo. The
+// argument demo is the address of the demo's server. The function stop ends the
+// nginx and returns the name of its complete log.
 func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")

@@ -20,11 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// requests returns which requests the demo's servers must see, and how often.
-// It takes them from the conclusions in the demo's files. A page that is
-// missing in the result is disallowed, or no link that may be followed leads to
-// it. The conclusions come from the robots.txt files and the pages, not from
-// the spider's output.
+// The function requests returns which requests the demo's servers must see, and
+// how often. It takes them from the conclusions in the demo's files. These
+// conclusions come from the robots.txt files and the pages, not from the
+// spider's output. If a page is missing in the result, it is disallowed, or no
+// link that may be followed leads to it.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -85,8 +85,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Time is exact in a synctest bubble. There, the spider keeps each interval and
-// each Retry-After in full.
+// Time is exact in a synctest bubble. There, the spider never shortens an
+// interval or a Retry-After.
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -150,7 +150,7 @@ func TestDemo_Conclusions(t *testing.T) {
 	})
 }
 
-// The records have each request that the servers saw, including requests for
+// The records list each request that the servers saw, including requests for
 // robots.txt and for the targets of its redirects.
 func TestDemo_Requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
 				wantPause = 1 // the answer's Retry-After
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
-				wantPause = 2 // robots.txt answers 503: one interval is added to the usual one
+				wantPause = 2 // robots.txt answers 503: two intervals instead of one
 			}
 			pause := 0.0 // how long the host is paused, counted from the answer
 			if r.PausedUntil > 0 {
@@ -204,8 +204,8 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// conclusions returns what the spider says about a URL, in the form of the
-// conclusions in the demo's files.
+// The function conclusions returns what the spider says about a URL. The result
+// has the form of the conclusions in the demo's files.
 func conclusions(site *demosite.Site, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {
@@ -252,7 +252,7 @@ func TestDemo_Text(t *testing.T) {
 				t.Errorf("nothing is printed of %q:\n%s", want, out.String())
 			}
 		}
-		said := make(map[string]string) // by URL: the page's line and the lines below
+		said := make(map[string]string) // by URL: the page's line and the lines below it
 		url := ""
 		for l := range strings.Lines(out.String()) {
 			if !strings.HasPrefix(l, strings.Repeat(" ", 21)) {
@@ -263,7 +263,7 @@ func TestDemo_Text(t *testing.T) {
 		}
 		for _, page := range site.Pages() {
 			for _, conclusion := range page.Concludes[1:] {
-				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // the next loop counts these
+				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // the next loop counts such conclusions
 				if !ofSite && !strings.Contains(said[page.URL], conclusion) {
 					t.Errorf("%s: nothing is printed of %q:\n%s", page.URL, conclusion, said[page.URL])
 				}

@@ -42,10 +42,11 @@
 // For each page, the spider prints what the page and its robots.txt say, and
 // where they say it. They may have directives such as noindex. They may also
 // say whether the owner agrees to the use of the page for search, for AI
-// training, and as input to AI. -rsl FILE adds the terms in a file of RSL 1.0.
-// What owners say about use does not change what the spider fetches. If a
-// statement is marked as a draft, the document that defines it may still
-// change. The summary names the document.
+// training, and as input to AI. With -rsl FILE, the spider also reads the terms
+// in FILE, in the format RSL 1.0. What owners say about use does not change
+// what the spider fetches. If the output marks a statement as a draft, the
+// statement follows a document that is not final. The summary names the
+// document.
 //
 // If an answer is a refusal instead of a page, such as a challenge or a price,
 // the spider says so and names the evidence. It does not solve a challenge,
@@ -75,7 +76,7 @@
 // to its proof. At the end, the spider prints the record's last hash, which can
 // be deposited elsewhere.
 //
-// With -from-end, each interval begins when the request before it has ended. So
+// With -from-end, each interval begins at the end of the previous request. So
 // the servers' own logs show the interval too, even if a request was slow to
 // arrive.
 //

@@ -163,8 +163,8 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 	})
 }
 
-// With -adaptive=10, a host that answers in one second then rests for at least
-// ten seconds.
+// If a host takes one second to answer, -adaptive=10 makes the spider leave it
+// alone for at least ten seconds.
 func TestCrawl_Adaptive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -185,8 +185,8 @@ func TestCrawl_Adaptive(t *testing.T) {
 	})
 }
 
-// With -adaptive=10, a host that answers in 20 ms then rests for 200 ms. This
-// test runs in real time.
+// If a host takes 20 ms to answer, -adaptive=10 makes the spider leave it alone
+// for at least 200 ms. This test runs in real time.
 func TestRun_Adaptive(t *testing.T) {
 	t.Parallel()
 	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}

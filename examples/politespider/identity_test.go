@@ -42,8 +42,8 @@ func keyFile(t *testing.T, mode os.FileMode) (file, id string) {
 	return file, webbotauth.KeyID(public)
 }
 
-// Over https, requests for pages and for robots.txt are signed. Over http, none
-// is signed.
+// Over https, requests for pages and for robots.txt are signed. Over http, no
+// request is signed.
 func TestCrawl_Signed(t *testing.T) {
 	for _, tt := range []struct {
 		args  []string

@@ -33,15 +33,15 @@ func crawl(ctx context.Context, job *tool.Job) error {
 	opts := robotsmw.Options{
 		UserAgent: job.UserAgent, // its first word is the crawler's name in robots.txt
 		Base:      job.Base,
-		// Without a Limiter, each host gets one request at a time and one a
-		// second. In any case, Courtesy obeys a Retry-After and a longer
-		// Crawl-delay.
+		// Without a Limiter, each host gets one request at a time, and one
+		// request a second. With or without a Limiter, Courtesy obeys a
+		// Retry-After and a longer Crawl-delay.
 		Limiter: &politeness.Limiter{
 			Delay:      job.Delay,
 			EndToStart: job.FromEnd,
 			Adaptive:   politeness.Adaptive{Factor: job.Adaptive},
 			Budget:     job.Budget,
-			MaxWait:    max(5*time.Second, 2*job.Delay), // if the wait would be longer, there is a DelayError
+			MaxWait:    max(5*time.Second, 2*job.Delay), // a request that would wait longer gets a DelayError
 			Fleet:      job.Fleet,                       // shares the pace with the crawl's other processes
 			Observer:   job.PaceObserver,
 			Logger:     job.Logger,

@@ -18,8 +18,8 @@ import (
 )
 
 // A chain is a site in which each page links to the next. The field asked has
-// the requested paths. ServeHTTP calls the function at whenever a page that
-// exists is requested.
+// the requested paths. If a requested page exists, ServeHTTP calls the function
+// in the field at.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)

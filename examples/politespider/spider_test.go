@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// If a host has a long Retry-After, no worker waits for the host. A single
-// worker crawls the other hosts meanwhile.
+// If a host answers with a long Retry-After, no worker waits for the host.
+// Meanwhile, a single worker crawls the other hosts.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

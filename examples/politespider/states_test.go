@@ -20,7 +20,7 @@ import (
 
 var reports = flag.String("reports", "", "directory in which the reports of TestReport_States are left, to be looked at")
 
-// The sentences in a report fit the way in which its crawl ended.
+// The sentences in a report fit its crawl, in whatever way the crawl ended.
 func TestReport_States(t *testing.T) {
 	archive := func(pages int) http.Handler { // each page links to ten others, and some pages fail
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// If a small answer decompresses to more than a page may have, the spider keeps
-// only the beginning of the page.
+// If a small answer decompresses to more bytes than a page may have, the spider
+// keeps only the beginning of the page.
 func TestCrawl_Bomb(t *testing.T) {
 	var mebibyte bytes.Buffer
 	packed := gzip.NewWriter(&mebibyte)

@@ -31,7 +31,7 @@ import (
 // Front is the URL of the page that leads to all others.
 const Front = "http://town.example/"
 
-// A Request is one request as a host logged it.
+// A Request is one request in the log.
 type Request struct {
 	At        time.Time // when the handler began
 	Method    string
@@ -60,8 +60,8 @@ func New() (*Site, error) {
 }
 
 // Copies returns a larger internet, without a listener: n copies of the demo.
-// Each copy has other host names, such as museum.2.example in the second copy.
-// Its links use these names.
+// Each copy has its own host names, such as museum.2.example in the second
+// copy. The links in a copy use these names.
 func Copies(n int) (*Site, error) {
 	s := &Site{hosts: make(map[string]*host)}
 	for i := range n {
@@ -115,8 +115,8 @@ func (s *Site) Pages() []Page {
 }
 
 // DialContext connects to the listener if addr names a host of the demo. For
-// any other name, it returns a [net.DNSError] inside a [net.OpError], as the
-// real dialer does when a host does not exist.
+// any other name, it returns a [net.DNSError] inside a [net.OpError], like a
+// real dialer that finds no such host.
 func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -110,7 +110,8 @@ func TestServeHTTP_Unknown(t *testing.T) {
 	}
 }
 
-// A name that the demo does not have fails as in the DNS.
+// If the demo does not have a host name, the error is the same as for a name
+// that is not in the DNS.
 func TestDialContext_Unknown(t *testing.T) {
 	site, err := New()
 	if err != nil {

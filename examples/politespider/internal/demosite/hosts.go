@@ -15,8 +15,8 @@ import (
 	"unicode/utf16"
 )
 
-// files holds one file for each host, named after the host. A file begins with
-// a remark. Then come the host's answers:
+// The variable files has one file for each host, named after the host. A file
+// begins with a remark. Then come the host's answers:
 //
 //	-- TARGET STATUS --
 //	# What is to be seen here.
@@ -35,8 +35,8 @@ import (
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host. It says what the page is there to show, and
-// what a polite crawler must conclude from the page.
+// A Page is a target of a host. It says what the page shows, and what a polite
+// crawler must conclude from the page.
 type Page struct {
 	URL     string
 	Purpose string // what the page shows; may be empty
@@ -129,7 +129,8 @@ func parseHost(text string) (*host, error) {
 	return h, nil
 }
 
-// repeated replaces each line "N × text" of a body by N lines of text.
+// The function repeated replaces each line "N × text" of a body by N lines of
+// text.
 func repeated(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {

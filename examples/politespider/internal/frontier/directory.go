@@ -15,10 +15,10 @@ import (
 
 // A Directory is a frontier in memory with a journal in a directory. It
 // continues where the last process stopped, however that process ended. No page
-// is lost. The pages that were out when that process stopped are handed out
-// again. After a power cut, the pages of the last second are handed out again,
-// too (see syncPeriod). OpenDirectory makes a Directory. It is safe for
-// concurrent use, but only one process at a time can have the directory open.
+// is lost. If a page was out when that process stopped, it is handed out again.
+// After a power cut, the pages of the last second are also handed out again
+// (see syncPeriod). OpenDirectory makes a Directory. It is safe for concurrent
+// use, but only one process at a time can have the directory open.
 type Directory struct {
 	*Memory
 
@@ -32,8 +32,8 @@ type Directory struct {
 // exist, OpenDirectory creates it, readable by its owner alone. If the crawl
 // continues, each host first rests, because the last run may have been killed
 // just after a request. It rests for its own interval or for the argument rest,
-// whichever is longer. If it had to rest for longer than that, as after a
-// Retry-After, it still does.
+// whichever is longer. If the last run was to leave the host alone until a
+// later time, as after a Retry-After, the host rests until that time.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {
@@ -85,7 +85,7 @@ func (d *Directory) load(dir string, about About, rest time.Duration, logger *sl
 func (d *Directory) write(l line) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.State().Err != nil { // the last line may be incomplete, and no line after it would be read
+	if d.State().Err != nil { // the last line may be incomplete, and a line after it would never be read
 		return false
 	}
 	if err := d.journal.append(l); err != nil {
@@ -140,7 +140,7 @@ func (d *Directory) Close() error {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // A replay reads the lines of a journal into a Memory. Then it yields the lines
-// of a new journal, with only what is still needed.
+// of a new journal, which leaves out what is no longer needed.
 type replay struct {
 	*Memory
 	name   string

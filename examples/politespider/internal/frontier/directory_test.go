@@ -35,8 +35,8 @@ func readFile(t testing.TB, dir string) []byte {
 	return data
 }
 
-// directoryWith returns a directory with this journal, as a killed process may
-// leave it.
+// directoryWith returns a directory with this journal. A killed process may
+// leave such a directory.
 func directoryWith(t testing.TB, journal []byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,8 +46,8 @@ func directoryWith(t testing.TB, journal []byte) string {
 	return dir
 }
 
-// No page is lost, wherever in a line the journal ends. A page is fetched again
-// only if no complete line says that the page is done.
+// No page is lost, even if the journal ends in the middle of a line. A page is
+// fetched again only if no complete line says that the page is done.
 func TestDirectory_KilledAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -58,7 +58,7 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 	n := 0
 	for start := bytes.IndexByte(journal, '\n') + 1; start < len(journal); n += 7 {
 		length := bytes.IndexByte(journal[start:], '\n') + 1
-		for _, nbytes := range []int{0, 1 + n%(length-1)} { // number of bytes of this line in the journal
+		for _, nbytes := range []int{0, 1 + n%(length-1)} { // how many bytes of this line are in the journal
 			killedAt(t, journal[:start+nbytes], journal[:start])
 		}
 		start += length
@@ -141,7 +141,8 @@ func TestDirectory_ManyRuns(t *testing.T) {
 	}
 }
 
-// If a crawl is continued at once, each host still rests for its full time.
+// If a crawl is continued at once, each host is nevertheless left alone for its
+// full time.
 func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -182,7 +183,8 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	})
 }
 
-// A page that waits for its Due still waits when the crawl continues.
+// If a page must wait until its Due, it also waits after the crawl was stopped
+// and continued.
 func TestDirectory_PageWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -251,7 +253,7 @@ func wantError(t *testing.T, dir string, about About, want string) {
 	}
 }
 
-// If the journal cannot be written, the crawl ends. Otherwise, the next run
+// If the journal cannot be written, the crawl ends. If it went on, the next run
 // would fetch the pages again.
 func TestDirectory_NoRoom(t *testing.T) {
 	d := openDirectory(t, t.TempDir(), 1000)

@@ -47,8 +47,8 @@ type setting struct {
 	real bool                   // time is real, so things may happen late
 }
 
-// The method since fails the test if the time that has passed from start until
-// now is not want. In real time, it may also be longer than want.
+// The method since fails the test unless the time since start equals want. In
+// real time, it may also be longer than want.
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {
@@ -172,8 +172,8 @@ func TestPutBack(t *testing.T) {
 	})
 }
 
-// While a page waits for its Due, its host goes on with other pages, including
-// new ones. When the page is due, it comes before these other pages.
+// While a page waits until its Due, other pages of its host are handed out,
+// including new ones. When the page is due, it comes before these other pages.
 func TestWaitsByItself(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -220,8 +220,8 @@ func TestWaitsByItself(t *testing.T) {
 	})
 }
 
-// After a page that was put off, the last page of the queue comes next, even
-// before pages that waited for their Due.
+// After a page that was put off, the last page of the queue comes next. It
+// comes even before pages that have waited until their Due.
 func TestHurt(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -315,7 +315,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// Take waits while another worker may still find links.
+// If no page is queued but another worker has a page, Take waits, because that
+// worker may find links.
 func TestWaitsForLinks(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)

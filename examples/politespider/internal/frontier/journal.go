@@ -36,9 +36,10 @@ import (
 //	{"seen":["http://a.example/","http://a.example/2"]}
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
-// "spent" is how many pages count, and "seen" has the pages that are done. So
-// the journal then has one entry for each URL and each host. A run adds a line
-// each time that it finds URLs, finishes a page, or puts a page back.
+// "spent" is how many pages count towards the maximum, and "seen" has the pages
+// that are done. So the journal then has one entry for each URL and each host.
+// A run adds a line each time that it finds URLs, finishes a page, or puts a
+// page back.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`

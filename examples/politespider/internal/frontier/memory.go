@@ -17,7 +17,7 @@ type Memory struct {
 	mu      sync.Mutex
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // the queues, by HostKey
-	due     hostHeap              // hosts with pages queued and none out
+	due     hostHeap              // hosts with queued pages and no page out
 	queued  int
 	out     int // pages handed out and not given back
 	spent   int // pages done; refunded pages do not count
@@ -28,10 +28,10 @@ type Memory struct {
 type hostQueue struct {
 	name  string
 	pages []*Page
-	later []*Page   // pages that wait for their own Due, sorted by Due
+	later []*Page   // pages that wait until their own Due, sorted by Due
 	hurt  bool      // the host's latest page was put off at least once
 	busy  bool      // a page of the host is out
-	rest  time.Time // no page of the host is handed out before then
+	rest  time.Time // no page of the host is handed out before this time
 	idle  time.Time // when the host's latest page was done or put back
 	place int       // the host's index in the heap, or -1 if the host is not there
 }
@@ -45,11 +45,11 @@ func (h *hostQueue) due() time.Time {
 	return h.rest
 }
 
-// next removes a page from the queue and returns it. If the host's latest page
-// was put off, next takes the last page of the queue. That page is probably the
-// least similar to the page that was put off. So the host is not asked for one
-// failing page after another. Otherwise, next prefers a page whose Due is over,
-// because that page has been queued for longer.
+// The method next removes a page from the queue and returns it. If the host's
+// latest page was put off, it takes the last page of the queue. That page is
+// probably the least similar to the page that was put off. So the host is not
+// asked for one failing page after another. Otherwise, it prefers a page whose
+// Due has passed, because such a page has been queued for longer.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -176,8 +176,8 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count towards the maximum. The page does not delay its host: the host may be
-// asked as early as before.
+// count towards the maximum and does not delay its host: the host may be asked
+// as early as before.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,7 +188,7 @@ func (m *Memory) Refund(p *Page) {
 }
 
 // PutBack queues a page again. Until the given time, no page of its host is
-// handed out. The page itself also waits for its Due.
+// handed out. The page itself also waits until its Due.
 func (m *Memory) PutBack(p *Page, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -215,8 +215,8 @@ func (m *Memory) State() State {
 // Close does nothing. Only the other kinds of frontier have something to close.
 func (m *Memory) Close() error { return nil }
 
-// fail ends the crawl with an error. If it is called again, the first error
-// stays.
+// fail ends the crawl with an error. If it is called again, it keeps the first
+// error.
 func (m *Memory) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,8 +245,8 @@ func (m *Memory) push(p *Page, due time.Time) {
 	m.signal()
 }
 
-// host returns the queue of a host. A new queue hands out no page before the
-// time in the argument rest.
+// The method host returns the queue of a host. A new queue hands out no page
+// before the time in the argument rest.
 func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {

@@ -52,7 +52,7 @@ type Redis struct {
 	epoch string
 	me    string // this process's name as a consumer of the group
 
-	ctx     context.Context // ends redisGrace after OpenRedis's context; pages can be given back until then
+	ctx     context.Context // outlasts OpenRedis's context by redisGrace, so that pages can be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
 	turn    chan struct{} // holds a value while a caller asks Redis for a page
@@ -75,7 +75,7 @@ type RedisOptions struct {
 }
 
 const (
-	redisGrace = 3 * time.Second        // how long pages can still be given back after the crawl was stopped
+	redisGrace = 3 * time.Second        // how long pages can be given back after the crawl was stopped
 	redisPoll  = 100 * time.Millisecond // how often a waiting process asks Redis for a page
 	redisKeep  = 24 * time.Hour         // how long Redis remembers that a crawl is over
 	redisBatch = 500                    // maximum number of pages that one call adds
@@ -106,9 +106,9 @@ func readLua(names ...string) string {
 	return b.String()
 }
 
-// OpenRedis joins the crawl named opts.Crawl, or begins it. After the context
-// has ended, pages can still be given back for three seconds. Close does not
-// close the client.
+// OpenRedis joins the crawl named opts.Crawl, or begins it. For three seconds
+// after the end of the context, pages can be given back. Close does not close
+// the client.
 func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*Redis, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 15 * time.Second
@@ -301,7 +301,7 @@ func (r *Redis) hurry() {
 	}
 }
 
-// State returns how the crawl stood when Redis last answered.
+// State returns the state of the crawl at the latest answer of Redis.
 func (r *Redis) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -355,8 +355,9 @@ func (r *Redis) beat() {
 }
 
 // call runs a script and retries until Redis answers. It returns the answer
-// without the state, or false if the crawl has ended or cannot go on. A retry
-// may run a script twice, so a second run must do no harm.
+// without its first part, the state of the crawl. It returns false if the crawl
+// has ended or cannot go on. A retry may run a script twice, so a second run
+// must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {

@@ -166,7 +166,7 @@ func TestRedis_TakesOver(t *testing.T) {
 	}
 }
 
-// A page has waited for its Due, and then its process dies. Another process
+// A page has waited until its Due, and then its process dies. Another process
 // takes the page over, even if the stream has earlier entries that were never
 // handed out.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
@@ -211,7 +211,7 @@ func mustTake(t *testing.T, r *Redis, path string) *Page {
 	return p
 }
 
-// A process that lives keeps its page, however long the page takes.
+// A live process keeps its page, however long the page takes.
 func TestRedis_LongWait(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -436,7 +436,7 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 				out[p], last[p.URL.Host] = m, m
 			}
 		}
-		for p, m := range out { // in any order, because out is a map
+		for p, m := range out { // in any order, because the variable out is a map
 			members[m].Done(p, time.Now(), 0)
 		}
 	}

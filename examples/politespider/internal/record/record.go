@@ -70,8 +70,8 @@ type Record struct {
 	Status    int     `json:"status,omitempty"`
 	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
 	Location  string  `json:"location,omitempty"`   // where the redirect leads, if the Verdict is Moved
-	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
-	NoFollow  bool    `json:"nofollow,omitempty"`   // by a robots meta or X-Robots-Tag
+	NoIndex   bool    `json:"noindex,omitempty"`    // a robots meta or X-Robots-Tag says noindex
+	NoFollow  bool    `json:"nofollow,omitempty"`   // a robots meta or X-Robots-Tag says nofollow
 	Links     int     `json:"links,omitempty"`      // how many new links of the page were queued
 	LinksLeft int     `json:"links_left,omitempty"` // how many links were left out because of nofollow
 	Tries     int     `json:"tries,omitempty"`      // how often the page was requested, if the Verdict is PutOff or GivenUp
@@ -93,7 +93,7 @@ type Record struct {
 	// leave the host alone. Otherwise it is 0.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
-	Said // only if the Verdict is Fetched or Moved
+	Said // set only if the Verdict is Fetched or Moved
 
 	// Decision is what robots.txt says, with the rule and its line. It is nil
 	// if robots.txt was not consulted.
@@ -106,7 +106,7 @@ type Request struct {
 	Host     string  `json:"host,omitempty"`   // set if the Verdict is RobotsTxt; otherwise see Record.Host
 	At       float64 `json:"at"`               // when the request started, in seconds since the run began
 	Took     float64 `json:"took"`             // seconds until the answer began
-	Status   int     `json:"status,omitempty"` // of the answer; 0: there was no answer
+	Status   int     `json:"status,omitempty"` // the status of the answer; 0: there was no answer
 	Interval float64 `json:"interval"`         // how many seconds the host must be left alone, counted from At
 	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
 }
@@ -131,13 +131,13 @@ type Summary struct {
 	Failed      int           `json:"failed"`
 	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
 	Left        int           `json:"left"`                // how many URLs are still queued
-	Elsewhere   int           `json:"elsewhere,omitempty"` // how many URLs earlier runs and other processes of this crawl finished
+	Elsewhere   int           `json:"elsewhere,omitempty"` // how many URLs were finished by earlier runs and other processes of this crawl
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`              // sorted by name
 	Lost        []Record      `json:"lost"`               // the Records whose Verdict is Refused, Unreachable, GivenUp or Failed
 	NotToKeep   []Record      `json:"not_to_keep"`        // fetched and moved pages that say noindex
-	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages with the marks of a refusal
+	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages that are perhaps refusals
 	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses that some page allows or denies
 
 	// Drafts maps each signal that was seen to the draft that defines it.

@@ -13,20 +13,20 @@ const mostChanged = 50
 
 type changes struct {
 	Counts  []change
-	Hosts   []change // hosts with a different number of fetched pages, the largest difference first
+	Hosts   []change // hosts of which the two crawls fetched unequal numbers of pages, the largest difference first
 	NowLost []string // URLs that were lost only in this crawl
 	Found   []string // URLs that were lost only in the earlier crawl
 	More    int      // how many hosts and URLs are not listed
 }
 
-// A change has the values of a number in the earlier crawl and in this one.
+// A change is a count in the earlier crawl and the same count in this one.
 type change struct {
 	What      string
 	Then, Now int
 	Worse     bool
 }
 
-// Difference returns the growth of the number, such as +3 or −3.
+// Difference returns by how much the count has grown, such as +3 or −3.
 func (c change) Difference() string {
 	if c.Now > c.Then {
 		return "+" + number(c.Now-c.Then)

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A report that compares two crawls shows the numbers of both, and the URLs
-// that were lost in only one of them.
+// A report that compares two crawls shows the counts of both. It also shows the
+// URLs that were lost in only one of them.
 func TestWrite_Changes(t *testing.T) {
 	lost := func(urls ...string) (all []record.Record) {
 		for _, u := range urls {

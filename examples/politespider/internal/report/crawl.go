@@ -10,8 +10,8 @@
 //
 // For each host, the file shows when requests were sent, the interval that they
 // had to keep, and the pauses after a 429 or 503. It also shows which line of
-// which robots.txt blocked what, what pages say about themselves, what was
-// lost, and which hosts are slow.
+// which robots.txt blocked which URLs, what pages say about themselves, what
+// was lost, and which hosts are slow.
 //
 // Much of the text comes from the crawled sites. The page treats it as data and
 // never as markup. A Content-Security-Policy allows only the page's own script
@@ -19,7 +19,7 @@
 //
 // # What is kept
 //
-// While a crawl runs, a Crawl keeps some 100 bytes for each request and each
+// While a crawl runs, a Crawl keeps about 100 bytes for each request and each
 // URL that was left alone, up to [MaxMarks] of them. It also keeps up to
 // [MaxText] bytes of text: robots.txt files that blocked something, statements,
 // errors. A Crawl leaves out what exceeds these limits, and the page says so.
@@ -42,8 +42,8 @@ const (
 )
 
 // maxExamples is the maximum number of URLs to list for pages that say the
-// same. For each of these pages, it is also the maximum number of rel=nofollow
-// links to list.
+// same. It is also the maximum number of rel=nofollow links to list for each of
+// these pages.
 const maxExamples = 20
 
 // A Crawl collects what the report shows. New makes a Crawl. It is not safe for
@@ -67,7 +67,7 @@ type Crawl struct {
 // A Proof names the line of an evidence record that says why a URL was blocked.
 type Proof struct {
 	File string `json:"file"` // a link to the file
-	Line uint64 `json:"line"` // the number of the line in the record: the line's member n
+	Line uint64 `json:"line"` // the number of the line in the record, from the line's field "n"
 }
 
 type host struct {
@@ -113,20 +113,20 @@ type rule struct {
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
-	URLs     []saidBy `json:"urls"` // examples
+	URLs     []saidBy `json:"urls"` // some of these pages
 	Count    int      `json:"count"`
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// A saidBy is one of the pages that say the same.
+// A saidBy is one of the pages that a said describes.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
 }
 
-// New returns an empty report of a crawl. The argument began is when the crawl
-// began. The argument interval is the least time between two requests to a
-// host.
+// New returns an empty report of a crawl. The argument began is the time at
+// which the crawl began. The argument interval is the least time between two
+// requests to a host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		what: what, userAgent: userAgent, began: began, interval: interval,
@@ -199,8 +199,8 @@ func letterOf(v record.Verdict) byte {
 
 const robotsTxt = 'r'
 
-// blocked counts a URL that a line of robots.txt has blocked, and keeps the
-// lines of the file.
+// The method blocked counts a URL that a line of robots.txt has blocked, and
+// keeps the lines of the file.
 func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) {
 	p := place{by.Robots, by.SHA256, by.Line}
 	if known := h.ruled[p]; known != nil {
@@ -228,8 +228,8 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 	}
 }
 
-// heard adds what a page says. Pages of a host that say the same are counted
-// together.
+// The method heard adds what a page says. If several pages of a host say the
+// same, they are counted together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
 	// The links are not part of the key, so pages that differ only in their

@@ -13,14 +13,14 @@ const tolerance = 2 * time.Millisecond
 // A pace says whether a host's requests kept the host's pace, and how fast the
 // host answered.
 type pace struct {
-	early   []time.Duration // by how much each mark came too early; 0: not too early
+	early   []time.Duration // how much too early each mark came; 0: not too early
 	earlies int
 	sent    int
 
-	// smallest is the tightest gap between two consecutive requests: the one
-	// for which the gap minus the time owed is least. The field owed is the
-	// time that was owed in this gap. If there were fewer than two requests,
-	// smallest is -1.
+	// smallest is the tightest gap between two consecutive requests. The
+	// tightest gap is the one for which the gap minus the time owed is least.
+	// The field owed is the time that was owed in this gap. If there were fewer
+	// than two requests, smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 
@@ -29,10 +29,10 @@ type pace struct {
 	slowest  time.Duration
 }
 
-// paceOf sorts the marks by time and compares them with the host's pace. A page
-// must come at least the host's interval after the previous page. Any request
-// must come at least the crawl's own interval after the previous request. No
-// request may come during a pause that an answer has caused.
+// paceOf sorts the marks by time and compares them with the host's pace.
+// Between two pages, at least the host's interval must pass. Between any two
+// requests, at least the crawl's own interval must pass. No request may be sent
+// during a pause that an answer has caused.
 func paceOf(marks []mark, interval time.Duration) pace {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
 	p := pace{early: make([]time.Duration, len(marks)), smallest: -1}

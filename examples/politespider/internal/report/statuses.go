@@ -11,7 +11,7 @@ import (
 // A statuses is a row of the table of statuses. It has the statuses of one
 // class that lead to the same verdict.
 type statuses struct {
-	Class   int // 2 for 200 to 299
+	Class   int // such as 2 for the statuses 200 to 299
 	Verdict record.Verdict
 	Lost    bool
 	Count   int
@@ -20,7 +20,7 @@ type statuses struct {
 
 type status struct {
 	Code  int
-	Text  string // "Not Found"; may be empty
+	Text  string // such as "Not Found"; may be empty
 	Count int
 }
 

@@ -33,7 +33,7 @@ var (
 
 // policy is the page's Content-Security-Policy. It allows the page's own script
 // and style, and nothing else. If a crawled site has smuggled a script or an
-// image in, the browser neither runs nor loads it.
+// image into the page, the browser neither runs nor loads it.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -84,7 +84,7 @@ type timeline struct {
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
 	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and when the pause after its answer ends
-	Early    [][2]int64 `json:"early"`  // the index of a mark, and by how much it came too early
+	Early    [][2]int64 `json:"early"`  // the index of a mark, and how much too early it came
 
 	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of blocked URLs, by the index of the mark
 }
@@ -109,12 +109,12 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Began             time.Time
 		Summary           record.Summary
 		Requests, Early   int
-		Paused            int64 // ms, the sum over all hosts
+		Paused            int64 // in ms, summed over all hosts
 		Statuses          []statuses
-		Changes           *changes // since an earlier crawl; nil: there is none
+		Changes           *changes // what changed since an earlier crawl; nil: there is no such crawl
 		Overview          overview
 		Files             map[string][]string
-		Timelines         iter.Seq2[int, timeline] // by the host's index in Overview; each is made only when it is written
+		Timelines         iter.Seq2[int, timeline] // by the host's index in Overview; each timeline is made only when it is written
 		CutMarks, CutLost int
 		TextFull          bool
 	}{

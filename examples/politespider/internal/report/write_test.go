@@ -113,8 +113,8 @@ func TestWrite_SentAgain(t *testing.T) {
 	}
 }
 
-// hostile has texts with which a site might try to run a script in the report,
-// or to change the report.
+// The variable hostile has texts with which a site might try to run a script in
+// the report, or to change the report.
 var hostile = []string{
 	`</script><script>pwned('script')</script>`,
 	`<!--<script>`, `-->`, `]]>`,
@@ -124,8 +124,8 @@ var hostile = []string{
 	"\u2028pwned()\u2029", "\u202egnp.exe", "\x00\x1b[2J\xff", "__proto__", "constructor",
 }
 
-// The page shows a hostile text as data, wherever a site can put it. The text
-// adds no element, attribute or script.
+// Wherever a site can put a hostile text, the page shows the text as data. The
+// text adds no element, attribute or script.
 func TestWrite_HostileStrings(t *testing.T) {
 	plain := write(t, hostileCrawl(t, []string{"harmless"}), hostileSummary("harmless"))
 	for _, text := range hostile {
@@ -150,7 +150,8 @@ func TestWrite_HostileStrings(t *testing.T) {
 	}
 }
 
-// hostileCrawl returns a crawl with these texts everywhere a site can put text.
+// hostileCrawl returns a crawl that has these texts in every place where a site
+// can put text.
 func hostileCrawl(t *testing.T, texts []string) *Crawl {
 	c := New(texts[0], texts[0], time.Now(), time.Second)
 	for n, text := range texts {
@@ -227,7 +228,8 @@ func TestWrite_SelfContained(t *testing.T) {
 	})
 }
 
-// What a Crawl keeps is limited, and the page says if something was left out.
+// A Crawl keeps only a limited amount of data, and the page says so if
+// something was left out.
 func TestCrawl_Bounds(t *testing.T) {
 	c := New("", "", time.Now(), time.Second)
 	c.room, c.text = 2, 100
@@ -370,8 +372,8 @@ func (d document) read(t *testing.T, id string, into any) {
 	}
 }
 
-// skeleton returns the names of the page's elements and attributes. A site can
-// choose none of them.
+// skeleton returns the names of the page's elements and attributes. No site can
+// choose such a name.
 func (d document) skeleton() string {
 	var b strings.Builder
 	d.each(func(n *html.Node) {
@@ -384,7 +386,7 @@ func (d document) skeleton() string {
 	return b.String()
 }
 
-// text returns the text of the page before its script runs.
+// The method text returns the text of the page before its script runs.
 func (d document) text() string {
 	var b strings.Builder
 	for n := range d.Descendants() {
@@ -404,7 +406,8 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// Pages that say the same share one row, even if their nofollow links differ.
+// If pages say the same, they are in one row, even if their nofollow links
+// differ.
 func TestWrite_FoldsLinks(t *testing.T) {
 	c := New("x", "Bot/1.0", time.Now(), time.Second)
 	for n := range 30 {

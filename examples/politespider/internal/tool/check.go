@@ -119,7 +119,8 @@ func (o *options) check() error {
 	return o.place.Check()
 }
 
-// named reports whether a robots.txt can address the crawler by its User-Agent.
+// The function named reports whether a robots.txt can address the crawler by
+// its User-Agent.
 func named(userAgent string) bool {
 	_, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: userAgent})
 	return err == nil

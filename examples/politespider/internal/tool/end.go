@@ -54,7 +54,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 }
 
 // giveBack queues the page again, unchanged. If a request was sent, the page's
-// host may be asked again one interval after it.
+// host may be asked again one interval after that request.
 func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.Sent.Add(v.interval())) }
 
 func (v *Visit) done(r record.Record) {
@@ -62,8 +62,9 @@ func (v *Visit) done(r record.Record) {
 	v.job.frontier.Done(v.page, v.seen.Sent, v.interval())
 }
 
-// fetched handles an answer other than 429 or 503. It keeps the page, notes
-// what the page says about itself, and queues the URLs to which it leads.
+// The method fetched handles an answer other than 429 or 503. It keeps the
+// page, notes what the page says about itself, and queues the URLs to which it
+// leads.
 func (v *Visit) fetched(r record.Record) {
 	resp := v.response
 	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
@@ -149,8 +150,8 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 }
 
 // patience returns how long a page waits after it was put off for the n-th
-// time. The first wait is ten intervals of its host, and each further one is
-// twice as long. An interval counts as 100 ms at least.
+// time. The first wait is ten intervals of its host, and each further wait is
+// twice as long as the wait before. An interval counts as 100 ms at least.
 func patience(interval time.Duration, n int) time.Duration {
 	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
 }
@@ -180,8 +181,9 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	j.frontier.Refund(p)
 }
 
-// interval returns the interval of the page's host, as far as the spider knows
-// it. If the Limiter has a longer one, the worker waits in the Limiter.
+// The method interval returns the interval of the page's host, as far as the
+// spider knows it. If the Limiter has a longer interval, the worker waits in
+// the Limiter.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.seen.Decision != nil {

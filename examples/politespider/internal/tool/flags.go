@@ -34,7 +34,7 @@ type options struct {
 	maxTime      time.Duration // 0: no limit
 	sitemaps     bool
 	delay        time.Duration     // least time between requests to a host; negative: none
-	fromEnd      bool              // whether delays count from the end of a request
+	fromEnd      bool              // whether an interval begins at the end of a request
 	adaptive     float64           // 0: off
 	budget       politeness.Budget // the budget of each host for a day
 	hosts        int
@@ -43,11 +43,11 @@ type options struct {
 	report       string                      // the file to write; "": none
 	evidence     string                      // directory of the record; "": none
 	compare      string                      // the JSON lines of an earlier crawl; "": none
-	policyTokens map[preference.Use][]string // product tokens that stand for a use
+	policyTokens map[preference.Use][]string // product tokens that stand for each use
 	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place
-	store        string // directory for robots.txt records; "": only the field place keeps them
+	store        string // directory for robots.txt records; "": they are stored only if place stores the crawl
 
 	// finish sets the fields below.
 	what    string // what is crawled, in a few words
@@ -57,7 +57,7 @@ type options struct {
 	through *url.URL // the proxy; nil: none
 	isDemo  bool
 
-	before *record.Summary // the summary in the file that the flag -compare names; Command.run sets it
+	before *record.Summary // the summary of an earlier crawl, from the file in the field compare; Command.run sets it
 }
 
 func (o *options) define(flags *flag.FlagSet) {

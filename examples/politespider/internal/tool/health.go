@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A health tells a broken page from an overloaded host. The zero value is ready
-// to use. A health is safe for concurrent use.
+// A health finds out whether a page is broken or its host is overloaded. The
+// zero value is ready to use. A health is safe for concurrent use.
 type health struct {
 	mu       sync.Mutex
 	answered map[string]time.Time // host → when it last answered a page
@@ -25,9 +25,9 @@ func (h *health) answer(host, url string) {
 	delete(h.put, url)
 }
 
-// putOff notes that a page was put off. It returns true if the page was put off
-// before, and its host has answered another page since. Then the page is
-// probably broken.
+// putOff notes that a page was put off. It returns true if the page was also
+// put off earlier, and its host has answered another page in between. Then the
+// page is probably broken.
 func (h *health) putOff(host, url string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -30,6 +30,6 @@ func TestHealth(t *testing.T) {
 		putOff("/1", true)
 		time.Sleep(time.Second)
 		h.answer("a.example", "/2")
-		putOff("/2", false) // /2 itself was answered since
+		putOff("/2", false) // /2 itself was answered in between
 	})
 }

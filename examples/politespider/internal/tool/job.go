@@ -25,14 +25,14 @@ type Job struct {
 	UserAgent string
 	Workers   int               // how many hosts to crawl at a time
 	Delay     time.Duration     // least time between requests to a host; negative: none
-	FromEnd   bool              // whether delays count from the end of a request
+	FromEnd   bool              // whether an interval begins at the end of a request
 	Adaptive  float64           // see politeness.Adaptive; 0: off
 	Budget    politeness.Budget // the budget of each host for a day
 
 	Base         http.RoundTripper
 	Observer     *robotsmw.Observer   // the Crawler must set it as robotsmw.Options.Observer
 	PaceObserver *politeness.Observer // the Crawler must set it as politeness.Limiter.Observer
-	Fleet        politeness.Fleet     // shares hosts' pace with other processes; nil: there are none
+	Fleet        politeness.Fleet     // shares the hosts' pace with other processes; nil: there are no other processes
 	Store        robotsmw.Store       // keeps robots.txt records; nil: they are kept in memory only
 	Logger       *slog.Logger
 
@@ -100,8 +100,8 @@ func (j *Job) PrintCard(opts robotsmw.Options) error {
 	return card.Write(j.stdout, opts, card.More{URL: j.opts.card.URL, KeysURL: j.opts.signing.KeysURL(), Purpose: j.opts.purpose()})
 }
 
-// Record sets observers in opts that write the evidence record. It does nothing
-// without -evidence.
+// Record sets observers in opts. The observers write the evidence record.
+// Record does nothing without -evidence.
 func (j *Job) Record(opts *robotsmw.Options) error { return j.proof.Observe(opts) }
 
 // begin starts the output and queues the start URLs. Visits calls it once,

@@ -13,8 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// uses are the uses of a page on which the spider reports. The spider itself
-// does not use pages for any of these, but its operator may.
+// The variable uses lists the uses of pages about which the spider prints what
+// owners say. The spider itself does not use pages in these ways, but its
+// operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {

@@ -32,7 +32,7 @@ const (
 	ExitOK          = 0
 	ExitFailed      = 1
 	ExitUsage       = 2
-	ExitInterrupted = 130 // what a shell reports for a program ended by SIGINT
+	ExitInterrupted = 130 // what a shell reports for a program that SIGINT has ended
 )
 
 // A Command is the command with its arguments, its network and its outputs.
@@ -133,7 +133,8 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	return c.crawl(ctx, cancel, &o, base, kept, recorded, logger)
 }
 
-// crawl runs the crawl, and prints its outcome. cancel ends ctx.
+// The method crawl runs the crawl and prints its outcome. The function cancel
+// ends ctx.
 func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
 	opts := output.Options{
 		Before:    o.before,

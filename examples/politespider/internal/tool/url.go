@@ -26,8 +26,9 @@ func normalize(rawURL string) (*url.URL, error) {
 	return withoutFragment(absolute)
 }
 
-// inFull returns the full URL that the user probably meant by text. If it
-// cannot tell, it returns an example.
+// inFull returns the full URL that the user probably meant. The argument text
+// is what the user wrote. If it is not enough for a guess, inFull returns an
+// example.
 func inFull(text string) string {
 	scheme, rest := "http", text
 	if before, after, _ := strings.Cut(text, "/"); slices.Contains([]string{"http", "http:", "https", "https:"}, before) {

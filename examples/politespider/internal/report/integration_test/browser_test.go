@@ -160,8 +160,8 @@ func (t tab) wait(expression string) {
 	}
 }
 
-// filter runs statements that change the filter, and waits until the page shows
-// the result.
+// The method filter runs JavaScript statements that change the filter of the
+// page. It waits until the page shows the result.
 func (t tab) filter(statements string) {
 	t.Helper()
 	before := eval[string](t, "document.documentElement.dataset.settled")
@@ -203,7 +203,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "politespider")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
-	cmd.Dir = "../../.." // the spider is in another module than this test
+	cmd.Dir = "../../.." // the spider and this test are in different modules
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, strings.TrimSpace(string(out)))
 	}

@@ -18,9 +18,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// invented returns an invented crawl of some hosts with the given number of
-// pages each. It has nearly everything that a report shows, and is the same
-// each time. The argument early is the number of requests that come too early.
+// The function invented returns the report of a crawl that never took place.
+// The arguments say how many hosts there are, how many pages each host has, and
+// how many requests come too early. The crawl has nearly everything that a
+// report shows, and is the same each time.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -45,7 +46,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				took := slowness * (0.5 + random.ExpFloat64())
 				r.Requests = []record.Request{{At: now, Took: took, Status: r.Status, Interval: owed}}
 				r.Seconds += took
-				if r.PausedUntil > 0 { // PausedUntil still counts from the answer
+				if r.PausedUntil > 0 { // until here, PausedUntil counts from the answer
 					r.PausedUntil += now + took
 				}
 				now = max(now+owed, r.PausedUntil) + random.ExpFloat64()*0.02
@@ -135,7 +136,7 @@ func inventedChecker(t testing.TB) *robotsmw.Checker {
 	return transport.Checker()
 }
 
-// everywhere serves the same robots.txt on every host.
+// The handler everywhere serves the same robots.txt on every host.
 type everywhere struct{ text string }
 
 func (e everywhere) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -155,15 +156,16 @@ func check(t testing.TB, c *robotsmw.Checker, rawURL string) *robotsmw.Decision 
 	return &d
 }
 
-// smuggled has texts with which a site might try to run a script in the report.
+// The variable smuggled has texts with which a site might try to run a script
+// in the report.
 var smuggled = []string{
 	`</script><script>pwned=1</script>`, `<!--<script>`, `"><img src=x onerror=pwned=1>`, `<svg onload=pwned=1>`,
 	`' autofocus onfocus=pwned=1 '`, `javascript:pwned=1`, `<iframe srcdoc="<script>parent.pwned=1</script>">`, `</style><style>*{display:none}`,
 	"\u202egnp.exe", "\u2028pwned=1\u2029", "__proto__", "constructor", `<base href=http://evil.example/>`, `<meta http-equiv=refresh content=0;url=http://evil.example/>`,
 }
 
-// hostile returns a crawl of sites that put the smuggled texts wherever they
-// can.
+// The function hostile returns a crawl of sites that put the smuggled texts
+// wherever they can.
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()
 	c := report.New(smuggled[0], smuggled[2], time.Now(), time.Second)

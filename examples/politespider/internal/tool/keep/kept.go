@@ -23,11 +23,11 @@ type Kept struct {
 	Queue
 	Store    robotsmw.Store   // keeps robots.txt records; nil: they are kept in memory only
 	History  *History         // keeps the records of the crawl; nil: they are not kept
-	Fleet    politeness.Fleet // shares hosts' pace with other processes; nil: there are none
+	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil: there are no other processes
 	GoOn     string           // how to continue a stopped crawl; "": it cannot be continued
 	Complete string           // what to tell the user if no page is left
 
-	disconnect func() // nil: there are no connections
+	disconnect func() // closes the connections; nil: there are none
 }
 
 // Disconnect closes the connections that Store and Fleet use. Call it last.

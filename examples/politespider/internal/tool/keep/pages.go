@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Pages keeps pages in a directory. The body of each page is in a file that is
+// Pages stores pages in a directory. The body of each page is in a file that is
 // named after the URL's hash. index.jsonl has a line about each page. If a page
 // is fetched again, it gets another line, and the last line counts. Several
 // processes may share the directory. Pages is safe for concurrent use.
@@ -60,8 +60,8 @@ func (p *Pages) Close() error {
 	return p.index.Close()
 }
 
-// Keep keeps the response to url if it is a page (2xx). Unless All is set, it
-// does not keep a page that says noindex or noarchive, or that was not
+// Keep stores the response to url if it is a page (2xx). Unless All is set, it
+// does not store a page that says noindex or noarchive, or that was not
 // examined.
 func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {

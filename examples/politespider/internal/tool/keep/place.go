@@ -36,7 +36,7 @@ func (p Place) Check() error {
 		if err != nil {
 			return err
 		}
-		return client.Close() // the client has not connected yet
+		return client.Close() // the client never connected
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	if err != nil {
 		return nil, err
 	}
-	// The store and the fleet also work while Redis does not answer, so the
-	// client hasty, which they share, waits only briefly for Redis.
+	// The store and the fleet share a client, which the variable hasty holds.
+	// They also work while Redis does not answer, so this client waits only
+	// briefly for Redis.
 	hasty, err := redisClient(rawURL, 500*time.Millisecond)
 	if err != nil {
 		return nil, err

@@ -16,9 +16,9 @@ import (
 type host struct {
 	record.HostSummary
 	last    time.Time         // when the host's latest page was requested
-	paused  time.Time         // until when the host is left alone
+	paused  time.Time         // the time until which the host is left alone
 	answers map[string]string // how each robots.txt answered, by its origin
-	decided bool              // robots.txt has decided about a page
+	decided bool              // whether robots.txt has decided about a page
 }
 
 func (h *host) answered(r record.Record) {

@@ -79,8 +79,8 @@ func (l *Ledger) newReport(began time.Time) *report.Crawl {
 }
 
 // Recall adds the earlier runs of the crawl to the report, if a report is
-// wanted. Then it begins this run in the History. It does nothing without a
-// History. Call Recall before any other method.
+// wanted. Then it notes in the History that this run begins. It does nothing
+// without a History. Call Recall before any other method.
 func (l *Ledger) Recall() error {
 	if l.opts.History == nil {
 		return nil
@@ -89,7 +89,7 @@ func (l *Ledger) Recall() error {
 		whole := New(io.Discard, Options{What: l.opts.What, UserAgent: l.opts.UserAgent, Interval: l.opts.Interval})
 		whole.report, whole.start = l.report, l.start
 		err := l.opts.History.Past(func(began time.Time, r record.Record, rule *record.Rule) {
-			if l.whole == nil { // the first record of the crawl
+			if l.whole == nil { // this is the first record of the crawl
 				l.whole, whole.start = whole, began
 				whole.report = l.newReport(began)
 			}
@@ -106,8 +106,8 @@ func (l *Ledger) Recall() error {
 	return nil
 }
 
-// addPast adds a record of an earlier run. The argument began is when that run
-// began.
+// addPast adds a record of an earlier run. The argument began is the time at
+// which that run began.
 func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	for _, request := range r.Requests {
 		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(duration(request.At)))
@@ -121,10 +121,10 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later returns a copy of the record r, with the duration by added to each of
-// its times. In r, the times count from the beginning of the run. The duration
-// by is the time from the beginning of the crawl to that of the run. So the
-// times in the copy count from the beginning of the crawl.
+// The function later returns a copy of a record and adds the duration by to
+// each time in the copy. In r, the times count from the beginning of the run.
+// The duration by is the time from the beginning of the crawl to that of the
+// run. So the times in the copy count from the beginning of the crawl.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)

@@ -17,8 +17,8 @@ type textPrinter struct {
 	told   map[string]bool
 }
 
-// lineFormat is the format of a record's line: time, waited, verdict, status,
-// URL. A note may follow.
+// lineFormat is the format of a record's line: time, waiting time, verdict,
+// status, URL. A note may follow.
 const lineFormat = "%7s  %7s  %s  %4s  %s"
 
 const evidenceIndent = "                     "

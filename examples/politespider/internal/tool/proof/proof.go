@@ -38,7 +38,7 @@ func Open(dir string, logger *slog.Logger) (*Record, error) {
 	return &Record{dir, recorder}, nil
 }
 
-// Observe sets observers in opts, which record the crawl.
+// Observe sets observers in opts. The observers record the crawl.
 func (r *Record) Observe(opts *robotsmw.Options) error {
 	if r == nil {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// unpack makes resp.Body decompress while it is read, if the body is compressed
-// with gzip. Colly limits the size of a body before it decompresses, so a few
-// kilobytes could become gigabytes. With unpack, the limit holds for the
-// decompressed bytes.
+// If the body is compressed with gzip, unpack replaces resp.Body by a reader
+// that decompresses the body. Colly limits the size of a body before it
+// decompresses, so a few kilobytes could become gigabytes. With unpack, the
+// limit holds for the decompressed bytes.
 func unpack(resp *http.Response) {
 	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
 	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||

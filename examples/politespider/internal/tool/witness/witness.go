@@ -27,7 +27,7 @@ type Witness struct {
 	ledger   *output.Ledger
 	pages    sync.Map // URL → *Seen, while an attempt at the URL is under way
 	asked    asked
-	pauses   sync.Map // host → when its pause ends; deleted once a record has the pause
+	pauses   sync.Map // host → when its pause ends; deleted when Pause returns it
 }
 
 // A Seen is what was observed during one attempt at a page. Read it only after
@@ -122,16 +122,16 @@ func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
 	w.ledger.Add(r)
 }
 
-// BackedOff records until when a host is left alone. A politeness.Observer
-// calls it.
+// BackedOff records that a host is left alone, and until when. A
+// politeness.Observer calls it.
 func (w *Witness) BackedOff(_ context.Context, e politeness.Event) {
 	w.pauses.Store(e.Host, e.Until)
 	w.ledger.Paused(e.Host, e.Until)
 }
 
-// Pause returns until when the host is left alone because of its latest answer,
-// in seconds since the run began. It returns each pause only once, and 0 if
-// there is none.
+// Pause returns the time until which the host is left alone because of its
+// latest answer, in seconds since the run began. It returns each pause only
+// once. It returns 0 if there is no pause.
 func (w *Witness) Pause(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {
