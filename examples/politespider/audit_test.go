@@ -23,7 +23,7 @@ import (
 
 // demoNginx is the configuration of an nginx in front of the demo. Of a hundred
 // requests for pages, nginx drops about one, answers about one with 503, and
-// about one with 429. nginx writes its own log, which does not depend on the
+// about one with 429. It writes its own log, which does not depend on the
 // spider's code.
 const demoNginx = `
 daemon off;

@@ -20,11 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The function requests returns which requests the demo's servers must see, and
-// how often. It takes them from the conclusions in the demo's files. These
-// conclusions come from the robots.txt files and the pages, not from the
-// spider's output. If a page is missing in the result, it is disallowed, or no
-// link that may be followed leads to it.
+// The function requests returns, for each request that the demo's servers must
+// see, how often they must see it. It derives this from the conclusions in the
+// demo's files. These conclusions come from the robots.txt files and the pages,
+// not from the spider's output. If a page is missing in the result, it is
+// disallowed, or no link that may be followed leads to it.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)

@@ -5,8 +5,8 @@
 //	politespider [flags] demo         crawl a demo internet on loopback
 //	politespider                      the same as politespider demo
 //
-// The spider obeys every robots.txt, paces its requests to each host, obeys
-// noindex and nofollow, and comes back later when a server asks it to. It
+// The spider obeys every robots.txt, paces its requests to each host, and obeys
+// noindex and nofollow. If a server asks it to come back later, it does. It
 // follows links that stay on the hosts of its start URLs. The flag -scope
 // chooses more links, or fewer. The flag -depth limits how many links lead from
 // a start URL to a page. With -sitemaps, the spider also starts from the URLs
@@ -48,20 +48,20 @@
 // statement follows a document that is not final. The summary names the
 // document.
 //
-// If an answer is a refusal instead of a page, such as a challenge or a price,
-// the spider says so and names the evidence. It does not solve a challenge,
-// repeat the request at once or get round the refusal. It neither keeps such an
-// answer nor follows links in it. If only the text looks like a refusal, the
-// answer counts as a page, and the summary lists it.
+// If an answer is a refusal instead of a page, the spider says so and names the
+// evidence. Challenges and prices are examples of refusals. The spider does not
+// solve a challenge, repeat the request at once or get round the refusal. It
+// neither keeps such an answer nor follows links in it. If only the text looks
+// like a refusal, the answer counts as a page, and the summary lists it.
 //
 // # The report
 //
 // With -report FILE, the spider writes the outcome of a run as one HTML file. A
 // browser shows the file without a network. For each host, the report compares
 // the start of every request with the interval in force. It shows the pauses
-// after a 429 or 503 and the time they cost, the answers by status, and how
-// long the answers took. It also shows which line of which robots.txt blocked
-// which URLs, what pages say, and what was lost.
+// after a 429 or 503, and how much time they cost. It shows the answers by
+// status, and how long the answers took. It also shows which line of which
+// robots.txt blocked which URLs, what pages say, and what was lost.
 //
 // The spider writes the report after Ctrl-C too. If -resume continues a crawl,
 // the report covers the whole crawl. With -compare FILE, it also shows what
@@ -71,10 +71,10 @@
 // counts the rest.
 //
 // With -evidence DIR, the spider writes a record of the crawl that others can
-// check: each request with the decision that allowed it, and each robots.txt as
-// the spider saw it (package evidence). The report then links each blocked URL
-// to its proof. At the end, the spider prints the record's last hash, which can
-// be deposited elsewhere.
+// check (package evidence). The record has each request with the decision that
+// allowed it, and each robots.txt as the spider saw it. The report then links
+// each blocked URL to its proof. At the end, the spider prints the record's
+// last hash, which can be deposited elsewhere.
 //
 // With -from-end, each interval begins at the end of the previous request. So
 // the servers' own logs show the interval too, even if a request was slow to
@@ -83,8 +83,8 @@
 // # Saying who crawls
 //
 // With -key FILE and -signature-agent URL, the spider signs each request over
-// https (Web Bot Auth). A server that reads the public key at URL then knows
-// who asks. A server may answer 401, 403 or 429 and ask for a signature with
+// https (Web Bot Auth). A server can read the public key at URL to find out who
+// asks. A server may answer 401, 403 or 429 and ask for a signature with
 // Accept-Signature. The output then says in words what the server asks for,
 // even if the requests are signed.
 //

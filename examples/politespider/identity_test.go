@@ -78,8 +78,8 @@ func TestCrawl_Signed(t *testing.T) {
 	}
 }
 
-// If a page or a robots.txt is refused and the answer asks for a signature, the
-// spider says in words which signature is asked for.
+// If the refusal of a page or of a robots.txt asks for a signature, the spider
+// says in words which signature is asked for.
 func TestCrawl_AcceptSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -51,7 +51,7 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 }
 
 // After a 429 without a Retry-After, the Limiter's back-off pauses the host.
-// The page still gets all of its tries.
+// Nevertheless, the page gets all of its tries.
 func TestCrawl_NoRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -89,9 +89,9 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 	})
 }
 
-// brokenSite returns a site of 250 pages. The first page links to all others. A
-// page for which broken returns true always answers 503 without a Retry-After.
-// The site's Crawl-delay is 0.1 s.
+// brokenSite returns a site of 250 pages. The first page links to all others.
+// If broken returns true for a page, this page always answers 503, without a
+// Retry-After. The site's Crawl-delay is 0.1 s.
 func brokenSite(broken func(n int) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -246,7 +246,7 @@ func TestCrawl_Ports(t *testing.T) {
 }
 
 // The text output shows only the beginning of a long list, and says where the
-// rest is.
+// whole list is.
 func TestCrawl_LongLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -110,8 +110,8 @@ func TestServeHTTP_Unknown(t *testing.T) {
 	}
 }
 
-// If the demo does not have a host name, the error is the same as for a name
-// that is not in the DNS.
+// A host name that is not in the demo leads to the same error as one that is
+// not in the DNS.
 func TestDialContext_Unknown(t *testing.T) {
 	site, err := New()
 	if err != nil {

@@ -35,8 +35,8 @@ import (
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host. It says what the page shows, and what a polite
-// crawler must conclude from the page.
+// A Page describes a target of a host: what the page shows, and what a polite
+// crawler must conclude from it.
 type Page struct {
 	URL     string
 	Purpose string // what the page shows; may be empty

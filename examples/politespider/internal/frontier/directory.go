@@ -32,8 +32,8 @@ type Directory struct {
 // exist, OpenDirectory creates it, readable by its owner alone. If the crawl
 // continues, each host first rests, because the last run may have been killed
 // just after a request. It rests for its own interval or for the argument rest,
-// whichever is longer. If the last run was to leave the host alone until a
-// later time, as after a Retry-After, the host rests until that time.
+// whichever is longer. A longer pause from the last run, as after a
+// Retry-After, remains in force.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {

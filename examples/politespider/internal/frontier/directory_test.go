@@ -46,8 +46,9 @@ func directoryWith(t testing.TB, journal []byte) string {
 	return dir
 }
 
-// No page is lost, even if the journal ends in the middle of a line. A page is
-// fetched again only if no complete line says that the page is done.
+// No page is lost if the journal ends between two lines or in the middle of a
+// line. A page is fetched again only if no complete line says that the page is
+// done.
 func TestDirectory_KilledAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)

@@ -36,8 +36,8 @@ type hostQueue struct {
 	place int       // the host's index in the heap, or -1 if the host is not there
 }
 
-// due returns when the next page of the host may be handed out. It panics if
-// the queue is empty.
+// The method due returns the time at which the next page of the host may be
+// handed out. It panics if the queue is empty.
 func (h *hostQueue) due() time.Time {
 	if len(h.pages) == 0 && h.later[0].Due.After(h.rest) {
 		return h.later[0].Due
@@ -46,10 +46,10 @@ func (h *hostQueue) due() time.Time {
 }
 
 // The method next removes a page from the queue and returns it. If the host's
-// latest page was put off, it takes the last page of the queue. That page is
-// probably the least similar to the page that was put off. So the host is not
-// asked for one failing page after another. Otherwise, it prefers a page whose
-// Due has passed, because such a page has been queued for longer.
+// latest page was put off, the last page of the queue comes next. This page is
+// probably the least similar to the one that was put off. So the host is not
+// asked for one failing page after another. Otherwise, a page whose Due has
+// passed comes first, because such a page has been queued for longer.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -113,9 +113,8 @@ func (m *Memory) queue(pages []*Page) {
 }
 
 // Take hands out the next page, and waits for one if necessary. It returns
-// false when there is nothing more to hand out: no page is left, the maximum
-// number of pages was handed out, the context has ended, or an error has ended
-// the crawl.
+// false in four cases: no page is left, the maximum number of pages was handed
+// out, the context has ended, or an error has ended the crawl.
 func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 	for ctx.Err() == nil {
 		p, changed, wait := m.tryTake()
@@ -176,7 +175,7 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count towards the maximum and does not delay its host: the host may be asked
+// count towards the maximum. It does not delay its host: the host may be asked
 // as early as before.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
@@ -215,8 +214,8 @@ func (m *Memory) State() State {
 // Close does nothing. Only the other kinds of frontier have something to close.
 func (m *Memory) Close() error { return nil }
 
-// fail ends the crawl with an error. If it is called again, it keeps the first
-// error.
+// The method fail ends the crawl with an error. If it is called again, it keeps
+// the first error.
 func (m *Memory) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

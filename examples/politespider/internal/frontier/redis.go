@@ -25,9 +25,9 @@ import (
 // process. Until the page is given back, no process gets another page of that
 // host. Each process extends the leases of its pages every few seconds. If a
 // process is silent for the length of a lease, other processes claim its pages
-// when they ask for a page. So a page is fetched twice only in two cases: its
-// process was killed while it had the page, or that process was cut off from
-// Redis for the length of a lease.
+// when they ask for a page. So a page is fetched twice only in two cases.
+// Either its process was killed while it had the page, or that process was cut
+// off from Redis for the length of a lease.
 //
 // The process that had a host's latest page may take the host's next page one
 // second before the other processes. Usually this process also owns the host in
@@ -218,7 +218,7 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 func written(p *Page) []byte {
 	text, err := json.Marshal(entryOf(p))
 	if err != nil {
-		panic(err) // cannot happen: an entry has only strings, numbers and times
+		panic(err) // cannot happen: JSON can hold all values of an entry
 	}
 	return text
 }
@@ -238,9 +238,10 @@ func pageOf(reply []any) (*Page, error) {
 	return p, nil
 }
 
-// hold notes that this process has a page. It returns false if the process has
-// the page already. That happens if this process was silent for the length of a
-// lease: Redis may then hand the page out again, even to the same process.
+// The method hold remembers that this process has a page. It returns false if
+// the process has the page already. That happens if this process was silent for
+// the length of a lease: Redis may then hand the page out again, even to the
+// same process.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -354,10 +355,10 @@ func (r *Redis) beat() {
 	}
 }
 
-// call runs a script and retries until Redis answers. It returns the answer
-// without its first part, the state of the crawl. It returns false if the crawl
-// has ended or cannot go on. A retry may run a script twice, so a second run
-// must do no harm.
+// The method call runs a script and retries until Redis answers. It returns the
+// answer without its first part, the state of the crawl. It returns false if
+// the crawl has ended or cannot go on. A retry may run a script twice, so a
+// second run must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
@@ -393,8 +394,8 @@ func (r *Redis) answered(reply []any) {
 	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
-// stick notes that a call has failed and is being retried. If no other call is
-// being retried, stick logs that Redis does not answer.
+// The method stick counts a call that has failed and is being retried. If no
+// other call is being retried, it logs that Redis does not answer.
 func (r *Redis) stick(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -404,8 +405,9 @@ func (r *Redis) stick(err error) {
 	}
 }
 
-// unstick notes that a call is no longer retried. If it was the last such call
-// and the crawl goes on, unstick logs that Redis answers again.
+// The method unstick counts down when a call is no longer retried. If it was
+// the last such call and the crawl goes on, unstick logs that Redis answers
+// again.
 func (r *Redis) unstick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

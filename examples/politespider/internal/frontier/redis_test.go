@@ -129,7 +129,8 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 	return r
 }
 
-// die ends a process's part in a crawl without giving its pages back.
+// The method die ends a process's part in a crawl, but does not give its pages
+// back.
 func (r *Redis) die() { r.Close() }
 
 // If a process dies while it has a page, another process takes over the page
@@ -211,7 +212,7 @@ func mustTake(t *testing.T, r *Redis, path string) *Page {
 	return p
 }
 
-// A live process keeps its page, however long the page takes.
+// While a process is alive, it keeps its page, however long the page takes.
 func TestRedis_LongWait(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

@@ -111,7 +111,8 @@ type Request struct {
 	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
 }
 
-// Brief returns the record without its evidence, as the summary lists it.
+// Brief returns the record without its evidence. The lists of the summary have
+// records in this form.
 func (r Record) Brief() Record {
 	r.Decision, r.Said, r.Requests = nil, Said{}, nil
 	return r

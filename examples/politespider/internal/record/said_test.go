@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Flags says in a few words what a page forbids, and how much of the page was
-// examined.
+// The method Flags says in a few words what a page forbids, and how much of the
+// page was examined.
 func TestFlags(t *testing.T) {
 	date := time.Date(2030, time.June, 25, 15, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -33,7 +33,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Evidence has a line for each thing that a page says, with its place.
+// Evidence returns a line for each thing that a page says, with its place.
 func TestEvidence(t *testing.T) {
 	tdm := preference.Statement{Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.TDMReservation, Where: "header", Line: 2, Raw: "1", Policy: "https://a.example/policy.json"}
 	for _, tt := range []struct {

@@ -13,7 +13,7 @@ const mostChanged = 50
 
 type changes struct {
 	Counts  []change
-	Hosts   []change // hosts of which the two crawls fetched unequal numbers of pages, the largest difference first
+	Hosts   []change // hosts whose count of fetched pages has changed, the largest change first
 	NowLost []string // URLs that were lost only in this crawl
 	Found   []string // URLs that were lost only in the earlier crawl
 	More    int      // how many hosts and URLs are not listed

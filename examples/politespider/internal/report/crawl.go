@@ -9,9 +9,9 @@
 //	err := crawl.Write(file, summary)
 //
 // For each host, the file shows when requests were sent, the interval that they
-// had to keep, and the pauses after a 429 or 503. It also shows which line of
-// which robots.txt blocked which URLs, what pages say about themselves, what
-// was lost, and which hosts are slow.
+// had to keep, and the pauses after a 429 or 503. It shows which line of which
+// robots.txt blocked which URLs, and what pages say about themselves. It also
+// shows what was lost, and which hosts are slow.
 //
 // Much of the text comes from the crawled sites. The page treats it as data and
 // never as markup. A Content-Security-Policy allows only the page's own script
@@ -66,7 +66,7 @@ type Crawl struct {
 
 // A Proof names the line of an evidence record that says why a URL was blocked.
 type Proof struct {
-	File string `json:"file"` // a link to the file
+	File string `json:"file"` // a link to the file of the record
 	Line uint64 `json:"line"` // the number of the line in the record, from the line's field "n"
 }
 
@@ -88,8 +88,8 @@ type place struct {
 
 // A mark is a request, or a URL for which no request was sent.
 type mark struct {
-	at     time.Duration // when the request was sent or the URL was left alone, since the crawl began
-	paused time.Duration // when the pause after the answer ends, since the crawl began; 0: no pause
+	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
+	paused time.Duration // from the crawl's beginning to the end of the pause after the answer; 0: none
 	took   time.Duration // how long it took until the answer began; -1: nothing was sent
 	owed   time.Duration // how long the host must be left alone, counted from the field at
 	url    string
@@ -105,7 +105,7 @@ type rule struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
 	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
-	Note   uint32 `json:"note"`  // the index of the note that the blocked marks have
+	Note   uint32 `json:"note"`  // the index of the blocked marks' note
 	Count  int    `json:"count"`
 }
 
@@ -169,8 +169,8 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 }
 
-// Prove makes the report link each blocked URL to its proof. proofs has the
-// blocked URLs as keys.
+// Prove makes the report link each blocked URL to its proof. The blocked URLs
+// are the keys of the argument proofs.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
 func letterOf(v record.Verdict) byte {

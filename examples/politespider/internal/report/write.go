@@ -114,7 +114,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Changes           *changes // what changed since an earlier crawl; nil: there is no such crawl
 		Overview          overview
 		Files             map[string][]string
-		Timelines         iter.Seq2[int, timeline] // by the host's index in Overview; each timeline is made only when it is written
+		Timelines         iter.Seq2[int, timeline] // by the host's index in Overview; a timeline is made only when it is written
 		CutMarks, CutLost int
 		TextFull          bool
 	}{

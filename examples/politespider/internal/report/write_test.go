@@ -274,7 +274,7 @@ func TestWrite_Nouns(t *testing.T) {
 	}
 }
 
-// A note says what the verdict does not, such as the number of tries.
+// A note adds what the verdict does not say, such as the number of tries.
 func TestNoteOf(t *testing.T) {
 	for _, tt := range []struct {
 		record record.Record

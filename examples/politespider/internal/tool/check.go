@@ -77,8 +77,8 @@ func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check returns an error if a flag has a bad value. For some flags, 0 means no
-// limit or no delay. There, check replaces the 0 by the value that the crawl
+// check returns an error if a flag has a bad value. For three flags, it
+// replaces a 0, which means no limit or no delay, by the value that the crawl
 // uses.
 func (o *options) check() error {
 	switch {
@@ -119,8 +119,8 @@ func (o *options) check() error {
 	return o.place.Check()
 }
 
-// The function named reports whether a robots.txt can address the crawler by
-// its User-Agent.
+// named() reports whether a robots.txt can address the crawler by its
+// User-Agent.
 func named(userAgent string) bool {
 	_, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: userAgent})
 	return err == nil

@@ -16,7 +16,7 @@ import (
 )
 
 // End reports how the page's request ended, and gives the page back to the
-// frontier. err is the request's error, if there is one.
+// frontier. The argument err is the request's error, if there is one.
 func (v *Visit) End(ctx context.Context, err error) {
 	v.unwatch()
 	j, p := v.job, v.page

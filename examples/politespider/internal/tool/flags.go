@@ -43,11 +43,11 @@ type options struct {
 	report       string                      // the file to write; "": none
 	evidence     string                      // directory of the record; "": none
 	compare      string                      // the JSON lines of an earlier crawl; "": none
-	policyTokens map[preference.Use][]string // product tokens that stand for each use
+	policyTokens map[preference.Use][]string // for each use, the product tokens that stand for it
 	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place
-	store        string // directory for robots.txt records; "": they are stored only if place stores the crawl
+	store        string // directory for robots.txt records; "": they are kept where the crawl is kept
 
 	// finish sets the fields below.
 	what    string // what is crawled, in a few words
@@ -57,7 +57,7 @@ type options struct {
 	through *url.URL // the proxy; nil: none
 	isDemo  bool
 
-	before *record.Summary // the summary of an earlier crawl, from the file in the field compare; Command.run sets it
+	before *record.Summary // the summary in the file that the flag -compare names; set by Command.run
 }
 
 func (o *options) define(flags *flag.FlagSet) {

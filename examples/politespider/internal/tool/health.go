@@ -13,8 +13,8 @@ type health struct {
 	put      map[string]time.Time // URL → when the page was last put off
 }
 
-// answer notes that the host has answered a page. The page no longer counts as
-// put off.
+// The method answer remembers that the host has answered a page. The page no
+// longer counts as put off.
 func (h *health) answer(host, url string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -25,9 +25,9 @@ func (h *health) answer(host, url string) {
 	delete(h.put, url)
 }
 
-// putOff notes that a page was put off. It returns true if the page was also
-// put off earlier, and its host has answered another page in between. Then the
-// page is probably broken.
+// putOff remembers that a page was put off. It returns true if the page was
+// also put off earlier, and its host has answered another page in between. Then
+// the page is probably broken.
 func (h *health) putOff(host, url string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -32,7 +32,7 @@ type Job struct {
 	Base         http.RoundTripper
 	Observer     *robotsmw.Observer   // the Crawler must set it as robotsmw.Options.Observer
 	PaceObserver *politeness.Observer // the Crawler must set it as politeness.Limiter.Observer
-	Fleet        politeness.Fleet     // shares the hosts' pace with other processes; nil: there are no other processes
+	Fleet        politeness.Fleet     // shares the hosts' pace with other processes; nil: there are no others
 	Store        robotsmw.Store       // keeps robots.txt records; nil: they are kept in memory only
 	Logger       *slog.Logger
 

@@ -30,11 +30,11 @@ func valuesOf(v flag.Value) []string {
 	return []string{v.String()}
 }
 
-// recall returns the URLs to start with: the arguments or, if there are none,
-// the start URLs of the crawl that -resume continues. The result recalled says
-// whether there is such a crawl. If so, recall also sets the flags that are
-// missing on the command line. Each gets the value that it had when the crawl
-// began.
+// recall returns the URLs to start with. These are the arguments or, if there
+// are none, the start URLs of the crawl that -resume continues. The result
+// recalled says whether there is such a crawl. If so, recall also sets the
+// flags that are missing on the command line. Each gets the value that it had
+// when the crawl began.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
 		return args, false, nil

@@ -13,9 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// The variable uses lists the uses of pages about which the spider prints what
-// owners say. The spider itself does not use pages in these ways, but its
-// operator may.
+// The spider reports what owners say about these uses of their pages. The
+// spider itself does not use pages in these ways, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
@@ -52,9 +51,9 @@ func usesOf(in preference.Input) (all []record.Use) {
 	return all
 }
 
-// linksOf returns the links that may be followed and the links that may not. It
-// adds to said the rel=nofollow links, the licences, the canonical URL and the
-// refresh.
+// linksOf returns the links that may be followed and the links that may not be
+// followed. It adds the rel=nofollow links, the licences, the canonical URL and
+// the refresh to said.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {

@@ -27,7 +27,7 @@ func normalize(rawURL string) (*url.URL, error) {
 }
 
 // inFull returns the full URL that the user probably meant. The argument text
-// is what the user wrote. If it is not enough for a guess, inFull returns an
+// is what the user wrote. If that is not enough for a guess, inFull returns an
 // example.
 func inFull(text string) string {
 	scheme, rest := "http", text

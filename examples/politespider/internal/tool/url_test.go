@@ -28,8 +28,8 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// If a URL is incomplete, as people type it into a browser, the error says how
-// to write the URL in full.
+// If a URL is incomplete, like the text that people type into a browser, the
+// error says how to write the URL in full.
 func TestNormalize_InFull(t *testing.T) {
 	for raw, want := range map[string]string{
 		"a.example":          "http://a.example",

@@ -52,7 +52,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 // URL returns the URL of the page.
 func (v *Visit) URL() string { return v.page.URL.String() }
 
-// Hear notes a response and what its page says about itself. It also notes what
+// Hear keeps a response and what its page says about itself. It also keeps what
 // the owner says about the use of the page by robots with these product tokens.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
@@ -70,8 +70,8 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.said = saidOf(r, says, in)
 }
 
-// Follow notes the links of the page. err says why the links could not be read,
-// or is nil.
+// Follow keeps the links of the page. The argument err says why the links could
+// not be read, or is nil.
 func (v *Visit) Follow(page *pagelinks.Page, err error) {
 	if v.linksError = err; err == nil {
 		v.links, v.left = linksOf(page, &v.said)

@@ -24,7 +24,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
-// browser is the Chromium for all tests, or nil if the machine has none.
+// browser is the Chromium that all tests use, or nil if the machine has none.
 var browser context.Context
 
 func TestMain(m *testing.M) {
@@ -65,8 +65,9 @@ type tab struct {
 	context.Context
 }
 
-// open shows a report in a tab of its own. The test fails if the browser
-// complains about anything, or if the page requests anything from the network.
+// The function open shows a report in a tab of its own. The test fails if the
+// browser complains about anything, or if the page requests anything from the
+// network.
 func open(t *testing.T, path string, width, height int64, dark bool) tab {
 	t.Helper()
 	needBrowser(t)

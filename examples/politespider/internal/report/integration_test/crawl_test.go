@@ -46,7 +46,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				took := slowness * (0.5 + random.ExpFloat64())
 				r.Requests = []record.Request{{At: now, Took: took, Status: r.Status, Interval: owed}}
 				r.Seconds += took
-				if r.PausedUntil > 0 { // until here, PausedUntil counts from the answer
+				if r.PausedUntil > 0 { // before this addition, PausedUntil counts from the answer
 					r.PausedUntil += now + took
 				}
 				now = max(now+owed, r.PausedUntil) + random.ExpFloat64()*0.02

@@ -36,7 +36,7 @@ func openDirectory(dir string, opts Options) (*Kept, error) {
 	}, nil
 }
 
-// closing is a queue whose Close also closes the history.
+// A closing is a queue whose Close also closes the history.
 type closing struct {
 	Queue
 	history *History

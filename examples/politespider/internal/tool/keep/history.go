@@ -94,7 +94,7 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 	}
 }
 
-// Begin notes the start of a run.
+// Begin writes to the file that a run begins at the given time.
 func (h *History) Begin(at time.Time) { h.write(event{Began: at.UTC()}) }
 
 // Add adds a record of the run.

@@ -23,7 +23,7 @@ type Kept struct {
 	Queue
 	Store    robotsmw.Store   // keeps robots.txt records; nil: they are kept in memory only
 	History  *History         // keeps the records of the crawl; nil: they are not kept
-	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil: there are no other processes
+	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil: there are no others
 	GoOn     string           // how to continue a stopped crawl; "": it cannot be continued
 	Complete string           // what to tell the user if no page is left
 

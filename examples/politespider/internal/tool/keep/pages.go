@@ -17,9 +17,9 @@ import (
 )
 
 // Pages stores pages in a directory. The body of each page is in a file that is
-// named after the URL's hash. index.jsonl has a line about each page. If a page
-// is fetched again, it gets another line, and the last line counts. Several
-// processes may share the directory. Pages is safe for concurrent use.
+// named after the URL's hash. The file index.jsonl has a line about each page.
+// If a page is fetched again, it gets another line, and the last line counts.
+// Several processes may share the directory. Pages is safe for concurrent use.
 type Pages struct {
 	Dir string // "": pages are not kept
 	All bool   // also keep pages that say noindex or noarchive, or that were not examined

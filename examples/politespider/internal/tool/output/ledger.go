@@ -29,7 +29,7 @@ type Options struct {
 	Report    string          // the HTML file that WriteReport writes; "": none
 	Before    *record.Summary // an earlier crawl to compare with; nil: none
 	History   History         // stores the records of this run and of earlier runs; nil: none
-	Failed    func(error)     // called once if the output cannot be written
+	Failed    func(error)     // called at the first error in writing the output
 }
 
 // A History stores the records of all runs of a crawl, this run included.
@@ -121,10 +121,10 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// The function later returns a copy of a record and adds the duration by to
-// each time in the copy. In r, the times count from the beginning of the run.
-// The duration by is the time from the beginning of the crawl to that of the
-// run. So the times in the copy count from the beginning of the crawl.
+// The function later returns a copy of a record, with the second argument added
+// to each time. The second argument is the time between the beginning of the
+// crawl and the beginning of the run. The times in r count from the beginning
+// of the run. The times in the copy count from the beginning of the crawl.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)
@@ -144,7 +144,7 @@ func (l *Ledger) Begin() { l.print.begin(l.opts.What, l.opts.UserAgent) }
 // Offset returns a time in seconds since the run began.
 func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.start)) }
 
-// Sent notes the start of a request, for a page or for robots.txt.
+// Sent counts a request that starts, for a page or for robots.txt.
 func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	if l.whole != nil {
 		l.whole.Sent(host, isPage, at)
@@ -162,8 +162,8 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	h.last = at
 }
 
-// Paused notes that an answer makes the crawl leave the host alone, from now
-// until the given time.
+// Paused is called when an answer makes the crawl leave the host alone. The
+// pause begins now and ends at the given time.
 func (l *Ledger) Paused(host string, until time.Time) {
 	l.paused(host, time.Now(), until)
 	if l.whole != nil {
@@ -184,7 +184,7 @@ func (l *Ledger) paused(host string, from, until time.Time) {
 	}
 }
 
-// Add notes and prints a record.
+// Add prints a record and adds it to the summary, the report and the History.
 func (l *Ledger) Add(r record.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +201,8 @@ func (l *Ledger) Add(r record.Record) {
 	}
 }
 
-// add notes a record. The caller holds l.mu.
+// The method add adds a record to the summary and the report. The caller holds
+// l.mu.
 func (l *Ledger) add(r record.Record, rule *record.Rule) {
 	h := l.host(r.Host)
 	l.total.Add(r.Verdict)

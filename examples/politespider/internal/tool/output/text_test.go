@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The text output has a line for each record. With colours, the text of the
-// line is the same.
+// The text output has a line for each record. Colours do not change the text of
+// the lines.
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
 	tests := []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence"
 )
 
-// A Record is the record of a crawl. A nil Record records nothing.
+// A Record writes the evidence record of a crawl. A nil Record writes nothing.
 type Record struct {
 	dir      string
 	recorder *evidence.Recorder

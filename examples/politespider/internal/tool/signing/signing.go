@@ -13,7 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// Signing says how requests are signed. The zero value does not sign.
+// Signing says how requests are signed. With the zero value, requests are not
+// signed.
 type Signing struct {
 	KeyFile string // the file of the private key
 	Agent   string // the URL at which servers find the public key
