@@ -140,8 +140,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
 }
 
-// The function polite audits a crawl. It fails the test if the crawl was not
-// polite or cannot be judged. It returns how many requests each host got.
+// polite() audits a crawl. It fails the test if the crawl was not polite or
+// cannot be judged. It returns how many requests each host got.
 func polite(t *testing.T, what string, history *audit.History, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
 	a := audit.Auditor{

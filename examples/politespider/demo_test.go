@@ -20,10 +20,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The function requests returns, for each request that the demo's servers must
-// see, how often they must see it. It derives this from the conclusions in the
-// demo's files. These conclusions come from the robots.txt files and the pages,
-// not from the spider's output. If a page is missing in the result, it is
+// requests() returns, for each request that the demo's servers must see, how
+// often they must see it. It derives this from the conclusions in the demo's
+// files. These conclusions come from the robots.txt files and the pages, not
+// from the spider's output. If a page is missing in the result, it is
 // disallowed, or no link that may be followed leads to it.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
@@ -204,8 +204,8 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// The function conclusions returns what the spider says about a URL. The result
-// has the form of the conclusions in the demo's files.
+// conclusions() returns what the spider says about a URL. The result has the
+// form of the conclusions in the demo's files.
 func conclusions(site *demosite.Site, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {

@@ -47,7 +47,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Logger:     job.Logger,
 		},
 		Store:     job.Store, // keeps robots.txt for the next run
-		KeepFiles: true,      // the job reads the sitemaps and the statements about use in these files
+		KeepFiles: true,      // the job reads the sitemaps and statements about use in robots.txt files
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}

@@ -47,8 +47,8 @@ type setting struct {
 	real bool                   // time is real, so things may happen late
 }
 
-// The method since fails the test unless the time since start equals want. In
-// real time, it may also be longer than want.
+// since() fails the test unless the time since start equals want. In real time,
+// it may also be longer than want.
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {

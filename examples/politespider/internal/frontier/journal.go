@@ -53,7 +53,7 @@ type line struct {
 	Spent    int       `json:"spent,omitempty"`
 	Host     string    `json:"host,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
-	Interval float64   `json:"interval,omitempty"` // seconds
+	Interval float64   `json:"interval,omitempty"` // in seconds
 }
 
 const (
@@ -70,7 +70,7 @@ const (
 	linesOf = 1000
 )
 
-// A journal is a journal file that is open for appending. It is not safe for
+// A journal is the file of a journal, open for appending. It is not safe for
 // concurrent use.
 type journal struct {
 	file   *os.File

@@ -36,8 +36,8 @@ type hostQueue struct {
 	place int       // the host's index in the heap, or -1 if the host is not there
 }
 
-// The method due returns the time at which the next page of the host may be
-// handed out. It panics if the queue is empty.
+// due() returns the time at which the next page of the host may be handed out.
+// It panics if the queue is empty.
 func (h *hostQueue) due() time.Time {
 	if len(h.pages) == 0 && h.later[0].Due.After(h.rest) {
 		return h.later[0].Due
@@ -45,8 +45,8 @@ func (h *hostQueue) due() time.Time {
 	return h.rest
 }
 
-// The method next removes a page from the queue and returns it. If the host's
-// latest page was put off, the last page of the queue comes next. This page is
+// next() removes a page from the queue and returns it. If the host's latest
+// page was put off, the last page of the queue comes next. This page is
 // probably the least similar to the one that was put off. So the host is not
 // asked for one failing page after another. Otherwise, a page whose Due has
 // passed comes first, because such a page has been queued for longer.
@@ -214,8 +214,8 @@ func (m *Memory) State() State {
 // Close does nothing. Only the other kinds of frontier have something to close.
 func (m *Memory) Close() error { return nil }
 
-// The method fail ends the crawl with an error. If it is called again, it keeps
-// the first error.
+// fail() ends the crawl with an error. If it is called again, it keeps the
+// first error.
 func (m *Memory) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -244,8 +244,8 @@ func (m *Memory) push(p *Page, due time.Time) {
 	m.signal()
 }
 
-// The method host returns the queue of a host. A new queue hands out no page
-// before the time in the argument rest.
+// host() returns the queue of a host. A new queue hands out no page before the
+// time in the argument rest.
 func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {

@@ -238,10 +238,10 @@ func pageOf(reply []any) (*Page, error) {
 	return p, nil
 }
 
-// The method hold remembers that this process has a page. It returns false if
-// the process has the page already. That happens if this process was silent for
-// the length of a lease: Redis may then hand the page out again, even to the
-// same process.
+// hold() remembers that this process has a page. It returns false if the
+// process has the page already. That happens if this process was silent for the
+// length of a lease: Redis may then hand the page out again, even to the same
+// process.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,9 +283,9 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 	r.give(p, "putback", time.Until(until), hurt)
 }
 
-// The method give gives a page back. The argument hurt says whether the page
-// was put off at least once: 1 for yes, 0 for no. With -1, what is known about
-// the host stays as it is.
+// give() gives a page back. The argument hurt says whether the page was put off
+// at least once: 1 for yes, 0 for no. With -1, what is known about the host
+// stays as it is.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -317,8 +317,8 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// The method end waits until ctx ends, and then for redisGrace. Then it ends
-// the calls that still wait for Redis.
+// end() waits until ctx ends, and then for redisGrace. Then it ends the calls
+// that still wait for Redis.
 func (r *Redis) end(ctx context.Context) {
 	select {
 	case <-r.ctx.Done(): // Close was called
@@ -355,10 +355,10 @@ func (r *Redis) beat() {
 	}
 }
 
-// The method call runs a script and retries until Redis answers. It returns the
-// answer without its first part, the state of the crawl. It returns false if
-// the crawl has ended or cannot go on. A retry may run a script twice, so a
-// second run must do no harm.
+// call() runs a script and retries until Redis answers. It returns the answer
+// without its first part, the state of the crawl. It returns false if the crawl
+// has ended or cannot go on. A retry may run a script twice, so a second run
+// must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
@@ -394,8 +394,8 @@ func (r *Redis) answered(reply []any) {
 	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
-// The method stick counts a call that has failed and is being retried. If no
-// other call is being retried, it logs that Redis does not answer.
+// stick() counts a call that has failed and is being retried. If no other call
+// is being retried, it logs that Redis does not answer.
 func (r *Redis) stick(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -405,9 +405,8 @@ func (r *Redis) stick(err error) {
 	}
 }
 
-// The method unstick counts down when a call is no longer retried. If it was
-// the last such call and the crawl goes on, unstick logs that Redis answers
-// again.
+// unstick() counts down when a call is no longer retried. If it was the last
+// such call and the crawl goes on, unstick logs that Redis answers again.
 func (r *Redis) unstick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -129,8 +129,7 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 	return r
 }
 
-// The method die ends a process's part in a crawl, but does not give its pages
-// back.
+// die() ends a process's part in a crawl, but does not give its pages back.
 func (r *Redis) die() { r.Close() }
 
 // If a process dies while it has a page, another process takes over the page

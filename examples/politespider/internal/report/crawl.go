@@ -86,7 +86,7 @@ type place struct {
 	line         int
 }
 
-// A mark is a request, or a URL for which no request was sent.
+// A mark is a request, or a URL that was not requested.
 type mark struct {
 	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
 	paused time.Duration // from the crawl's beginning to the end of the pause after the answer; 0: none
@@ -199,8 +199,8 @@ func letterOf(v record.Verdict) byte {
 
 const robotsTxt = 'r'
 
-// The method blocked counts a URL that a line of robots.txt has blocked, and
-// keeps the lines of the file.
+// blocked() counts a URL that a line of robots.txt has blocked, and keeps the
+// lines of the file.
 func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) {
 	p := place{by.Robots, by.SHA256, by.Line}
 	if known := h.ruled[p]; known != nil {
@@ -228,8 +228,8 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 	}
 }
 
-// The method heard adds what a page says. If several pages of a host say the
-// same, they are counted together.
+// heard() adds what a page says. If several pages of a host say the same, they
+// are counted together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
 	// The links are not part of the key, so pages that differ only in their

@@ -10,8 +10,8 @@ import (
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// The function number returns n with commas, as in 10,000. The page's script
-// does the same.
+// number() returns n with commas, as in 10,000. The page's script does the
+// same.
 func number(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -31,8 +31,8 @@ func nounFor(n int, noun string) string {
 	return noun + "s"
 }
 
-// The function seconds returns a time as 12 ms, 1.50 s or 1:02:03. The argument
-// is the time in milliseconds.
+// seconds() returns a time as 12 ms, 1.50 s or 1:02:03. The argument is the
+// time in milliseconds.
 func seconds(ms int64) string {
 	switch d := time.Duration(ms) * time.Millisecond; {
 	case d < time.Second:

@@ -26,8 +26,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The page has a mark for each request, and for each URL for which no request
-// was sent.
+// The page has a mark for each request, and for each URL that was not
+// requested.
 func TestWrite(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
 	const file = "# ours\nUser-agent: *\nDisallow: /attic/\n"
@@ -386,7 +386,7 @@ func (d document) skeleton() string {
 	return b.String()
 }
 
-// The method text returns the text of the page before its script runs.
+// text() returns the text of the page before its script runs.
 func (d document) text() string {
 	var b strings.Builder
 	for n := range d.Descendants() {

@@ -26,9 +26,9 @@ func (d *discovery) start(urls []*url.URL) {
 	}
 }
 
-// The method follow queues the links that are new and in scope, and returns
-// their number. Each queued page is a copy of the argument such, with the link
-// as its URL. If such.Depth exceeds maxDepth, nothing is queued.
+// follow() queues the links that are new and in scope, and returns their
+// number. Each queued page is a copy of the argument such, with the link as its
+// URL. If such.Depth exceeds maxDepth, nothing is queued.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
 		return 0
@@ -36,7 +36,7 @@ func (d *discovery) follow(such frontier.Page, links []string) int {
 	return d.add(such, links, d.inScope)
 }
 
-// The method seed queues the sitemaps that robots.txt names, if the crawl reads
+// seed() queues the sitemaps that robots.txt names, if the crawl reads
 // sitemaps. Such a sitemap may be on any host, because the site itself names it
 // in its robots.txt.
 func (d *discovery) seed(decision *robotsmw.Decision) {
@@ -50,8 +50,8 @@ func (d *discovery) seed(decision *robotsmw.Decision) {
 	d.add(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
 }
 
-// The method sow queues what a sitemap lists: pages in scope, and further
-// sitemaps on the same host. The pages count as start URLs.
+// sow() queues what a sitemap lists: pages in scope, and further sitemaps on
+// the same host. The pages count as start URLs.
 func (d *discovery) sow(from *url.URL, body []byte) int {
 	urls, sitemaps := sitemap.Read(body)
 	here := func(u *url.URL) bool { return u.Host == from.Host }
@@ -59,9 +59,9 @@ func (d *discovery) sow(from *url.URL, body []byte) int {
 		d.add(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
 }
 
-// The method add queues the links that are new and for which wanted returns
-// true. It returns their number. Each queued page is a copy of the argument
-// such, with the link as its URL.
+// add() queues the links that are new and for which wanted returns true. It
+// returns their number. Each queued page is a copy of the argument such, with
+// the link as its URL.
 func (d *discovery) add(such frontier.Page, links []string, wanted func(*url.URL) bool) int {
 	var pages []*frontier.Page
 	for _, link := range links {

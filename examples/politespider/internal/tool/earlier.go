@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// The method earlier reads the summary at the end of an earlier crawl's JSON
-// lines. It returns nil if -compare is not given.
+// earlier() reads the summary at the end of an earlier crawl's JSON lines. It
+// returns nil if -compare is not given.
 func (o *options) earlier() (*record.Summary, error) {
 	if o.compare == "" {
 		return nil, nil

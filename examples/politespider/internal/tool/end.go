@@ -62,9 +62,8 @@ func (v *Visit) done(r record.Record) {
 	v.job.frontier.Done(v.page, v.seen.Sent, v.interval())
 }
 
-// The method fetched handles an answer other than 429 or 503. It keeps the
-// page, notes what the page says about itself, and queues the URLs to which it
-// leads.
+// fetched() handles an answer other than 429 or 503. It keeps the page, notes
+// what the page says about itself, and queues the URLs to which it leads.
 func (v *Visit) fetched(r record.Record) {
 	resp := v.response
 	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
@@ -181,9 +180,9 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	j.frontier.Refund(p)
 }
 
-// The method interval returns the interval of the page's host, as far as the
-// spider knows it. If the Limiter has a longer interval, the worker waits in
-// the Limiter.
+// interval() returns the interval of the page's host, as far as the spider
+// knows it. If the Limiter has a longer interval, the worker waits in the
+// Limiter.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.seen.Decision != nil {

@@ -13,8 +13,8 @@ type health struct {
 	put      map[string]time.Time // URL → when the page was last put off
 }
 
-// The method answer remembers that the host has answered a page. The page no
-// longer counts as put off.
+// answer() remembers that the host has answered a page. The page no longer
+// counts as put off.
 func (h *health) answer(host, url string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

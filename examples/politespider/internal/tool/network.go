@@ -6,10 +6,10 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 )
 
-// The method network returns the RoundTripper that sends requests to the
-// crawl's sites. With -proxy, the RoundTripper uses the proxy. Without -proxy,
-// it is the argument base. If base is nil too, it is a transport to the demo or
-// to the internet. The function disconnect closes what was opened.
+// network() returns the RoundTripper that sends requests to the crawl's sites.
+// With -proxy, the RoundTripper uses the proxy. Without -proxy, it is the
+// argument base. If base is nil too, it is a transport to the demo or to the
+// internet. The function disconnect closes what was opened.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
 	case o.through != nil:

@@ -20,7 +20,7 @@ const (
 
 func (s scope) known() bool { return s == sameHost || s == sameDomain || s == samePrefix }
 
-// of returns a function that reports whether a URL is in the scope of one of
+// of() returns a function that reports whether a URL is in the scope of one of
 // the start URLs.
 func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	within := make(map[string]bool)

@@ -133,8 +133,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	return c.crawl(ctx, cancel, &o, base, kept, recorded, logger)
 }
 
-// The method crawl runs the crawl and prints its outcome. The function cancel
-// ends ctx.
+// crawl() runs the crawl and prints its outcome. The function cancel ends ctx.
 func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
 	opts := output.Options{
 		Before:    o.before,

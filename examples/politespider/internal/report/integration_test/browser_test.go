@@ -65,9 +65,8 @@ type tab struct {
 	context.Context
 }
 
-// The function open shows a report in a tab of its own. The test fails if the
-// browser complains about anything, or if the page requests anything from the
-// network.
+// open() shows a report in a tab of its own. The test fails if the browser
+// complains about anything, or if the page requests anything from the network.
 func open(t *testing.T, path string, width, height int64, dark bool) tab {
 	t.Helper()
 	needBrowser(t)
@@ -161,8 +160,8 @@ func (t tab) wait(expression string) {
 	}
 }
 
-// The method filter runs JavaScript statements that change the filter of the
-// page. It waits until the page shows the result.
+// filter() runs JavaScript statements that change the filter of the page. It
+// waits until the page shows the result.
 func (t tab) filter(statements string) {
 	t.Helper()
 	before := eval[string](t, "document.documentElement.dataset.settled")

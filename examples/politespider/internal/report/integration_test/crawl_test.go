@@ -18,10 +18,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// The function invented returns the report of a crawl that never took place.
-// The arguments say how many hosts there are, how many pages each host has, and
-// how many requests come too early. The crawl has nearly everything that a
-// report shows, and is the same each time.
+// invented() returns the report of a crawl that never took place. The arguments
+// say how many hosts there are, how many pages each host has, and how many
+// requests come too early. The crawl has nearly everything that a report shows,
+// and is the same each time.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -164,8 +164,8 @@ var smuggled = []string{
 	"\u202egnp.exe", "\u2028pwned=1\u2029", "__proto__", "constructor", `<base href=http://evil.example/>`, `<meta http-equiv=refresh content=0;url=http://evil.example/>`,
 }
 
-// The function hostile returns a crawl of sites that put the smuggled texts
-// wherever they can.
+// hostile() returns a crawl of sites that put the smuggled texts wherever they
+// can.
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()
 	c := report.New(smuggled[0], smuggled[2], time.Now(), time.Second)

@@ -19,7 +19,7 @@ import (
 )
 
 // The demo's report has a mark for each request in the JSON lines, and for each
-// URL for which no request was sent.
+// URL that was not requested.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")

@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// If the history cannot be read, the error says what was to be read.
+// If the history cannot be read, the error says what could not be read.
 func TestHistory_PastFails(t *testing.T) {
 	h, err := openHistory(t.TempDir())
 	if err != nil {

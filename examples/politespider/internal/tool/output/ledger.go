@@ -121,10 +121,10 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// The function later returns a copy of a record, with the second argument added
-// to each time. The second argument is the time between the beginning of the
-// crawl and the beginning of the run. The times in r count from the beginning
-// of the run. The times in the copy count from the beginning of the crawl.
+// later() returns a copy of a record, with the second argument added to each
+// time. The second argument is the time between the beginning of the crawl and
+// the beginning of the run. The times in the record count from the beginning of
+// the run. The times in the copy count from the beginning of the crawl.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)
@@ -201,8 +201,7 @@ func (l *Ledger) Add(r record.Record) {
 	}
 }
 
-// The method add adds a record to the summary and the report. The caller holds
-// l.mu.
+// add() adds a record to the summary and the report. The caller holds l.mu.
 func (l *Ledger) add(r record.Record, rule *record.Rule) {
 	h := l.host(r.Host)
 	l.total.Add(r.Verdict)

@@ -62,5 +62,5 @@ func (s *Signing) KeysURL() string {
 	if s.transport == nil || !s.Legacy {
 		return s.Agent
 	}
-	return strings.TrimSuffix(s.Agent, "/") + webbotauth.DirectoryPath // Agent is an origin
+	return strings.TrimSuffix(s.Agent, "/") + webbotauth.DirectoryPath // with Legacy, Agent is an origin
 }
