@@ -49,8 +49,8 @@ type base func(*http.Request) (*http.Response, error)
 
 func (f base) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// BenchmarkRequest measures the cost of recording a request for a page, with
-// the writes to the file system.
+// BenchmarkRequest measures the cost of recording a request for a page,
+// including the writes to the file system.
 func BenchmarkRequest(b *testing.B) {
 	rec, err := Open(b.TempDir(), Options{MaxBytes: 1 << 30, Logger: quiet()})
 	if err != nil {
@@ -72,8 +72,8 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// Recording a request allocates little: the text of its URL and the hash of its
-// robots.txt as text.
+// Recording a request allocates little: two strings, with its URL and with the
+// hash of its robots.txt.
 func TestAllocationsOfARequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

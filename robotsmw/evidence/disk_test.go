@@ -82,8 +82,8 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// quickly returns a web with one site, and a function that gives a crawler's
-// options a Limiter that makes no request wait.
+// quickly returns a web with one site, and a function that sets the Limiter of
+// a crawler's options. With that Limiter, no request waits.
 func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})
@@ -91,7 +91,8 @@ func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 }
 
 // A full disk loses lines. When there is room again, a loss line counts them
-// and says in which span of time they were lost. The chain then goes on.
+// and says in which span of time they were lost. The chain continues after that
+// line.
 func TestAFullDisk(t *testing.T) {
 	for room := range 40 {
 		dir := t.TempDir()

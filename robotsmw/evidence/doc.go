@@ -15,9 +15,9 @@
 // No request waits for the record. If the disk is full or too slow, lines are
 // lost. The record then says in which span of time lines were lost, and proves
 // nothing about that span. If the process is killed, the lines that it had not
-// written yet are missing: those of the last milliseconds, or of a longer time
-// if the disk is slow. The last line may then be incomplete. If the machine
-// loses power, everything that was not on the disk yet is missing.
+// written are missing. These are the lines of the last milliseconds, or of a
+// longer time if the disk is slow. The last line may then be incomplete. If the
+// machine loses power, everything that was not on the disk yet is missing.
 //
 // # The directory
 //
@@ -31,10 +31,11 @@
 //	robots-000001.warc.gz    the WARC file that belongs to a segment
 //	lock
 //
-// A segment never changes once the next one exists. If a further segment could
-// make the record larger than [Options.MaxBytes], the oldest segments are
-// deleted, together with their WARC files. Lines are numbered from 1. If the
-// first line of a record has a number above 1, older lines have been deleted.
+// When the next segment exists, a segment no longer changes. If a further
+// segment could make the record larger than [Options.MaxBytes], the oldest
+// segments are deleted, together with their WARC files. Lines are numbered from
+// 1. If the first line of a record has a number above 1, older lines have been
+// deleted.
 //
 // # Lines
 //
@@ -52,8 +53,8 @@
 //     Readers may ignore these, but the hash covers them too.
 //   - time is when the line was noted, by the wall clock. Times are not
 //     strictly in order, because many goroutines write.
-//   - hash is the SHA-256 of this line without its last 75 bytes and its
-//     newline: of everything before ,"hash":" in it.
+//   - hash is the SHA-256 of everything before ,"hash":" in this line. So the
+//     last 75 bytes of the line and its newline are not hashed.
 //   - prev is the hash of the previous line, even if that line is in another
 //     segment or session. In line 1, it is 64 zeros.
 //
@@ -67,11 +68,11 @@
 // out, unless the text below says otherwise. A line has at most 4 MiB, unless a
 // URL or an Override is extremely long.
 //
-// After a kill or a disk error, a segment may have a broken end, which stays as
-// it is. The chain continues in the next segment, after the last good line. The
-// first line of that segment has a member "cut", which says where the good part
-// ends. If the last segment has a broken end, no line says so yet. A segment
-// may be empty.
+// After a kill or a disk error, a segment may have a broken end. This end is
+// not repaired. The chain continues in the next segment, after the last good
+// line. The first line of that segment has a member "cut", which says where the
+// good part ends. If the last segment has a broken end, no line says so. A
+// segment may be empty.
 //
 // # Events
 //
@@ -82,10 +83,11 @@
 //     the line was written
 //   - why: "open" (a session begins), "full" (the previous segment was full),
 //     "error" (there was a disk error)
-//   - cut: {segment, offset, bytes}: the segment with this number has a broken
-//     end of that many bytes, which begins at offset
+//   - cut: {segment, offset, bytes}: segment is the number of a segment that
+//     has a broken end, offset is where that end begins, and bytes is its
+//     length
 //   - warc: {file, bytes, sha256}: the WARC file of the previous segment, as it
-//     was then
+//     was when this segment began
 //   - software: the software that wrote the segment
 //
 // A session has no close line if its process died. What happened between its
@@ -103,7 +105,7 @@
 //
 //   - limiter: the number of the Limiter in the session
 //   - delay, concurrency, max_crawl_delay, max_retry_after, back_off,
-//     max_back_off, lease (all always there)
+//     max_back_off, lease: these are always there
 //   - end_to_start, clamp_crawl_delay, adaptive; jitter, a fraction; key:
 //     "host" or "custom"; fleet: other processes pace the same hosts
 //
@@ -123,26 +125,27 @@
 //
 //   - robots_url: the URL of the origin's robots.txt; url: the URL of this
 //     request; host: the Host, if it is not the URL's; user_agent; conditional:
-//     validators were sent
+//     If-None-Match or If-Modified-Since was sent
 //   - status (left out if no answer came); location, content_type, retry_after
-//     and date, each as written, but cut after 8 KiB; asks: how long the
-//     Retry-After asks to wait
+//     and date: the header fields as written, but each cut after 8 KiB; asks:
+//     how long the Retry-After asks to wait
 //   - bytes: how much of the body was read; sha256: the hash of these bytes if
-//     the status is 2xx and there was no error; error
+//     the status is 2xx and there was no error; error: what went wrong
 //   - warc: {file, request, response or revisit}: request, response and revisit
 //     are each {offset, length, sha256} of a compressed record
 //
-// robots says what is known about an origin from now on.
+// robots says what is known about an origin from the line's time on.
 //
 //   - robots_url; from: "fetch", or "store" if the robots.txt was not fetched
 //     but taken from the Store
 //   - status: the status of the last response; renewed: a 304 confirmed that
-//     response; redirects
-//   - sha256: the hash of the file in force; fetched, expires
-//   - cause: why robots.txt is unreachable; next_try. The file in force is then
-//     the good copy from before. If there is no good copy, everything is
-//     disallowed. But after 30 days everything is allowed if the robot line has
-//     allow_after_30_days
+//     response; redirects: how many redirects led to it
+//   - sha256: the hash of the file in force, if there is one; fetched: when the
+//     answer in force was fetched; expires: when its lifetime ends
+//   - cause: why robots.txt is unreachable; next_try: when it may be fetched
+//     again. With a cause, the file in force is the good copy from before. If
+//     there is no good copy, everything is disallowed. But after 30 days
+//     everything is allowed if the robot line has allow_after_30_days
 //
 // Without a cause, a 2xx means that there is a file, and any other status means
 // that there is none. The line is written a moment before the file is used. So
@@ -154,8 +157,9 @@
 // line.
 //
 //   - limiter, request: together they name the request in the session
-//   - url: with xxxxx in place of its password; bytes that are not UTF-8 are
-//     escaped. host: the Limiter's key; requests with the same key share a pace
+//   - url: the URL, with xxxxx in place of its password, and with escapes in
+//     place of bytes that are not UTF-8. host: the Limiter's key; requests with
+//     the same key share a pace
 //   - robots: this is a request for a robots.txt. It neither waits for a
 //     Crawl-delay nor counts for one
 //   - start: the time of the start, by a clock that nobody sets. Within one
@@ -166,39 +170,43 @@
 //     Jitter makes this time longer. interval_why: "delay", "adaptive delay",
 //     "crawl-delay"
 //   - paused_until: when the latest pause of the host ends
-//   - waited; waited_for: what the longest part of the wait was for, as a
-//     [politeness.Reason]
+//   - waited: how long the request waited; waited_for: the reason for the
+//     longest part of that wait, as a [politeness.Reason]
 //   - decision: see below. It is missing if the request is for a robots.txt, if
 //     the Limiter is used without a Transport, or if a middleware has dropped
 //     the context
 //
 // answer is a response with the status 429 or 503, or with a Retry-After.
 //
-//   - limiter, request, host, at, status; retry_after as written, but cut after
-//     8 KiB; asks: how long the Retry-After asks to wait
+//   - limiter, request, host, status; at: when the response came; retry_after:
+//     as written, but cut after 8 KiB; asks: how long the Retry-After asks to
+//     wait
 //
-// pause: for a while, the Limiter lets no request to the host start. The cause
-// is a Retry-After, a spent quota or back-off.
+// pause says that, for a while, the Limiter lets no request to the host start.
+// The cause is a Retry-After, a spent quota or back-off.
 //
-//   - limiter, request, host, at, wait (always there), until, status
+//   - limiter, request, host, status; at: the time of the answer that caused
+//     the pause; until: when the pause ends; wait (always there): the time from
+//     at to until
 //
 // done is the end of a request and of its response's body.
 //
-//   - limiter, request, end, seconds (always there), status (left out if there
-//     was no response)
+//   - limiter, request; end: the time of the end; seconds (always there): the
+//     time from start to end; status (left out if there was no response)
 //
 // decision says that a request was refused, or with dry_run that it would have
-// been refused. Equal decisions about a URL, by the same fetch of robots.txt,
-// share one line. Like a file line, it may come again after a loss, after a
-// segment was deleted, or if there are more than 100,000 refusals.
+// been refused. Equal decisions about a URL share one line if they rest on the
+// same fetch of robots.txt. Like a file line, it may be repeated after a loss,
+// after a segment was deleted, or if there are more than 100,000 refusals.
 //
 //   - url, decision
 //
-// loss: lines could not be kept. The record proves nothing about this span.
+// loss says that lines could not be kept. The record proves nothing about the
+// span of time between from and to.
 //
 //   - from, to: the times of the first and the last lost line; the member
 //     "time" equals the member "to"
-//   - lost: {event: how many}; cause
+//   - lost: {event: how many lines}; cause: why they were lost
 //
 // close is the end of a session.
 //
@@ -211,7 +219,8 @@
 // JSON of that type:
 //
 //   - allowed (always there); dry_run: only that option allowed the request;
-//     decided: the time of the decision, which may be long before start
+//     decided: the time of the decision, which may be long before the request's
+//     start
 //   - reason: as [robotsmw.Reason] prints it
 //   - rule ("Disallow: /a") and its line; resolved: the form of path and query
 //     that the rule disallows, if that is not the form as written

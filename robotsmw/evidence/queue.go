@@ -101,8 +101,8 @@ func (l *loss) merge(other *loss) {
 // lost.
 const longestQueue = 16 << 20
 
-// mostFiles is how many files a queue remembers as written. When it has that
-// many, it forgets all of them before it remembers another.
+// mostFiles is how many files a queue remembers as written, at most. When it
+// has that many, it forgets all of them before it remembers another.
 const mostFiles = 100_000
 
 // A queue takes lines from requests, which never wait, and passes them to the
@@ -110,7 +110,7 @@ const mostFiles = 100_000
 type queue struct {
 	mu      sync.Mutex // never held during a write to the disk
 	next    batch
-	spare   batch // takes the place of the field next when the writer takes that batch
+	spare   batch // takes the place of the field next when the writer takes the batch in next
 	running bool
 	closed  bool
 	idle    sync.Cond // its lock is mu; signals that the field running has become false
@@ -120,8 +120,8 @@ type queue struct {
 	write   func(*batch)
 }
 
-// put takes a line with this text. If the queue is full, put counts the line as
-// lost. If the queue is closed, put drops the line.
+// put adds a line with this text to the queue. If the queue is full, put counts
+// the line as lost. If the queue is closed, put drops the line.
 func (q *queue) put(e entry, text []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -149,16 +149,16 @@ func (q *queue) put(e entry, text []byte) {
 	}
 }
 
-// tell puts a line into the queue: one of the kind k, with the current time and
+// tell puts a line of the kind k into the queue, with the current time and
 // these members.
 func (q *queue) tell(k kind, about string, members []byte) {
 	now := time.Now()
 	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
 }
 
-// gather is how long the writer waits for more lines before it writes, because
-// one call of the operating system costs much more than one line. If the
-// process is killed, the lines that wait are lost.
+// gather is how long the writer waits for more lines before it writes. It waits
+// because one call of the operating system costs much more than one line. If
+// the process is killed, the lines in the queue are lost.
 const gather = 5 * time.Millisecond
 
 func (q *queue) run() {

@@ -576,7 +576,7 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // the robots.txt is stored only after the answer
+		time.Sleep(10 * time.Millisecond) // until the robots.txt has been stored, which happens after the answer
 	}
 	var from []string
 	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that each file has a line
@@ -658,8 +658,8 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 	}
 }
 
-// A request is recorded once, even if Pace is called twice for its Limiter. A
-// client and a checker that share a Limiter cause this.
+// A request is recorded once, even if Pace is called twice for its Limiter.
+// This happens if a client and a checker share a Limiter.
 func TestPaceTwice(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
@@ -675,7 +675,7 @@ func TestPaceTwice(t *testing.T) {
 	if err := rec.Close(); err != nil {
 		t.Errorf("a second Close: %v", err)
 	}
-	get(t, client, "http://a.example/late") // after Close: not recorded, and no panic
+	get(t, client, "http://a.example/late") // after Close, a request is not recorded and causes no panic
 	if n := len(of(mustRead(t, dir), "request")); n != 2 {
 		t.Errorf("%d requests", n)
 	}

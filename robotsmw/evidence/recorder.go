@@ -25,13 +25,13 @@ import (
 // The zero value suits most crawls.
 type Options struct {
 	// MaxBytes limits the size of all files of the record together. If a
-	// further segment could make the record larger, the oldest segments are
-	// deleted. The lines of a request take about 1.2 KB. 0 means 4 GiB. A
-	// negative value means no limit.
+	// further segment could make the record larger than MaxBytes, the oldest
+	// segments are deleted. The lines of a request take about 1.2 KB. 0 means 4
+	// GiB. A negative value means no limit.
 	MaxBytes int64
 
 	// SegmentBytes is the approximate size at which a segment or its WARC file
-	// is full. The next segment is then begun. 0 means 64 MiB, or a quarter of
+	// is full. Then the next segment begins. 0 means 64 MiB, or a quarter of
 	// MaxBytes if that is less.
 	SegmentBytes int64
 
@@ -57,7 +57,7 @@ type Recorder struct {
 // Open begins a session of the record in a directory. If the directory does not
 // exist, Open creates it. If the directory has a record, Open continues the
 // chain of that record. If the previous process died in the middle of a line,
-// the new segment says that this line is cut off. Open returns an error if the
+// the new segment says where that line begins. Open returns an error if the
 // options are wrong, if the directory cannot be used, or if another process
 // writes a record there.
 //
@@ -171,9 +171,9 @@ func (r *Recorder) attached() []*politeness.Limiter {
 	return r.limiters
 }
 
-// Head returns the hash of the last written line, in hex. If you deposit the
-// hash elsewhere, you can prove later that neither that line nor any line
-// before it has been changed since.
+// Head returns the hash of the line that was written last, in hex. With a hash
+// that was deposited elsewhere, you can prove that neither that line nor any
+// line before it was changed later.
 func (r *Recorder) Head() string { return string(r.head.Load().hash[:]) }
 
 // Close waits until everything is written, and ends the session. Later requests

@@ -18,9 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robots returns an Observer that records what a Transport or Checker does. It
-// records only decisions that are refusals, or would be refusals without
-// DryRun.
+// robots returns an Observer that records what a Transport or Checker does. Of
+// the decisions, it records only the refusals, and those that would be refusals
+// without DryRun.
 func robots(q *queue) *robotsmw.Observer {
 	return &robotsmw.Observer{
 		Decided: func(_ context.Context, d robotsmw.Decision) {

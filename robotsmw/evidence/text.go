@@ -7,8 +7,8 @@ import (
 )
 
 // These functions build lines, because encoding/json would take longer than all
-// other work on a request's lines. A function with a name and a value appends a
-// member. If the value is zero, only appendSeconds appends a member.
+// other work on a request's lines. Those that take a name and a value append a
+// member. They leave out a member whose value is zero, except appendSeconds.
 
 func appendMember(b []byte, name string) []byte {
 	b = append(b, ',', '"')

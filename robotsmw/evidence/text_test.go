@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// encoding/json reads the values that the append functions have written.
+// encoding/json reads what the append functions have written, and gets the same
+// values.
 func FuzzText(f *testing.F) {
 	f.Add("https://example.com/a?b=<c>&d", int64(1), int64(0))
 	f.Add("\x00\x1f\"\\\n\r\t\x7f\u2028ツ\xff\xc3", int64(-5), int64(-1))

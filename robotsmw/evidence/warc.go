@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// An exchange is a request for a robots.txt and its answer, as they go into the
-// WARC file.
+// An exchange is a request for a robots.txt and its answer, in the form that
+// the WARC file needs.
 type exchange struct {
 	url       string
 	host      string // the Host of the request, if it is not the URL's
@@ -34,16 +34,16 @@ type exchange struct {
 	protocol  string // "h2" for HTTP/2, otherwise ""
 	truncated string
 	renewed   bool // the response is a 304 to a conditional request
-	whole     bool // a 2xx read without an error, which a later 304 may confirm
+	whole     bool // a 2xx that was read without an error; a later 304 may confirm it
 }
 
 func (x *exchange) size() int {
 	return len(x.url) + len(x.request) + len(x.header) + len(x.body)
 }
 
-// exchangeOf returns a request and its response in the form that the WARC file
-// needs. body is the part of the response's body that was read. err is the
-// error of the request or of reading the body.
+// exchangeOf returns a request and its response as an exchange. body is the
+// part of the response's body that was read. err is the error of the request or
+// of reading the body.
 func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exchange {
 	req := resp.Request
 	x := &exchange{url: req.URL.String(), time: now}
@@ -112,16 +112,17 @@ func isDecoded(resp *http.Response) bool {
 	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && status != http.StatusTooManyRequests
 }
 
-// longestBody is how many bytes of a robots.txt count: robotstxt.MaxSize.
-// robotsmw reads one more byte to find out whether the file is longer.
+// longestBody is equal to robotstxt.MaxSize. Further bytes of a robots.txt are
+// ignored. robotsmw reads one more byte to find out whether the file is longer.
 const longestBody = 500 << 10
 
-// longestError is how many bytes robotsmw reads of the body of a 4xx other than
-// 429. It is equal to refusal.Window.
+// longestError is how many bytes of a body robotsmw reads at most, if the
+// status is a 4xx other than 429. It is equal to refusal.Window.
 const longestError = 16 << 10
 
-// longestField limits a header field, and longestHeader a whole header, in
-// bytes. A field that exceeds a limit is left out.
+// longestField is the limit for a header field, and longestHeader the limit for
+// a whole header, both in bytes. A field is left out if it would exceed one of
+// them.
 const longestField, longestHeader = 8 << 10, 64 << 10
 
 func writeHeader(b *bytes.Buffer, h http.Header, renamed map[string]string) {
@@ -162,7 +163,7 @@ type warcFile struct {
 	name   string
 	info   string    // the id of the warcinfo record
 	out    []byte    // records that are not on the disk yet
-	good   int64     // bytes on the disk
+	good   int64     // how many bytes are on the disk
 	sum    hash.Hash // the hash of the bytes on the disk
 	random *rand.ChaCha8
 	known  map[string]earlier
@@ -170,14 +171,15 @@ type warcFile struct {
 	packed bytes.Buffer
 }
 
-// An earlier identifies a response to which a later revisit record may refer.
+// The type earlier identifies a response to which a later revisit record may
+// refer.
 type earlier struct {
 	id   string
 	time time.Time
 }
 
-// mostKnown is how many responses a warcFile remembers for revisits. When it
-// has that many, it forgets all of them before it remembers another.
+// mostKnown is how many responses a warcFile remembers at most, for revisits.
+// When it has that many, it forgets all of them before it remembers another.
 const mostKnown = 100_000
 
 func (w *warcFile) begin(name string, now time.Time) {
@@ -309,9 +311,9 @@ func (w *warcFile) exchange(x *exchange) []byte {
 }
 
 // fact appends a line of the record as a metadata record. about is the
-// WARC-Target-URI, or "" for none. To save time, the record is not compressed:
-// it is a gzip member with one stored block (RFC 1952, RFC 1951 §3.2.4). A
-// record that does not fit into such a block is left out.
+// WARC-Target-URI, or "" for none. To save time, the metadata record is not
+// compressed: it is a gzip member with one stored block (RFC 1952, RFC 1951
+// §3.2.4). A metadata record that does not fit into such a block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	start := len(w.out)
 	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
@@ -334,8 +336,8 @@ func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	w.out = binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// member appends a record as a gzip member of its own. kind is its
-// Content-Type.
+// member appends a record as a gzip member of its own. kind is the Content-Type
+// of the record.
 func (w *warcFile) member(head, block []byte, kind string) place {
 	w.packed.Reset()
 	if w.gzip == nil {

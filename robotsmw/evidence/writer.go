@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A writer puts lines into segments. One goroutine at a time uses it: first
-// that of Open, then that of the queue, and then that of Close.
+// A writer puts lines into segments. One goroutine at a time uses it: first the
+// one that calls Open, then the queue's own, and then the one that calls Close.
 type writer struct {
 	dir     string
 	create  func(path string) (file, error)
@@ -36,7 +36,7 @@ type writer struct {
 
 	standing [][]byte // the robot and limiter lines, which each segment repeats
 	out      []byte   // lines that are not on the disk yet
-	begun    []entry  // empty; write uses its memory again
+	begun    []entry  // empty; kept so that the method write can use its memory again
 	ahead    link     // the end of the chain, including the lines of out
 	lost     loss
 	all      int       // how many lines were lost in the session
@@ -171,7 +171,7 @@ func (w *writer) add(e *entry, text []byte) {
 
 // flush adds a loss line if lines were lost. It then writes the WARC records
 // and the lines to the disk. If a write fails, flush gives up the segment, and
-// kept is how many lines of the field out are whole on the disk.
+// kept is how many lines of the field out are completely on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
@@ -364,7 +364,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // so that a file is written again if only this segment had it
+		w.forget() // so that a file is written again if only the deleted segment had it
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An audited has what an audit reports. Its method String returns lines such as
-// "10:00:02 ExampleBot /a disallowed".
+// The type audited has what an audit reports. Its method String returns lines
+// such as "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
 	broken     []Broken

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A line of Caddy is a JSON object. Here is one, broken into several lines:
+// A line of a Caddy log is a JSON object. Here is one, broken into several
+// lines:
 //
 //	{"level":"info","ts":1795168800.123,"logger":"http.log.access",
 //	 "msg":"handled request",
@@ -24,8 +25,8 @@ var (
 	errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 )
 
-// A caddyLine has the members of a line that matter, as JSON: a string has its
-// quotes. Missing members are nil.
+// A caddyLine has those members of a line that an audit needs, as JSON: a
+// string has its quotes. Missing members are nil.
 type caddyLine struct {
 	ts, duration, status, logger           []byte
 	host, uri, agent, retryAfter, respDate []byte
@@ -109,7 +110,7 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
 	case f < 9e9:
-		// A float64 that holds a present Unix time in seconds is precise to
+		// For Unix times near today's, a float64 with seconds is precise to
 		// about 100 ns.
 		return int64(math.Round(f*1e7)) * 100, true
 	case f < 9e12:
@@ -132,8 +133,8 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 	return int64(math.Round(f * 1e9)), true
 }
 
-// retryAfter returns how long a Retry-After with this value asks to wait. It
-// returns 0 if it cannot read the value. If the value is a date, the wait
+// retryAfter returns how long a Retry-After with this value asks to wait. If
+// the value cannot be read, the result is 0. If the value is a date, the wait
 // begins at the argument date, the Date of the answer. If date cannot be read,
 // the wait begins at the argument now.
 func retryAfter(value, date string, now time.Time) time.Duration {

@@ -33,7 +33,7 @@ const sealLength = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 // may cut off a longer line, and then its hash is wrong.
 const longestRecord = 16 << 20
 
-// ReadRecord judges the record of a crawl that package evidence has written
+// ReadRecord judges a crawl by the record that package evidence has written
 // into a directory.
 //
 // ReadRecord checks the record itself. Each line must have the hash of the line
@@ -41,11 +41,11 @@ const longestRecord = 16 << 20
 // that a line gives for it.
 //
 // ReadRecord also checks what the record says. The robots.txt in force must
-// allow each request for a page. A decision must follow from the robots.txt
-// that it names, with its group, rule and line. If the decision allowed a
-// request, the decision must rest on the newest robots.txt. That file must have
-// been fresh, unless the server could not be reached. Each gap must be long
-// enough, and no page may be requested during a pause.
+// allow each request for a page. A decision names a robots.txt, and must follow
+// from it. The same holds for the decision's group, rule and line. If the
+// decision allowed a request, the decision must rest on the newest robots.txt.
+// That file must have been fresh, unless the server could not be reached. Each
+// gap must be long enough, and no page may be requested during a pause.
 //
 // ReadRecord passes each fault in the record itself to OnBroken. It counts all
 // faults in Result.Broken, and most of them in Result.Cut as well. Requests
@@ -87,10 +87,10 @@ type chain struct {
 	a      *Auditor
 	judge  *recordJudge
 	n      uint64
-	hash   string // the hash of the last line; "": none was read
+	hash   string // the hash of the last line; "" if no line was read
 	open   bool   // a session has begun and has no close line yet
 	file   string // the segment being read
-	number int    // how many lines of file were read
+	number int    // how many lines of this segment were read
 }
 
 func (c *chain) say(file string, line int, err error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A line of nginx or Apache begins like this:
+// A log line of nginx or Apache begins like this:
 //
 //	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
 //

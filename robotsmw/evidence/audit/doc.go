@@ -1,5 +1,5 @@
-// Package audit finds out which robots broke the rules of a site. It reads the
-// log of a server, an archive, or the record of a crawl.
+// Package audit finds out which robots broke the rules of a site. It reads a
+// server's log, an archive, or the record of a crawl.
 //
 //	var history audit.History
 //	history.Add("", time.Time{}, 200, robotsTxt) // in force on every host, always
@@ -17,8 +17,8 @@
 //
 // # Robots
 //
-// The name of a robot is the longest beginning of its User-Agent that has only
-// the characters A-Z a-z 0-9 _ . and -. If this name is Mozilla, the name after
+// The name of a robot is the part of its User-Agent before the first character
+// other than A-Z a-z 0-9 _ . and -. If this name is Mozilla, the name after
 // "compatible;" counts instead. A User-Agent without a name is taken for a
 // browser: its requests are counted, but not judged. Names that differ only in
 // case are one robot.
@@ -30,22 +30,24 @@
 //
 //   - [Disallowed]: the file forbids the request.
 //   - [Stale]: the file forbids the request. The robot's last fetch (a 200 or
-//     304) was more than 24 hours before. It got an older file, which allows
-//     the request. Up to 24 hours after that fetch, the request would have been
-//     no violation, because RFC 9309 §2.4 lets a robot keep a file for that
-//     long.
+//     304) was more than 24 hours before the request. That fetch got an older
+//     file, which allows the request. Up to 24 hours after that fetch, the
+//     request would have been no violation, because RFC 9309 §2.4 lets a robot
+//     keep a file for that long.
 //   - [BeforeRobotsTxt]: the robot had not yet asked for robots.txt on this
 //     host. This is reported once per robot and host.
 //   - [Gap]: the request began too soon after the previous page of the same
 //     robot on the same host. The Crawl-delay in force requires more time.
 //   - [RetryAfter]: the Retry-After of a 429, a 503 or a redirect had asked the
-//     robot to leave the host alone, and that time was not over. At most 24
-//     hours count. The combined format does not have this header.
+//     robot to leave the host alone for a time, and this time was not over. It
+//     counts as 24 hours at most. The combined format does not have this
+//     header.
 //
 // A request is unaudited if no robots.txt is known for its host and time. It is
 // also unaudited if the robot may have obeyed a file that is older than the
-// first known one, or if the request took so long that its gaps can no longer
-// be judged. An unaudited request is counted, and its time is part of a [Span].
+// first known one. The same holds if the request took so long that its gaps can
+// no longer be judged. An unaudited request is counted, and its time is part of
+// a [Span].
 //
 // # What is known of time
 //
@@ -54,8 +56,8 @@
 // follow it. The dates in a WARC file are starts. The combined format by itself
 // has only the second in which a request ended. Then a gap counts as a
 // violation only if neither rounding nor the durations of requests can explain
-// it. That is the case if the pages since the robot's first fetch of
-// robots.txt, each a Crawl-delay after the previous one, need more time than
+// it. That is the case if the pages after the robot's first fetch of robots.txt
+// came too fast. At one page per Crawl-delay, they would need more time than
 // has passed since that fetch. The audit assumes that the robot began no page
 // before that fetch, because that would be a violation too.
 //
@@ -66,7 +68,7 @@
 //
 // # Cost
 //
-// On two cores, an audit reads some 300,000 lines of an access log per second,
-// or more. Its memory grows with the number of robots and hosts, not with the
+// On two cores, an audit reads 300,000 lines of an access log per second, or
+// more. Its memory grows with the number of robots and hosts, not with the
 // number of requests.
 package audit

@@ -15,7 +15,7 @@ type History struct {
 	all     *timeline            // for each host that has no timeline of its own
 	origins map[string]*timeline // by origin, such as "https://example.com"
 	hosts   map[string]*timeline // by host, whatever the scheme
-	recent  int                  // versions to keep of each timeline; 0: all
+	recent  int                  // how many versions each timeline keeps; 0: all
 }
 
 // Add adds a robots.txt. The argument from is the time from which the file is
@@ -261,7 +261,7 @@ func (f *file) judge(r *rules, url string) verdict {
 		return verdict{allowed: true}
 	}
 	if m.Kind == robotstxt.NoRule {
-		return verdict{} // matching takes too much work, so a crawler disallows the URL
+		return verdict{} // matching would take too much work, so a crawler disallows the URL
 	}
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }

@@ -20,10 +20,10 @@ type Input struct {
 }
 
 // Read judges the requests of all inputs together, in the order of time. So the
-// parts of a rotated log may come in any order. Read keeps some 10 MiB of each
-// input at most, however long the input is. If Read cannot read a line or a
-// record, it counts it in Result.Broken and passes it to OnBroken. Read returns
-// an error only if ctx ends.
+// parts of a rotated log may come in any order. Of each input, Read keeps about
+// 10 MiB in memory at most, even if the input is much longer. If Read cannot
+// read a line or a record, it counts the problem in Result.Broken and passes it
+// to OnBroken. Read returns an error only if ctx ends.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 )
 
-// A recorded makes the lines of a record, with their numbers and hashes.
+// The type recorded makes the lines of a record, with their numbers and hashes.
 type recorded struct {
 	n    int
 	prev string
@@ -94,7 +94,7 @@ func recordOf(members ...string) fstest.MapFS {
 }
 
 // In each row, a crawler breaks at most one promise. The audit reports exactly
-// the requests that broke it.
+// the requests that break it.
 func TestReadRecord_BrokenPromises(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)

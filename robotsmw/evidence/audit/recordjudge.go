@@ -36,7 +36,7 @@ type state struct {
 	status                 int
 	failed                 bool      // robots.txt could not be fetched
 	since                  time.Time // if failed: when this series of failures began
-	answered               time.Time // when the last fetch before these failures succeeded; zero: not known
+	answered               time.Time // the time of the last good fetch before these failures; zero: not known
 }
 
 // A recordHost is the pace of one host.
@@ -340,9 +340,9 @@ func (j *recordJudge) refusal(v *recordLine) error {
 
 // isStale reports whether the file that a decision names was too old. It was
 // too old if another file was in force. It was also too old if its lifetime had
-// been over for longer than the constant settles, except in two cases: a fetch
-// has failed since, or the decision is marked stale and the file was fetched at
-// most 24 hours before.
+// been over for longer than the constant settles. There are two exceptions: a
+// later fetch has failed, or the decision is marked stale and the file was
+// fetched at most 24 hours before.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:

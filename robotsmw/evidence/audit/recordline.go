@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordLine has the members of a line of a record that an audit needs. The
+// A recordLine is a line of a record, with the members that an audit needs. The
 // comment above each group of fields names the events that have these members.
 type recordLine struct {
 	N     uint64    `json:"n"`
@@ -96,7 +96,7 @@ const (
 )
 
 // follows reports whether a decision has the rule, line and group of m. m is
-// what the robots.txt that the decision names says about the URL.
+// what the decision's robots.txt says about the URL.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	group := m.Group[:min(len(m.Group), mostAgents)]
 	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {

@@ -21,7 +21,7 @@ type Request struct {
 	URL       string
 	UserAgent string
 	Status    int           // of the answer; 0 means not known
-	WaitFor   time.Duration // what the answer's Retry-After asks for; 0 means that there is none
+	WaitFor   time.Duration // the wait that the answer's Retry-After asks for; 0 means that there is none
 
 	// Body is the body of the answer to a request for robots.txt. The file is
 	// in force on the host from the end of the request, unless the Auditor's

@@ -14,21 +14,21 @@ type Result struct {
 	Violations int
 	Unaudited  int            // requests for pages that cannot be judged, or that a record has lost
 	Broken     int            // lines and records that could not be read or used
-	Cut        int            // inputs not read to their end; in a record: its gaps and changes
-	Jumps      int            // lines dated more than ten seconds before a previous line
+	Cut        int            // inputs that could not be read to their end, and gaps and changes in records
+	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
-	Spans      []Span         // times with unaudited requests; the 1,000th is for all others, with host "…"
+	Spans      []Span         // times with unaudited requests; the 1,000th, with host "…", is for all further ones
 }
 
 // A RobotResult is the result for one robot.
 type RobotResult struct {
-	Name        string // as first seen, because letter case does not count
+	Name        string // as first seen; a name in other letter case is the same robot
 	Requests    int
 	Fetches     int // of robots.txt
 	Hosts       int
 	Unaudited   int
-	Kinds       map[Kind]int // how many violations
+	Kinds       map[Kind]int // how many violations of each kind
 	Violations  []Violation  // the first 100
 	First, Last time.Time
 	ShortestGap time.Duration   // between two pages of one host; negative if there were no two
@@ -36,7 +36,7 @@ type RobotResult struct {
 	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
 
 	today *Day  // what the method day returned last
-	begun int64 // when the day of the field today began
+	begun int64 // the beginning of the day in the field today
 }
 
 // A HostResult is the result for one host.
@@ -86,7 +86,7 @@ func (r *Result) addSpan(s Span) {
 		r.Spans = append(r.Spans, s)
 		return
 	}
-	last := &r.Spans[keptSpans-1] // the last Span also stands for all further ones
+	last := &r.Spans[keptSpans-1] // the last Span is also used for all further ones
 	last.Host = "…"
 	last.Requests += s.Requests
 	if s.From.Before(last.From) {
@@ -127,7 +127,7 @@ func (r *RobotResult) day(at int64) *Day {
 	d := r.Days[name]
 	if d == nil {
 		if len(r.Days) >= keptDays {
-			name = "…" // one Day stands for all further days
+			name = "…" // one Day is used for all further days
 		}
 		if d = r.Days[name]; d == nil {
 			d = new(Day)

@@ -51,9 +51,9 @@ func (s *site) fetch(f fetch) {
 }
 
 // lastGood returns the last fetch that got a 200 or 304, and that was not after
-// the argument at. It prefers a fetch with this scheme, because http and https
-// may have different files. Without such a fetch, it returns the last good one
-// with the other scheme, because a redirect may have led there.
+// the argument at. It prefers a fetch with the given scheme, because http and
+// https may have different files. Without such a fetch, it returns the last
+// good one with the other scheme, because a redirect may have led there.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
 		if !f.good || f.at > at {
@@ -89,13 +89,13 @@ type pace struct {
 type page struct {
 	start, rounded int64
 	url            string
-	short          bool // the gap before it has been reported
+	short          bool // the gap between the previous page and this one has been reported
 }
 
 const keptPages = 64
 
-// A short is a gap that is too short. It begins at the time previous and ends
-// at the time at.
+// The type short is a gap that is too short. It begins at the time previous and
+// ends at the time at, when url was requested.
 type short struct {
 	at, previous int64
 	url          string
@@ -188,8 +188,8 @@ func (p *pace) keep(i int, q page) {
 }
 
 // forget forgets all times before an epoch, because they cannot be compared
-// with those of the epoch. at is the time of the first request in the epoch. A
-// fetch of robots.txt that has a later time gets the time at instead.
+// with those of the epoch. at is the time of the first request in the epoch. If
+// a fetch of robots.txt has a later time, its time is set to at.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}
@@ -200,8 +200,8 @@ func (s *site) forget(epoch int, at int64) {
 	}
 }
 
-// maxRest is the longest Retry-After that counts, because a crawler may take a
-// longer one for a mistake.
+// maxRest is the longest Retry-After that counts. A crawler may think that a
+// longer one is a mistake.
 const maxRest = 24 * time.Hour
 
 // fresh is how long a robot may use a file that it has fetched (RFC 9309 §2.4).

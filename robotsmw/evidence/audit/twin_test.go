@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The parsers of lines are made to be fast. Here, each has a slow twin that is
-// easy to read. Both twins must give the same results.
+// The parsers of lines are fast, but not simple. Here, each has a slow and
+// simple twin. Both must give the same results.
 
 var (
 	slowCombined = regexp.MustCompile(`(?s)^([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}) (?:\d+|-) "(?:[^"\\]|\\.)*" "((?:[^"\\]|\\.)*)"(.*)$`)
@@ -57,7 +57,7 @@ func combinedSlow(line []byte) (e event, judged, ok bool) {
 	if p := slowPrecise.FindStringSubmatch(m[5]); p != nil {
 		at, _ := strconv.ParseInt(p[1]+p[2], 10, 64)
 		took, _ := strconv.ParseInt(p[3]+p[4], 10, 64)
-		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // a number farther away is not $msec
+		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // a number farther from the line's date is not $msec
 			e.start, e.end, e.rounded = (at-took)*1e6, at*1e6, 1e6
 		}
 	}

@@ -25,7 +25,7 @@ type Violation struct {
 	URL   string    // as requested
 	Kind  Kind
 
-	Line int    // line number in robots.txt of the rule or Crawl-delay; 0 means none
+	Line int    // the number of the line in robots.txt that has the rule or Crawl-delay; 0 means none
 	Rule string // the text of that line, such as "Disallow: /private/"
 
 	// Only the kinds Gap, Stale and RetryAfter set these fields. With kind Gap,
@@ -38,7 +38,8 @@ type Violation struct {
 	Gap, Want time.Duration
 }
 
-// MarshalJSON writes the fields that robotscheck audit -json prints.
+// MarshalJSON writes v in the form that the command "robotscheck audit -json"
+// prints.
 func (v Violation) MarshalJSON() ([]byte, error) {
 	type object struct {
 		Time     string   `json:"time"`

@@ -37,9 +37,9 @@ type WARCRecord struct {
 	block  io.Reader           // valid until the next call of Next
 }
 
-// A block reads a record's block. Read returns io.EOF only at the end of the
-// block, and io.ErrUnexpectedEOF if the file ends earlier. If both errors were
-// io.EOF, a block that is cut off would look like a shorter block.
+// The type block reads a record's block. Read returns io.EOF only at the end of
+// the block, and io.ErrUnexpectedEOF if the file ends earlier. If both errors
+// were io.EOF, a block that is cut off would look like a shorter block.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -263,7 +263,7 @@ func (r *WARCRecord) get(name string) string {
 	return ""
 }
 
-// rounded returns how many nanoseconds the date may have been rounded down.
+// rounded returns by how many nanoseconds the date may have been rounded down.
 func (r *WARCRecord) rounded() int64 {
 	date := r.get("Warc-Date")
 	unit := int64(1e9)
