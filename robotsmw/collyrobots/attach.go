@@ -36,11 +36,11 @@ type Extension struct {
 	RetryThrottled int
 
 	// PutBack repeats a request that the Limiter refused with a
-	// *politeness.DelayError, as soon as the time that the error names has
-	// come. Until then, the thread of a synchronous collector does other work.
-	// Together with Limiter.MaxWait, PutBack keeps a slow host from holding up
-	// the few threads of a colly/queue: see the package doc. False: the error
-	// goes to OnError and the URL is not fetched.
+	// *politeness.DelayError. It waits for the time that the error names. Until
+	// then, the thread of a synchronous collector does other work. Together
+	// with Limiter.MaxWait, PutBack prevents a slow host from holding all
+	// threads of a colly/queue: see the package doc. False: the error goes to
+	// OnError and the URL is not fetched.
 	PutBack bool
 
 	*sender

@@ -48,8 +48,8 @@ func html(body, robotsTag string) http.Handler {
 	})
 }
 
-// hops redirects robots.txt n times and then serves the text of the argument
-// robots. The first redirect leads to another host.
+// hops returns a handler that redirects robots.txt n times and then serves the
+// text of the argument robots. The first redirect leads to another host.
 func hops(n int, robots string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := 0
@@ -189,7 +189,7 @@ func world(n int) (*robotstest.Internet, []*site) {
 		host := fmt.Sprintf("k%02d-%d.example", i%len(kinds), i/len(kinds))
 		name := "http://" + host
 		switch {
-		case k.name == "five redirects" || k.name == "six redirects": // the function hops redirects to http
+		case k.name == "five redirects" || k.name == "six redirects": // the handlers of these kinds redirect to http
 		case i%3 == 0:
 			name = "https://" + host
 		case i%5 == 0:
@@ -213,7 +213,7 @@ func crawlAll(c *colly.Collector, sites []*site) {
 	for _, s := range sites {
 		c.Visit(s.origin + "/")
 		for _, page := range slices.Concat(s.allowed, s.refused) {
-			if page != "/shared" { // /shared is visited by links only
+			if page != "/shared" { // only links lead to /shared
 				c.Visit(s.origin + page)
 			}
 		}

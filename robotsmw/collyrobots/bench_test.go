@@ -144,7 +144,7 @@ func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 	visit := func(c *colly.Collector, site int) error {
 		return c.Visit(fmt.Sprintf("http://site-%d.example%s", site, crawledPage))
 	}
-	var sites []int // sites that let all three crawlers in
+	var sites []int // sites where all three crawlers may fetch the page
 	for site := range robots {
 		var errs [3]error
 		for range 100 / len(robots) {

@@ -209,7 +209,7 @@ func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 		for _, kind := range []string{"collector", "bare clone"} {
 			web, other := shop(), shop()
 			proxy := newProxy(t, other)
-			var wait sync.WaitGroup // counts the later requests until each is granted or refused
+			var wait sync.WaitGroup // waits until each of the later requests is granted or refused
 			arrived := make(chan struct{})
 			web.Handle("slow.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/robots.txt" {
@@ -254,7 +254,7 @@ func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 }
 
 // A transport that hides addresses is refused with an error that says what to
-// write. One warning is logged.
+// write instead. One warning is logged.
 func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 	dialer := &http.Transport{DialContext: new(net.Dialer).DialContext}
 	for name, refused := range map[string]func(*colly.Collector){

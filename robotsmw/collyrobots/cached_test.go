@@ -15,7 +15,7 @@ import (
 )
 
 // Colly caches a redirected page under its first URL. The extension checks each
-// URL on the way.
+// URL on the way to the page.
 func TestCachedRedirectIsJudgedByItsWholeChain(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -39,8 +39,8 @@ type Counts struct {
 }
 
 // String returns the counts in one line. It leaves out counts that are 0,
-// except Fetched. It also leaves out Pages if it equals Fetched, and the waits
-// if they add up to less than half a second.
+// except Fetched. It also leaves out Pages if that count equals Fetched, and
+// the waits if they add up to less than half a second.
 func (n Counts) String() string {
 	line := fmt.Sprintf("fetched %d", n.Fetched)
 	for _, c := range []struct {

@@ -107,12 +107,12 @@ func first(h http.Header, name string) string {
 	return ""
 }
 
-// Links returns the links of an HTML page in their order, with what the page
-// and each link say about following it. It returns no links if the page is not
-// HTML, is surely a refusal, or has a content coding that colly does not
-// decode. Links with rel="nofollow" may be followed, unless ObeyRelNoFollow is
-// set. Links does not ask robots.txt, because it might have to wait for the
-// file. Visit, Follow and Checker do.
+// Links returns the links of an HTML page in their order, with the nofollow of
+// the page and of each link. It returns no links if the page is not HTML, is
+// surely a refusal, or has a content coding that colly does not decode. Links
+// with rel="nofollow" may be followed, unless ObeyRelNoFollow is set. Links
+// does not ask robots.txt, because it might have to wait for the file. Visit,
+// Follow and Checker do.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body

@@ -26,7 +26,7 @@
 // # What to delete, and what to write instead
 //
 //	c.IgnoreRobotsTxt = false        nothing: Attach switches colly's own check off, and does more
-//	c.UserAgent = …                  Options.UserAgent; Attach sets the collector's where it is colly's default
+//	c.UserAgent = …                  Options.UserAgent; Attach sets it on the collector in place of colly's default
 //	c.Limit(&colly.LimitRule{        Options.Limiter: &politeness.Limiter{
 //	    DomainGlob: "*",                 // each host has a pace of its own
 //	    Delay: 2 * time.Second,          Delay: 2 * time.Second,
@@ -56,10 +56,10 @@
 // nothing: set Options.AttemptTimeout to -1 for no limit.
 //
 // A LimitRule may stay. A request then waits for the rule as well as for the
-// Limiter. The extension obeys the rule, and colly does not. So a request takes
-// its slot when its host is due, and has it until the end of its body. Only
-// requests that need the slot wait for the rule's Delay. A redirect hop needs a
-// slot of the rule for its own host.
+// Limiter. The extension enforces the rule in colly's place. So a request takes
+// a slot of the rule when its host is due, and keeps it until the end of its
+// body. Only requests that need the slot wait for the rule's Delay. A redirect
+// hop needs a slot of the rule for its own host.
 //
 // One gap is left: SetClient in an OnRequestHeaders handler of a clone that was
 // not added. The request for which the handler is called uses that client
@@ -67,13 +67,13 @@
 // again. Add the clone, or set the client anywhere else. SetProxy, SetProxyFunc
 // and WithTransport have the gap only if the client has no cookie jar (after
 // DisableCookies, or if the client was set without a jar). With a jar, the
-// extension notices them when the jar is asked. The extension cannot close the
-// rest of the gap. Colly reads its client right after these handlers, and in
-// between it calls nothing that clones share. The extension could give the
-// collector a Context that has ended, and replace that Context in the guard:
-// net/http would then stop such a request. But handlers that use the Context
-// would then stop too. Transports other than net/http's do not look at the
-// Context. And a clone may have a Context of its own.
+// extension notices these calls when the jar is asked. The extension cannot
+// close the rest of the gap. Colly reads its client right after these handlers,
+// and in between it calls nothing that clones share. The extension could give
+// the collector a Context that has ended, and replace that Context in the
+// guard: net/http would then stop such a request. But handlers that use the
+// Context would then stop too. Transports other than net/http's do not look at
+// the Context. And a clone may have a Context of its own.
 //
 // If one goroutine sets a transport, proxy or client while others have requests
 // in flight, it races with them, as in plain colly. A request that starts at
@@ -110,12 +110,13 @@
 // every method, CheckHead's HEAD included, for redirects, for Request.Retry, in
 // queues, and on clones made before or after.
 //
-// Only pages in colly's cache directory never come to the transport. They are
-// checked in OnRequest, before colly uses them. So call Extension.Add with a
-// clone that has a CacheDir. Colly keeps a page that came by redirects under
-// its first URL. The extension keeps the other URLs beside it, in a file that
-// ends in .redirects, and checks each of them. If that file is missing because
-// the page was cached before Attach, only the first URL is checked.
+// Pages in colly's cache directory are the exception: they never come to the
+// transport. They are checked in OnRequest, before colly uses them. So call
+// Extension.Add with a clone that has a CacheDir. Colly keeps a page that came
+// by redirects under its first URL. The extension keeps the other URLs beside
+// the page, in a file whose name ends in .redirects, and checks each of them.
+// If that file is missing because the page was cached before Attach, only the
+// first URL is checked.
 //
 // If a redirect leads to a refused URL, Response.Request.URL in OnError is
 // where the redirects began, and the error's Decision.URL is what was refused.
@@ -134,12 +135,11 @@
 // # nofollow and noindex
 //
 // A page may say nofollow to everybody or to us, in its header or in HTML. The
-// page is then moved to the collector's MaxDepth for good, so its links are too
-// deep. Request.Visit and similar methods return colly.ErrMaxDepth for these
-// links. Their URLs stay unvisited, so a link from another page can still lead
-// there. Siblings of the page and later pages are not affected, and values in
-// Request.Ctx stay where they were. Extension.Directives tells which pages say
-// nofollow.
+// page is then moved to the collector's MaxDepth and stays there, so its links
+// are too deep. Request.Visit and similar methods return colly.ErrMaxDepth for
+// these links. Their URLs stay unvisited, so a link from another page can still
+// lead there. Siblings of the page, later pages and values in Request.Ctx are
+// not affected. Extension.Directives tells which pages say nofollow.
 //
 // This works for requests that are made from the page: by Request.Visit, Post,
 // New and all other methods that pass the page's Ctx on. It does not work for
@@ -152,20 +152,20 @@
 // that were registered before Attach run before the extension has looked at the
 // page's HTML.
 //
-// Some take rel="nofollow" on a link for a hint about ranking, others for a
-// wish that it is not followed. Extension.ObeyRelNoFollow decides.
+// To some, rel="nofollow" on a link is a hint about ranking. To others, it is a
+// wish that nobody follows the link. Extension.ObeyRelNoFollow decides.
 //
 // noindex does not concern links. Extension.Indexable tells, in OnResponse or
 // OnScraped, whether a page may be kept.
 //
 // # Refusals
 //
-// Some walls answer with status 202, and colly takes their challenge for a
-// page. Extension.Directives then has a robotsmw.Page.Refusal. If the answer is
-// surely a refusal, Indexable returns false, and none of its links is followed,
-// as if it said nofollow. Other walls answer with an error status, and OnError
-// gets the response: call Directives there. The extension does not repeat a
-// request only because the answer was a refusal. A price, a licence or legal
+// Some walls answer with status 202, and colly treats their challenge as a
+// page. Extension.Directives then returns a robotsmw.Page whose Refusal is set.
+// If the answer is surely a refusal, Indexable returns false, and none of its
+// links is followed, as if it said nofollow. Other walls answer with an error
+// status, and OnError gets the response: call Directives there. A refusal alone
+// does not make the extension repeat the request. A price, a licence or legal
 // reasons are final: do not Retry.
 //
 // # Pace
@@ -182,8 +182,8 @@
 // host, although its own request still has the host's slot. The handler gets
 // that page at the host's pace. For this, the extension reads into memory the
 // body that colly has not read yet, up to 16 MiB, and so frees the slot. If
-// that body is longer, the page comes when the time of the attempt that has the
-// slot is over.
+// that body is longer, the page comes when the attempt that has the slot has
+// timed out.
 //
 // In a queue with few threads, a request that waits for its host holds a
 // thread, and one slow host can hold all of them. To avoid that, let the
@@ -196,16 +196,17 @@
 //	})
 //	ext.PutBack = true
 //	q.Run(c)
-//	ext.Wait() // the queue does not know of what was put back
+//	ext.Wait() // the queue does not know which requests were put back
 //
 // Requests that were put back run on goroutines of their own, one for each
 // host. Limiter.GlobalConcurrency bounds them. They are submitted with
-// Request.Retry: if a URL were added to the queue again, colly would take it
-// for visited. So they count for MaxRequests again. OnError is called each
-// time. When the collector's Context ends, these requests fail at once.
+// Request.Retry: if their URLs were added to the queue again, colly would treat
+// these as visited. So the requests count for MaxRequests again. OnError is
+// called each time. When the collector's Context ends, these requests fail at
+// once.
 //
-// RetryThrottled repeats requests that were answered 429 or 503, once the
+// RetryThrottled repeats requests that were answered 429 or 503, when the
 // Retry-After is over. OnError is called each time. With PutBack, a repeat
-// holds no thread while it waits. A synchronous Visit still returns the error
-// of the first answer.
+// holds no thread while it waits. But a synchronous Visit returns the error of
+// the first answer.
 package collyrobots

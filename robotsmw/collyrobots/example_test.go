@@ -306,7 +306,8 @@ func ExampleExtension_Active() {
 	// false true
 }
 
-// RetryThrottled repeats a page that answered 429, after the host's back-off.
+// RetryThrottled repeats a request that was answered 429, after the host's
+// back-off.
 func ExampleExtension_Counts() {
 	var web robotstest.Internet
 	var asked atomic.Int32

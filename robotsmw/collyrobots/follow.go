@@ -61,9 +61,9 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 
 // AbsoluteURL is like page.AbsoluteURL, but returns "" for a link that must not
 // be followed. If the page says nofollow, that is any link. With
-// ObeyRelNoFollow, AbsoluteURL also returns "" for a URL to which all the
-// page's links have rel="nofollow". Collector.Visit and colly's queue refuse
-// "". So a crawler that does not call Request.Visit needs only this change:
+// ObeyRelNoFollow, AbsoluteURL also returns "" if all links of the page to that
+// URL have rel="nofollow". Collector.Visit and colly's queue refuse "". So a
+// crawler that does not call Request.Visit needs only this change:
 //
 //	c.Visit(e.Request.AbsoluteURL(href))        // before
 //	c.Visit(ext.AbsoluteURL(e.Request, href))   // after

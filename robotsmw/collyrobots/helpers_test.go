@@ -26,8 +26,8 @@ const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concurrency: 100} }
 
-// plain returns a collector without the extension, with colly's own robots.txt
-// check on.
+// plain returns a collector without the extension. Colly's own robots.txt check
+// is on.
 func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
 	own := func(c *colly.Collector) { c.UserAgent, c.IgnoreRobotsTxt = agent, false }
 	c := colly.NewCollector(slices.Insert(options, 0, own)...)
@@ -57,7 +57,7 @@ func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobot
 }
 
 // asked returns the requests that the servers got, in order, as "METHOD URL".
-// It leaves out robots.txt.
+// It leaves out requests for robots.txt.
 func asked(web *robotstest.Internet) []string {
 	var list []string
 	for _, r := range web.Log() {

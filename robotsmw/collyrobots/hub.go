@@ -38,11 +38,11 @@ type hub struct {
 	limits  limits
 
 	mu      sync.Mutex
-	client  *http.Client  // the hub's own, which colly uses
+	client  *http.Client  // the hub's own client, which colly uses
 	users   *http.Client  // the user's client, of which client is a copy
 	was     http.Client   // what users contained when sync last looked
 	timeout time.Duration // how long an attempt may take
-	refused error         // why the transport that was set last cannot be used; nil: it can
+	refused error         // why the transport that was set last cannot be used; nil if it can
 	warned  bool
 
 	limited atomic.Bool                       // whether there are LimitRules; written under mu

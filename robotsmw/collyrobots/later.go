@@ -13,9 +13,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// later keeps requests that were put back until their host is due. Each host
-// has a line of requests, and only the first of a line goes at a time.
-// Therefore, many requests to a slow host cost no more than one.
+// later keeps the requests that were put back, each until its host is due. Each
+// host has a line of requests, which go one by one. So many requests to a slow
+// host cost no more than one.
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line

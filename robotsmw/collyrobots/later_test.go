@@ -315,7 +315,7 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		if got := len(asked(web)); got != hosts*pages {
 			t.Errorf("%d pages were fetched", got)
 		}
-		// The slowest hosts decide: a second after robots.txt, then three
+		// The slowest hosts take one second after robots.txt, and then three
 		// intervals of 9 s.
 		if took := time.Since(start); took != 28*time.Second {
 			t.Errorf("it took %v", took)

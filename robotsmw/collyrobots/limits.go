@@ -12,11 +12,11 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// limits are the LimitRules of a backend. The extension obeys them, and colly
-// does not. In colly, a request has its rule's slot while it waits for its
-// host's pace. So a few slots would soon be full of requests for one host. Here
-// a request gets the slot when it may be sent. The slot is free again when the
-// body has been read and the rule's delay is over.
+// limits are the LimitRules of a backend. The extension enforces them in
+// colly's place. In plain colly, a request would have its rule's slot while it
+// waits for its host's pace. The requests for one host could then take all
+// slots. Here, a request gets the slot when it may be sent. The slot is free
+// again when the body has been read and the rule's delay is over.
 type limits struct {
 	mu    sync.Mutex
 	rules []*colly.LimitRule

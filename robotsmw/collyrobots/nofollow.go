@@ -42,7 +42,7 @@ type marks struct {
 }
 
 func (s *marks) of(ctx *colly.Context) *mark {
-	if ctx == nil || s.size.Load() == 0 { // so for nearly all requests of most crawls
+	if ctx == nil || s.size.Load() == 0 { // true for nearly all requests of most crawls
 		return nil
 	}
 	return s.find(ctx)

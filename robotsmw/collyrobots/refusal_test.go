@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Colly takes a challenge with status 202 for a page. Indexable returns false
+// Colly treats a challenge with status 202 as a page. Indexable returns false
 // for it, and Directives names the wall.
 func ExampleExtension_Directives_refusal() {
 	c := colly.NewCollector()

@@ -158,7 +158,7 @@ func TestRetryOfAFailure(t *testing.T) {
 	}
 }
 
-// Retry succeeds once robots.txt can be fetched again.
+// Retry succeeds when robots.txt can be fetched again.
 func TestRetryAfterTheRefusalIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)

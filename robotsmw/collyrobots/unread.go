@@ -22,7 +22,7 @@ type unread struct {
 	shared bool // whether requests to different hosts may wait for each other
 
 	mu    sync.Mutex
-	first *heldBody    // the first in a list that prev and next link
+	first *heldBody    // the first in a list, linked by prev and next
 	n     atomic.Int32 // the length of the list
 }
 
@@ -111,7 +111,7 @@ type heldBody struct {
 
 	mu    sync.Mutex // held while readAhead reads
 	ahead bytes.Buffer
-	err   error // the error that reading returns once ahead is empty
+	err   error // the error that reading returns when ahead is empty
 }
 
 // readAhead reads the body into memory, unless somebody has already begun to
