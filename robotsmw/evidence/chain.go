@@ -48,9 +48,10 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	return append(b, '\n'), l
 }
 
-// follows checks one line, with its newline. ok reports whether the line is
-// whole and its hash is right. prev is the end of the chain before the line, as
-// the line itself states it. next is the end of the chain after the line.
+// The function "follows" checks one line, with its newline. ok reports whether
+// the line is whole and its hash is right. prev is the end of the chain before
+// the line, as the line itself states it. next is the end of the chain after
+// the line.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {

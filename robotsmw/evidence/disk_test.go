@@ -82,8 +82,8 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// quickly returns a web with one site, and a function that sets the Limiter of
-// a crawler's options. With that Limiter, no request waits.
+// The function "quickly" returns a web with one site, and a function that sets
+// the Limiter of a crawler's options. With that Limiter, no request waits.
 func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})

@@ -39,8 +39,9 @@ func robots(q *queue) *robotsmw.Observer {
 
 var seed = maphash.MakeSeed()
 
-// refused adds a refusal to the record, or a decision that would be a refusal
-// without DryRun. It does nothing if the queue remembers an equal decision.
+// The function "refused" adds a refusal to the record, or a decision that would
+// be a refusal without DryRun. It does nothing if the queue remembers an equal
+// decision.
 func refused(q *queue, d *robotsmw.Decision) {
 	now := time.Now()
 	buf := buffers.Get().(*[]byte)
@@ -62,8 +63,8 @@ func refused(q *queue, d *robotsmw.Decision) {
 	buffers.Put(buf)
 }
 
-// read adds the text of a robots.txt to the record, unless the queue remembers
-// that this text was written.
+// The function "read" adds the text of a robots.txt to the record, unless the
+// queue remembers that this text was written.
 func read(q *queue, sha256 string, text []byte) {
 	var hash [64]byte
 	copy(hash[:], sha256)
@@ -85,7 +86,8 @@ func read(q *queue, sha256 string, text []byte) {
 	q.put(entry{kind: kindFile, time: now}, b)
 }
 
-// controls counts the control characters that take six bytes of JSON each.
+// The function "controls" counts the control characters that take six bytes of
+// JSON each.
 func controls(text []byte) (n int) {
 	for _, c := range text {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {

@@ -103,8 +103,8 @@ func putDigits(to []byte, n int) {
 	}
 }
 
-// plain says which bytes need no escape in a JSON string. It is false for all
-// bytes beyond ASCII.
+// The table "plain" says which bytes need no escape in a JSON string. It is
+// false for all bytes beyond ASCII.
 var plain = func() (is [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		is[c] = c != '"' && c != '\\'

@@ -49,8 +49,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// follows never panics. If it accepts a line, the line is JSON, and its number
-// is one more than that of prev.
+// The function "follows" never panics. If it accepts a line, the line is JSON,
+// and its number is one more than that of prev.
 func FuzzFollows(f *testing.F) {
 	line, _ := first().appendLine(nil, []byte(`"event":"close"`))
 	f.Add(line)

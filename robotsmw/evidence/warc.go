@@ -171,7 +171,7 @@ type warcFile struct {
 	packed bytes.Buffer
 }
 
-// The type earlier identifies a response to which a later revisit record may
+// The type "earlier" identifies a response to which a later revisit record may
 // refer.
 type earlier struct {
 	id   string

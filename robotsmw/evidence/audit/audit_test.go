@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The type audited has what an audit reports. Its method String returns lines
+// The type "audited" has what an audit reports. Its method String returns lines
 // such as "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
@@ -56,8 +56,8 @@ func read(t testing.TB, h *History, inputs ...string) audited {
 	return got
 }
 
-// always returns a History in which one robots.txt is always in force on all
-// hosts.
+// The function "always" returns a History in which one robots.txt is in force
+// on all hosts, at all times.
 func always(text string) *History {
 	h := new(History)
 	h.Add("", time.Time{}, 200, []byte(text))

@@ -246,9 +246,9 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 	a.unaudited(e.host, at)
 }
 
-// allowed reports a violation if the file in force forbids a page. If the robot
-// may still use the file that it fetched last, and that file is not known,
-// allowed cannot decide and returns false.
+// The method "allowed" reports a violation if the file in force forbids a page.
+// If the robot may still use the file that it fetched last, and that file is
+// not known, the method cannot decide and returns false.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {
@@ -298,8 +298,9 @@ func (a *Auditor) broken(b Broken) {
 	}
 }
 
-// unaudited counts a request that cannot be judged. The request becomes a part
-// of the open Span of its host. If there is none, unaudited opens one.
+// The method "unaudited" counts a request that cannot be judged. The request
+// becomes a part of the open Span of its host. If there is none, the method
+// opens one.
 func (a *Auditor) unaudited(host string, at int64) {
 	s := a.spans[host]
 	if s == nil {
@@ -314,8 +315,8 @@ func (a *Auditor) unaudited(host string, at int64) {
 	s.Requests++
 }
 
-// audited ends the open Span of a host, if there is one, because a request
-// could be judged.
+// The method "audited" ends the open Span of a host, if there is one, because a
+// request could be judged.
 func (a *Auditor) audited(host string) {
 	if len(a.spans) == 0 {
 		return

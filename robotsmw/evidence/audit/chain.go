@@ -200,8 +200,8 @@ func readRecordLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// sealed parses a line and checks its hash. ok is false if the hash is wrong or
-// the line cannot be parsed.
+// The function "sealed" parses a line and checks its hash. ok is false if the
+// hash is wrong or the line cannot be parsed.
 func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	body, whole := bytes.CutSuffix(line, []byte("\n"))
 	if !whole || len(body) < sealLength {
@@ -257,7 +257,8 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// lost reads a loss line. The requests that this line counts are unaudited.
+// The method "lost" reads a loss line. The requests that this line counts are
+// unaudited.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++
 	n := v.Lost["request"]

@@ -110,10 +110,10 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 	return true, nil
 }
 
-// precise reads $msec and $request_time if they are there. Many logs have two
-// durations there instead, such as $request_time and $upstream_response_time. A
-// duration that is read as $msec is far from the line's date, so precise
-// ignores it.
+// The method "precise" reads $msec and $request_time if they are there. Many
+// logs have two durations there instead, such as $request_time and
+// $upstream_response_time. A duration that is read as $msec is far from the
+// line's date, so the method ignores it.
 func (p *parser) precise(rest []byte, e *event) {
 	const near = 24 * time.Hour // the date in the line may have a wrong time zone
 	end, rest, ok := millis(rest)
@@ -154,8 +154,8 @@ func millis(s []byte) (n int64, rest []byte, ok bool) {
 	return n * 1e6, rest, len(rest) == 0 || rest[0] == ' '
 }
 
-// quoted splits s after the quoted text at its beginning. A backslash in the
-// text escapes the next character.
+// The function "quoted" splits s after the quoted text at its beginning. A
+// backslash in the text escapes the next character.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false
@@ -209,8 +209,8 @@ func unescaped(s []byte) string {
 	return b.String()
 }
 
-// requested returns the URL of a request line. A line of HTTP/0.9 has no
-// version. In an invalid line, the URL may contain spaces.
+// The function "requested" returns the URL of a request line. A line of
+// HTTP/0.9 has no version. In an invalid line, the URL may contain spaces.
 func requested(line []byte) (url string, ok bool) {
 	method, rest, ok := bytes.Cut(line, []byte(" "))
 	if !ok || len(method) == 0 {

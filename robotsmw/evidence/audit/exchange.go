@@ -91,16 +91,16 @@ func (x *exchanges) emit(i int, each func(*event)) {
 	each(&e.event)
 }
 
-// named reports whether e and other are a request and an answer with a record
-// ID in common. Both the ID of a record and the IDs in its WARC-Concurrent-To
-// count.
+// The method "named" reports whether e and other are a request and an answer
+// with a record ID in common. Both the ID of a record and the IDs in its
+// WARC-Concurrent-To count.
 func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }
 
-// like reports whether e and other are a request for a URL and an answer from
-// the same URL, and neither names another record. They may then belong
-// together.
+// The method "like" reports whether e and other are a request for a URL and an
+// answer from the same URL, and neither names another record. They may then
+// belong together.
 func (e *exchange) like(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && e.url == other.url && (len(e.ids) <= 1 && len(other.ids) <= 1)
 }

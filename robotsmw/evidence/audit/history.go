@@ -37,9 +37,9 @@ func (h *History) Add(host string, from time.Time, status int, body []byte) {
 // host does not count.
 func (h *History) Hosts() int { return len(h.hosts) }
 
-// only returns the host that a log without hosts is about: the only host of the
-// History, or "" if the History has none. It returns false if there are
-// several.
+// The method "only" returns the host that a log without hosts is about: the
+// only host of the History, or "" if the History has none. It returns false if
+// there are several.
 func (h *History) only() (host string, ok bool) {
 	if len(h.hosts) > 1 {
 		return "", false
@@ -80,7 +80,8 @@ func (h *History) add(scheme, host string, from int64, c *capture) {
 	h.hosts[host].add(from, f, h.recent)
 }
 
-// at returns the file in force at a time, or nil if no file is known.
+// The method "at" returns the file in force at the time t, or nil if no file is
+// known.
 func (h *History) at(scheme, host string, t int64) *file {
 	for range 6 { // at most five redirects
 		f := h.line(scheme, host).at(t)

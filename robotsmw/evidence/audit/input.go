@@ -175,8 +175,8 @@ var (
 	errUnsorted = errors.New("the time is more than 10 s before that of records before it")
 )
 
-// noted counts the request in a line, and notices whether the time has jumped
-// back.
+// The method "noted" counts the request in a line, and notices whether the time
+// has jumped back.
 func (f *feed) noted(number int, at int64) {
 	f.batch.requests++
 	if f.newest != never && at < f.newest-reach {
@@ -200,8 +200,8 @@ func (f *feed) broken(number int, err error) {
 	f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: err})
 }
 
-// dated notices whether a record's date jumps back. Such a jump begins no
-// epoch, because only the order of the records is wrong, not a clock.
+// The method "dated" notices whether a record's date jumps back. Such a jump
+// begins no epoch, because only the order of the records is wrong, not a clock.
 func (f *feed) dated(r *WARCRecord) {
 	at := r.Date.UnixNano()
 	if f.newest != never && at < f.newest-reach {

@@ -53,8 +53,8 @@ func originOf(s string) (scheme, host string) {
 	return scheme, clip(host)
 }
 
-// longest limits the name of a host or robot, in bytes. Longer host names
-// cannot be resolved.
+// longest is the limit for the name of a host or robot, in bytes. Longer host
+// names cannot be resolved.
 const longest = 255
 
 func clip(s string) string { return s[:min(len(s), longest)] }

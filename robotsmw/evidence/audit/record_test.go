@@ -12,7 +12,8 @@ import (
 	"testing/fstest"
 )
 
-// The type recorded makes the lines of a record, with their numbers and hashes.
+// The type "recorded" makes the lines of a record, with their numbers and
+// hashes.
 type recorded struct {
 	n    int
 	prev string

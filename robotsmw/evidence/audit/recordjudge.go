@@ -47,8 +47,8 @@ type recordHost struct {
 
 const keptStates = 8
 
-// settles is how long it may take until a new robots.txt is in force, because
-// the record notes a file before the crawler uses it.
+// The constant "settles" is how long it may take until a new robots.txt is in
+// force, because the record notes a file before the crawler uses it.
 const settles = 5 * time.Second
 
 func newRecordJudge(a *Auditor) *recordJudge {

@@ -95,8 +95,8 @@ const (
 	longestAgent = 8 << 10
 )
 
-// follows reports whether a decision has the rule, line and group of m. m is
-// what the decision's robots.txt says about the URL.
+// The method "follows" reports whether a decision has the rule, line and group
+// of m. m is what the decision's robots.txt says about the URL.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	group := m.Group[:min(len(m.Group), mostAgents)]
 	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {

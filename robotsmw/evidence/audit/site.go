@@ -94,17 +94,17 @@ type page struct {
 
 const keptPages = 64
 
-// The type short is a gap that is too short. It begins at the time previous and
-// ends at the time at, when url was requested.
+// The type "short" is a gap that is too short. It begins at the time previous
+// and ends at the time at, when url was requested.
 type short struct {
 	at, previous int64
 	url          string
 }
 
-// next notes a request and returns the gaps that it proves to be too short.
-// since is the earliest time at which the request can have begun, or the
-// constant never if no such time is known. want is the Crawl-delay. least is
-// the shortest gap between the request and a neighbouring one, as logged, or
+// The method "next" notes a request and returns the gaps that it proves to be
+// too short. since is the earliest time at which the request can have begun, or
+// the constant never if no such time is known. want is the Crawl-delay. least
+// is the shortest gap between the request and a neighbouring one, as logged, or
 // the constant never if no such gap is known. told is false if the request
 // comes so late that the pages before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
@@ -144,8 +144,8 @@ func (p *pace) next(e *event, since int64, want int64) (shorts []short, least in
 	return shorts, least, told
 }
 
-// late notes a request that began before other requests but comes after them,
-// because it took longer.
+// The method "late" notes a request that began before other requests but comes
+// after them, because it took longer.
 func (p *pace) late(e *event, want int64) (shorts []short, least int64, told bool) {
 	at := e.begun()
 	if want <= 0 {

@@ -66,8 +66,8 @@ func seconds(d time.Duration) *float64 {
 	return &s
 }
 
-// A reorder sorts violations. It holds each violation until no earlier one can
-// come, or until it holds too many.
+// The type "reorder" sorts violations. It holds each violation until no earlier
+// one can come, or until it holds too many.
 type reorder struct {
 	held  []Violation // a heap by time
 	rank  []uint64

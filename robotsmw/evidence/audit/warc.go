@@ -37,9 +37,9 @@ type WARCRecord struct {
 	block  io.Reader           // valid until the next call of Next
 }
 
-// The type block reads a record's block. Read returns io.EOF only at the end of
-// the block, and io.ErrUnexpectedEOF if the file ends earlier. If both errors
-// were io.EOF, a block that is cut off would look like a shorter block.
+// The type "block" reads a record's block. Read returns io.EOF only at the end
+// of the block, and io.ErrUnexpectedEOF if the file ends earlier. If both
+// errors were io.EOF, a block that is cut off would look like a shorter block.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -277,7 +277,7 @@ func (r *WARCRecord) rounded() int64 {
 
 // A message is an HTTP request or response in a block.
 type message struct {
-	line   string // the first line
+	line   string // the request line or the status line
 	header http.Header
 	body   *bufio.Reader
 }
