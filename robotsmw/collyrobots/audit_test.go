@@ -66,8 +66,8 @@ func hops(n int, robots string) http.Handler {
 	})
 }
 
-// throttling answers the first n requests to each host with the given status
-// and "Retry-After: 90".
+// throttling returns a handler. It answers the first n requests to each host
+// with the given status and "Retry-After: 90".
 func throttling(status, n int) http.Handler {
 	var mu sync.Mutex
 	seen := map[string]int{}

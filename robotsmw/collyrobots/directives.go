@@ -99,7 +99,7 @@ func field(page *colly.Response, name string) string {
 	return first(*page.Headers, name)
 }
 
-// first is like Header.Get, but name must be in canonical form.
+// The function "first" is like Header.Get, but name must be in canonical form.
 func first(h http.Header, name string) string {
 	if lines := h[name]; len(lines) > 0 {
 		return lines[0]

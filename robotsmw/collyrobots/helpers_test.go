@@ -26,8 +26,8 @@ const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concurrency: 100} }
 
-// plain returns a collector without the extension. Colly's own robots.txt check
-// is on.
+// The function "plain" returns a collector without the extension. Colly's own
+// robots.txt check is on.
 func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
 	own := func(c *colly.Collector) { c.UserAgent, c.IgnoreRobotsTxt = agent, false }
 	c := colly.NewCollector(slices.Insert(options, 0, own)...)
@@ -35,7 +35,7 @@ func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Co
 	return c
 }
 
-// polite returns an attached collector that is not paced.
+// The function "polite" returns an attached collector that is not paced.
 func polite(t testing.TB, web *robotstest.Internet, options ...colly.CollectorOption) (*colly.Collector, *collyrobots.Extension) {
 	t.Helper()
 	c := colly.NewCollector(options...)
@@ -56,8 +56,8 @@ func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobot
 	return ext
 }
 
-// asked returns the requests that the servers got, in order, as "METHOD URL".
-// It leaves out requests for robots.txt.
+// The function "asked" returns the requests that the servers got, in order, as
+// "METHOD URL". It leaves out requests for robots.txt.
 func asked(web *robotstest.Internet) []string {
 	var list []string
 	for _, r := range web.Log() {
@@ -75,7 +75,7 @@ func wantAsked(t *testing.T, web *robotstest.Internet, want ...string) {
 	}
 }
 
-// notes collects lines from callbacks that may run at the same time.
+// The type "notes" collects lines from callbacks that may run at the same time.
 type notes struct {
 	mu   sync.Mutex
 	list []string

@@ -13,9 +13,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// later keeps the requests that were put back, each until its host is due. Each
-// host has a line of requests, which go one by one. So many requests to a slow
-// host cost no more than one.
+// The type "later" keeps the requests that were put back, each until its host
+// is due. Each host has a line of requests, which go one by one. So many
+// requests to a slow host cost no more than one.
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
@@ -185,8 +185,9 @@ func (l *later) next(host string, limiter *politeness.Limiter) {
 	ln.timer.Reset(settle)
 }
 
-// first returns the first request in a line, after dropping requests that have
-// already gone. If none is left, first deletes the line and returns nil.
+// The method "first" returns the first request in a line, after dropping
+// requests that have already gone. If none is left, the method deletes the line
+// and returns nil.
 func (l *later) first(host string) *parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -89,7 +89,8 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 	})
 }
 
-// wantPace checks that the pages of a host started at least interval apart.
+// wantPace checks that the pages of a host were requested at least interval
+// apart.
 func wantPace(t *testing.T, web *robotstest.Internet, host string, interval time.Duration) {
 	t.Helper()
 	var last time.Time
@@ -183,8 +184,8 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// busy returns servers that answer the first n requests for each page with the
-// given status and Retry-After. Later requests get the page.
+// The function "busy" returns servers that answer the first n requests for each
+// page with the given status and Retry-After. Later requests get the page.
 func busy(status, n int, retryAfter string) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()

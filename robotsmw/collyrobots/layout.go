@@ -116,7 +116,8 @@ func (g *gate) widen() {
 	}
 }
 
-// inside says where colly has its fields. The function known sets it.
+// The variable "inside" says where colly has its fields. The function "known"
+// sets it.
 var inside fields
 
 type fields struct {

@@ -36,7 +36,8 @@ func pageOf(ctx context.Context) *page {
 	return p
 }
 
-// leaves notes that the request is being sent, and counts how long it waited.
+// leaves is called when the request is being sent. It counts how long the
+// request waited.
 func (p *page) leaves() {
 	if !p.left {
 		p.left = true

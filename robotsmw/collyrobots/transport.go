@@ -54,7 +54,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	p := &page{Context: req.Context(), by: &g.hub.paced, count: &g.count, since: time.Now()}
 	out := req.WithContext(p)
-	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // from a clone that was made before Attach
+	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // a clone that was made before Attach has this agent
 		out.Header = req.Header.Clone()
 		out.Header.Del("User-Agent")
 	}

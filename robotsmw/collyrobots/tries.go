@@ -61,8 +61,8 @@ func (t *tries) find(header http.Header, method string, u *url.URL) *try {
 	return t.known[keyOf(header, method, u)]
 }
 
-// failed notes that root, a request that colly made, failed with err. The
-// argument sent says whether the last hop of root was sent.
+// failed is called when root, a request that colly made, has failed with err.
+// The argument sent says whether the last hop of root was sent.
 func (t *tries) failed(root *http.Request, sent bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +93,8 @@ func (t *tries) failed(root *http.Request, sent bool, err error) {
 	}
 }
 
-// succeeded forgets that a request failed before.
+// succeeded is called when a request has succeeded. It forgets that the request
+// failed before.
 func (t *tries) succeeded(root *http.Request) {
 	if t.n.Load() == 0 {
 		return
@@ -110,8 +111,9 @@ func (t *tries) forget(e *try) {
 	}
 }
 
-// begins returns the error with which a request would be refused again. It
-// returns nil if the request has not been refused before or might succeed now.
+// begins is called before a request is sent. It returns the error with which
+// the request would be refused again. It returns nil if the request has not
+// been refused before or might succeed now.
 func (t *tries) begins(req *http.Request) error {
 	err := t.refuses(req.Context(), req.Header, req.Method, req.URL)
 	if err != nil || t.n.Load() == 0 {

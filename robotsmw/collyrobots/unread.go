@@ -34,8 +34,8 @@ const maxAhead = 16 << 20
 // that it waits for them.
 const patience = 100 * time.Millisecond
 
-// keep watches a response until its body is read ahead, read or closed. keep
-// wraps the body in b, which is a zero heldBody.
+// The method "keep" watches a response until its body is read ahead, read or
+// closed. It wraps the body in b, which is a zero heldBody.
 func (u *unread) keep(resp *http.Response, b *heldBody) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return
@@ -72,8 +72,8 @@ func (u *unread) release(b *heldBody) bool {
 	return true
 }
 
-// clear frees slots. Without that, a request for target might wait for them
-// forever.
+// The method "clear" frees slots. Without that, a request for target might wait
+// for them forever.
 func (u *unread) clear(target *url.URL, limited bool) {
 	if u.n.Load() == 0 {
 		return
