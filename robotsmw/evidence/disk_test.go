@@ -74,7 +74,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	}
 	n := int64(len(p))
 	if left := f.disk.left.Add(-n); left < 0 {
-		f.disk.left.Add(-left) // sets left to 0
+		f.disk.left.Add(-left) // sets the field left to 0
 		n = max(n+left, 0)
 		n, _ := f.file.Write(p[:n])
 		return int(n), syscall.ENOSPC

@@ -43,7 +43,8 @@ func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error
 	return p.read(&c, e)
 }
 
-// read does what caddy does, for a line that has been scanned.
+// The method "read" does the same as the method caddy, for a line that has been
+// scanned.
 func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
 	// The same file may have other lines, which read skips: messages of Caddy
 	// itself, and lines about the errors of failed requests.
@@ -274,8 +275,8 @@ func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	return s.object(func(key []byte) bool { return member(s, key) })
 }
 
-// first takes an array, such as a header field, and keeps its first element. It
-// also takes any other value, and keeps nothing of it.
+// The method "first" takes an array, such as a header field, and keeps its
+// first element. It also takes any other value, and keeps nothing of it.
 func (s *scanner) first(into *[]byte) bool {
 	*into = nil
 	if !s.isNext('[') {

@@ -87,7 +87,7 @@ type chain struct {
 	a      *Auditor
 	judge  *recordJudge
 	n      uint64
-	hash   string // the hash of the last line; "" if no line was read
+	hash   string // the hash of the line that was read last; "" if there was none
 	open   bool   // a session has begun and has no close line yet
 	file   string // the segment being read
 	number int    // how many lines of this segment were read

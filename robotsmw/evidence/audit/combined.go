@@ -28,7 +28,7 @@ var (
 type parser struct {
 	agents map[string]string // product tokens by User-Agent
 	hosts  map[string]string // names of hosts, by the text in the line
-	stamp  string            // the date of the last line
+	stamp  string            // the date of the previous line
 	nanos  int64
 }
 
@@ -274,7 +274,7 @@ func keepName(names *map[string]string, from []byte, to string) {
 }
 
 // date reads "20/Nov/2026:10:00:00 +0000". If possible, it computes the time
-// from the date of the last line, which is much faster than time.Parse.
+// from the date of the previous line, which is much faster than time.Parse.
 func (p *parser) date(s []byte) (int64, bool) {
 	if string(s) == p.stamp {
 		return p.nanos, true

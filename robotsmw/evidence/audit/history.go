@@ -124,7 +124,7 @@ type version struct {
 func (l *timeline) add(from int64, f *file, recent int) {
 	i, found := slices.BinarySearchFunc(l.versions, from, func(v version, t int64) int { return cmp.Compare(v.from, t) })
 	if found {
-		i++ // among versions with the same time, the one added last comes last
+		i++ // versions with the same time keep the order in which they were added
 		for i < len(l.versions) && l.versions[i].from == from {
 			i++
 		}

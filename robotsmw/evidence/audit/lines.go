@@ -17,7 +17,7 @@ type lineReader struct {
 	from   io.Reader
 	buf    []byte // buf[at:] was read but not yet returned
 	at     int
-	number int // the number of the last line
+	number int // the number of the line that was read last
 	err    error
 }
 

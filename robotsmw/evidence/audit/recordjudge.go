@@ -21,7 +21,7 @@ type recordJudge struct {
 	after30  bool                        // a robots.txt that is unreachable for 30 days allows everything
 	partial  bool                        // the beginning of the record is missing
 	files    map[string]*robotstxt.Rules // by the hash of the file
-	origins  map[string][]state          // the last states, by the URL of robots.txt
+	origins  map[string][]state          // the latest states, by the URL of robots.txt
 	limiters map[int]*recordLine         // by the Limiter's number
 	hosts    map[string]*recordHost      // by the Limiter's number and the host's key
 	starts   []*recordLine               // lines about the pace that are not judged yet, sorted by time
@@ -41,7 +41,7 @@ type state struct {
 
 // A recordHost is the pace of one host.
 type recordHost struct {
-	last, lastPage *recordLine // lastPage is the last request for a page
+	last, lastPage *recordLine // last is the latest request, and lastPage the latest one for a page
 	asked, left    time.Time   // when the pause that ends last began, and when it ends
 }
 

@@ -23,7 +23,7 @@ type Result struct {
 
 // A RobotResult is the result for one robot.
 type RobotResult struct {
-	Name        string // as first seen; a name in other letter case is the same robot
+	Name        string // as first seen; names that differ only in case are one robot
 	Requests    int
 	Fetches     int // of robots.txt
 	Hosts       int

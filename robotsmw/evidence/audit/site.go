@@ -10,7 +10,7 @@ import (
 type site struct {
 	host    *HostResult
 	epoch   int
-	fetches []fetch // the last few fetches of robots.txt
+	fetches []fetch // the latest fetches of robots.txt
 	fetched int64   // the time of the first fetch; the constant never: there was none
 	since   int64   // no page began before this time; the constant never: not known
 	accused bool    // BeforeRobotsTxt has been reported
@@ -50,10 +50,10 @@ func (s *site) fetch(f fetch) {
 	}
 }
 
-// lastGood returns the last fetch that got a 200 or 304, and that was not after
-// the argument at. It prefers a fetch with the given scheme, because http and
-// https may have different files. Without such a fetch, it returns the last
-// good one with the other scheme, because a redirect may have led there.
+// lastGood returns the latest fetch that got a 200 or 304, and that was not
+// after the argument at. It prefers a fetch with the given scheme, because http
+// and https may have different files. Without such a fetch, it returns the
+// latest good one with the other scheme, because a redirect may have led there.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
 		if !f.good || f.at > at {
@@ -75,13 +75,13 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 // any time since the robot's first fetch of robots.txt, because the audit
 // assumes that the robot began no page before that fetch.
 //
-// earliest is the first moment at which the last request can have begun. This
+// earliest is the first moment at which the latest request can have begun. This
 // assumes that all gaps before that request were long enough, except those that
 // are proven too short. The next gap is proven too short if the next request
 // must have begun less than a Crawl-delay after earliest.
 type pace struct {
 	earliest int64
-	last     int64  // the time of the last request, as logged; the constant never: there was none
+	last     int64  // the time of the latest request, as logged; the constant never: there was none
 	recent   []page // pages with known starts, to judge a page that comes late
 }
 
@@ -102,11 +102,12 @@ type short struct {
 }
 
 // The method "next" notes a request and returns the gaps that it proves to be
-// too short. since is the earliest time at which the request can have begun, or
-// the constant never if no such time is known. want is the Crawl-delay. least
-// is the shortest gap between the request and a neighbouring one, as logged, or
-// the constant never if no such gap is known. told is false if the request
-// comes so late that the pages before it are no longer known.
+// too short. The argument since is the earliest time at which the request can
+// have begun, or the constant never if no such time is known. want is the
+// Crawl-delay. least is the shortest gap between the request and a neighbouring
+// one, as logged, or the constant never if no such gap is known. The result
+// told is false if the request comes so late that the pages before it are no
+// longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
