@@ -20,13 +20,13 @@ import (
 // An Extension is what Attach adds to a collector. Its fields are options: set
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
-	// ObeyRelNoFollow counts links with rel="nofollow" and does not follow
+	// ObeyRelNoFollow counts links with rel="nofollow". It does not follow
 	// them, unless the page also links to the same URL without rel="nofollow".
 	// If Request.Visit makes a request for such a link, the extension aborts
 	// the request in OnRequest. Its URL then already counts as visited, so
 	// another page's link to it is not followed either. Extension.Follow leaves
-	// the URL unvisited. False: such a link is followed like any other. To
-	// Google, too, rel="nofollow" is only a hint about ranking.
+	// the URL unvisited. False: such a link is followed like any other. Google,
+	// too, treats rel="nofollow" only as a hint about ranking.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
@@ -243,8 +243,8 @@ func (x *Extension) drop(key weak.Pointer[colly.Collector]) {
 	delete(x.members, key)
 }
 
-// Active reports whether the requests of all collectors can be sent. If
-// somebody sets a transport that the extension cannot use, Active returns
+// Active reports whether the requests of all collectors can be sent. If a
+// collector gets a transport that the extension cannot use, Active returns
 // false, and requests of that collector fail with ErrBypassed.
 func (x *Extension) Active() bool {
 	for _, c := range x.collectors() {

@@ -9,7 +9,7 @@ import (
 // Counts are what the extension has seen and done since Attach, on all
 // collectors whose requests it handles.
 type Counts struct {
-	Fetched      int64 // requests sent and answered, with redirect hops but without robots.txt
+	Fetched      int64 // answered requests, including redirect hops, but not those for robots.txt
 	Disallowed   int64 // requests that a rule refused
 	Unreachable  int64 // requests refused because robots.txt was unreachable
 	NoIndex      int64 // pages that say noindex

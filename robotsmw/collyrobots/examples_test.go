@@ -20,8 +20,8 @@ import (
 )
 
 // These programs are like colly's own examples, and use real sockets. With the
-// extension, each must do the same as without it. Then robots.txt disallows one
-// path, and only the output for that path may be missing.
+// extension, each must do the same as without it. If robots.txt disallows one
+// path, only the output for that path may be missing.
 
 type program struct {
 	options func(site *url.URL) []colly.CollectorOption

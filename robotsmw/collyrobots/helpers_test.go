@@ -93,7 +93,8 @@ func (n *notes) sorted() []string {
 	return slices.Sorted(slices.Values(n.list))
 }
 
-// newProxy starts an HTTP proxy that leads to web, and returns its URL.
+// newProxy starts an HTTP proxy that leads to the network web, and returns the
+// URL of the proxy.
 func newProxy(t testing.TB, web *robotstest.Internet) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -39,8 +39,8 @@ type hub struct {
 
 	mu      sync.Mutex
 	client  *http.Client  // the hub's own client, which colly uses
-	users   *http.Client  // the user's client, of which client is a copy
-	was     http.Client   // what users contained when sync last looked
+	users   *http.Client  // the user's client; the field client is a copy of it
+	was     http.Client   // a copy of *users, with which sync finds changes
 	timeout time.Duration // how long an attempt may take
 	refused error         // why the transport that was set last cannot be used; nil if it can
 	warned  bool

@@ -78,8 +78,8 @@ func TestAttachAnywhere(t *testing.T) {
 			c.Visit("http://shop.example/")
 			c.Wait()
 			wantAsked(t, web, "GET http://shop.example/", "GET http://shop.example/shoes")
-			// If colly's own check was switched on again, it comes first, and
-			// OnError is not called.
+			// If colly's own check was switched on again, that check comes
+			// first, and OnError is not called.
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
 				t.Errorf("attached before step %d: OnError was told of %v", first, got)
 			}

@@ -312,8 +312,8 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 }
 
 func TestTrapTransportIsReplaced(t *testing.T) {
-	// Each function makes the collector send to other, or through proxy, which
-	// leads to other.
+	// Each function makes the collector send to the argument other. Some do so
+	// through the argument proxy, which leads to other.
 	set := map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
 		"SetProxyFunc": func(c *colly.Collector, _ *robotstest.Internet, proxy string) {
 			u, _ := url.Parse(proxy)

@@ -106,7 +106,7 @@ type heldBody struct {
 	alarm sync.Once
 	own   bool // the reader came first, so nothing is read ahead
 
-	held       bool // whether this is in the list; unread.mu guards held, prev and next
+	held       bool // whether this body is in the list; unread.mu guards held, prev and next
 	prev, next *heldBody
 
 	mu    sync.Mutex // held while readAhead reads
