@@ -168,7 +168,7 @@ var decisions = []decision{
 		[]string{"politeness.TestFleet_Trust"}},
 	{"state lost", "redislimit", "Every call names the epoch",
 		[]string{"integration_test.TestRedisLimitChaos"}},
-	{"the engine away", "redislimit", "Nobody is ever unpaced",
+	{"the engine away", "redislimit", "No request is ever sent without a pace",
 		[]string{"integration_test.TestRedisLimitChaos"}},
 }
 

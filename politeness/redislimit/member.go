@@ -37,7 +37,7 @@ type member struct {
 	*Fleet
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // sessions to end: the field host has the session's id, and token the number of its latest call
+	dead   []*place        // sessions to end: host is the id, token the number of the latest call
 	closed bool
 
 	epoch    string

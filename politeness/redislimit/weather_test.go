@@ -364,7 +364,7 @@ func TestWeather_LostGive(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		lost        int           // the number of calls that are lost
-		ask, cancel time.Duration // when the last owner makes its second request, and when it gives that request up
+		ask, cancel time.Duration // when the last owner makes its second request, and when it gives up
 	}{
 		{"the ask is lost with it", 2, 0, 3500 * ms},
 		{"the ask is not sent", 1, 500 * ms, 1075 * ms}, // between the first and second attempt to give

@@ -94,13 +94,13 @@
 //
 // # Other names
 //
-// Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
-// /private/. So a target has two other names. For the first name, the dot
-// segments of its path are resolved (RFC 3986 §5.2.4), and then the empty
-// segments are merged. For the second name, these two steps are in reverse
-// order. [Rules.MatchResolved] also judges these names, and so does package
-// robotsmw. [Rules.Match] and [Rules.Allowed] judge only the target that they
-// are given.
+// Some servers treat one path like another: they answer /x/%2e%2e/private/ and
+// //private/ with the page of /private/. So a target has two other names. For
+// the first name, the dot segments of its path are resolved (RFC 3986 §5.2.4),
+// and then the empty segments are merged. For the second name, these two steps
+// are in reverse order. [Rules.MatchResolved] also judges these names, and so
+// does package robotsmw. [Rules.Match] and [Rules.Allowed] judge only the
+// target that they are given.
 //
 // # Other fields
 //

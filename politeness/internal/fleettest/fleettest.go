@@ -21,7 +21,7 @@ import (
 type Member struct {
 	politeness.Fleet
 	Close func() error
-	Cut   func(cut bool) // cuts the member off from its server if cut is true, or else connects it again; may be nil
+	Cut   func(cut bool) // cuts the member off from its server, or connects it again; may be nil
 }
 
 // Run tests the Fleets of one kind. The argument make creates an empty fleet

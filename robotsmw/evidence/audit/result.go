@@ -18,7 +18,7 @@ type Result struct {
 	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
-	Spans      []Span         // times with unaudited requests; the 1,000th, with host "…", is for all further ones
+	Spans      []Span         // times with unaudited requests; the 1,000th, of host "…", is for all others
 }
 
 // A RobotResult is the result for one robot.

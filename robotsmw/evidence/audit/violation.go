@@ -25,7 +25,7 @@ type Violation struct {
 	URL   string    // as requested
 	Kind  Kind
 
-	Line int    // the number of the line in robots.txt that has the rule or Crawl-delay; 0 means none
+	Line int    // the line of the rule or Crawl-delay in robots.txt; 0: none
 	Rule string // the text of that line, such as "Disallow: /private/"
 
 	// Only the kinds Gap, Stale and RetryAfter set these fields. With kind Gap,

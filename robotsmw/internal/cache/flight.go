@@ -62,7 +62,7 @@ type Flight struct {
 	dropped bool           // nobody waited for it any more, so ctx was cancelled
 	copy    *record.Record // the latest record from before the flight, in memory or in the Store
 	until   time.Time      // when its slot is expected; zero: it waits for none
-	instead *record.Record // for use while the host rests: the field copy, if it is good, marked as delayed
+	instead *record.Record // for use while the host rests: a good copy, marked as delayed
 	moved   chan struct{}  // closed when the field until changes
 
 	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu

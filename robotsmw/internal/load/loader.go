@@ -39,7 +39,7 @@ type Lookup string
 // The lookups, as robotsmw reports them.
 const (
 	Hit     Lookup = "hit"     // the record in memory is fresh
-	Stale   Lookup = "stale"   // the record in memory is expired or unreachable, and is used because a fetch is not due or has to wait
+	Stale   Lookup = "stale"   // the record in memory is expired or unreachable, and no fetch may start
 	Miss    Lookup = "miss"    // a fetch was begun
 	Joined  Lookup = "joined"  // a fetch was under way and was waited for
 	Refused Lookup = "refused" // memory is full of origins that must not be forgotten

@@ -62,7 +62,7 @@ func currentAge(h http.Header, now time.Time) time.Duration {
 
 type cacheControl struct {
 	noStore   bool // no-store or no-cache: both ask for a fetch each time, and get MinLifetime
-	invalid   bool // a max-age that is no number, or two that differ: the response is stale (RFC 9111 §4.2.1)
+	invalid   bool // max-age is no number, or comes with two values: stale (RFC 9111 §4.2.1)
 	hasMaxAge bool
 	maxAge    time.Duration
 }

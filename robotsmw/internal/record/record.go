@@ -41,7 +41,7 @@ type Record struct {
 	Hops    uint8     // redirects followed
 	Status  int16     // status of the response that led to State; 0: none
 	Doc     *Document // the robots.txt in force; nil: none
-	Source  *Source   // nil: the origin's own /robots.txt, with the URL's own host and without validators
+	Source  *Source   // nil: the origin's own /robots.txt, without validators
 	Fetched time.Time
 	Expires time.Time
 	Failure *Failure // nil: nothing has failed since Fetched
