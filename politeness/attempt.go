@@ -13,12 +13,14 @@ import (
 
 // An attempt is one request, from its grant to the end of its response's body.
 // It is also the context of that request. This context derives from the
-// caller's context. It ends when the attempt is over or its timeout has passed.
+// caller's context, and ends when the attempt is over or its timeout has
+// passed.
 //
-// An attempt keeps its own deadline, because package context would make a timer
-// for each deadline. That would cost too much for each page of a crawl. Also to
-// save time, all parts of an attempt are in one allocation. So if nobody closes
-// the body, the whole attempt stays in memory until its slot is freed.
+// An attempt keeps its own deadline. Package context would make a timer for
+// each deadline, which costs too much for each page of a crawl. All parts of an
+// attempt are in one allocation, which saves time too. The price is that a body
+// that nobody closes keeps the whole attempt in memory, until the slot is
+// freed.
 type attempt struct {
 	context.Context // the caller's context
 	grant           Grant
@@ -40,7 +42,7 @@ type attempt struct {
 	ending *ending       // the functions to call at the end
 	first  struct {      // room for the first call of AfterFunc; net/http makes only one
 		ending
-		taken bool // first was used. It is used only once, as its stop may be called twice
+		taken bool // first is or was in use. It is never reused: its stop may be called again
 	}
 }
 
@@ -202,10 +204,10 @@ func (a *attempt) timedOut() bool {
 }
 
 // A watch ends the attempts of a Transport at their timeouts. All attempts have
-// the same timeout, so they time out in the order in which they began. So one
-// timer, set for the oldest attempt, is enough. A timer for each attempt would
-// cost more than all other work of a Transport: setting a timer that is earlier
-// than all others wakes a thread.
+// the same timeout, so they time out in the order in which they began, and one
+// timer for the oldest attempt is enough. A timer for each attempt would cost
+// more than all other work of a Transport, because setting a timer that is
+// earlier than all others wakes a thread.
 type watch struct {
 	mu    sync.Mutex
 	first *attempt // the oldest; next and prev link the attempts into a ring

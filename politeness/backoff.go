@@ -33,7 +33,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *
 	if limited && !l.obeysRetryAfter(*o, s) {
 		spent, spread := l.heed(g, *o, l.now())
 		if spent != nil {
-			event = spent // heed returns an event only if it made the pause longer
+			event = spent // heed returns an event only if the quota made the pause longer
 		}
 		slower = slower || spread
 	}
@@ -70,10 +70,10 @@ func isWall(r refusal.Refusal) bool {
 }
 
 // recall prepares g's host for what the Limiter will learn from g, whose lease
-// has expired. The Limiter may have forgotten the host meanwhile. Then g gets
-// the host that now has the same key, or a new one if there is room. If the
-// host is in Limiter.resting, recall moves it to Limiter.idle, because the host
-// may become due at another time.
+// has expired. If the Limiter has forgotten the host meanwhile, g gets the host
+// that now has the same key, or a new host if there is room. If the host is in
+// Limiter.resting, recall moves it to Limiter.idle, because the host may become
+// due at another time.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
 	if g.host.gone {
 		if h, _ := l.find(g.key, now); h != nil {
@@ -131,9 +131,9 @@ func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 	return min(wait, l.set.maxRetryAfter), ok
 }
 
-// heed applies the quotas that a response tells. The event is nil unless they
-// began or prolonged a pause. slower reports whether the host got a new
-// interval, so that its quota lasts.
+// heed applies the quotas that a response tells. The event is nil unless the
+// quotas began or prolonged a pause. slower reports whether the host got a new
+// interval, with which its quota lasts.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
@@ -183,9 +183,9 @@ func (l *Limiter) intervalMore(g *Grant, now time.Duration) time.Duration {
 	return later(next, interval) - now
 }
 
-// exponential returns the pause after the n-th incident in a row, at most
-// MaxBackOff. The pause is up to a tenth longer at random, so that crawlers
-// that were refused together do not come back together.
+// exponential returns the pause after the n-th incident in a row. A random part
+// of up to a tenth is added, so that crawlers that were refused together do not
+// come back together. With this part too, the pause is at most MaxBackOff.
 func (l *Limiter) exponential(n uint8) time.Duration {
 	wait := l.set.backOff
 	for ; n > 1 && wait < l.set.maxBackOff; n-- {

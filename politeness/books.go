@@ -61,10 +61,10 @@ func (b *books) path(day int64) string {
 }
 
 // write appends lines to the day's file and syncs the file, so that a power
-// failure does not lose them. It returns the entries that were added after its
-// latest read of the file, including those of the argument lines. If the
+// failure does not lose them. It returns the entries that were added since its
+// latest read of the file, including those of the argument lines. But if the
 // argument day or the argument me differs from that of the previous call, write
-// reads the file from the beginning.
+// returns all entries of the file.
 func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err

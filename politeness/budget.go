@@ -7,9 +7,10 @@ import (
 )
 
 // A Budget limits what each host is asked for in one UTC day, by the wall
-// clock. When it is spent, further requests to the host are refused at once,
-// until the day is over. Their [*DelayError] has the Reason "budget". A fetch
-// of robots.txt ([Exempt]) counts too, but the Budget never refuses it.
+// clock. When a host's Budget is spent, further requests to that host are
+// refused at once, until the day is over. Their [*DelayError] has the Reason
+// "budget". A fetch of robots.txt ([Exempt]) counts too, but the Budget never
+// refuses it.
 //
 // Processes share a Budget by Dir or by Limiter.Fleet. Each process reserves a
 // 32nd of the Budget at a time (but at least 1 request and 1 byte). It uses
@@ -101,15 +102,15 @@ func (l *Limiter) checkBudget() error {
 	return nil
 }
 
-// accountOf returns the present account of a host, or nil. When the day
-// changes, it forgets the accounts of past days. It also forgets the accounts
-// of days after tomorrow. Such an account comes from a wrong clock, and would
-// close its host until that day. It keeps the accounts of tomorrow, because the
-// clock of another process may be ahead.
+// accountOf returns the present account of a host, or nil if there is none.
+// When the day changes, accountOf forgets the accounts of past days and of days
+// after tomorrow. An account that is so far ahead comes from a wrong clock, and
+// would close its host until that day. The accounts of tomorrow are kept,
+// because the clock of another process may be ahead.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
-			l.books.me = rand.Text() // so the earlier claims of this process count as used
+			l.books.me = rand.Text() // under a new name, this process counts its earlier claims as used
 		}
 		l.day = today
 		for key, a := range l.accounts {
@@ -147,8 +148,8 @@ func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 	return 0, false
 }
 
-// afford reports whether the Budget lets g start. If not, v says whether g
-// waits for a reservation or is refused, and for how long.
+// afford reports, as ok, whether the Budget lets g start. If ok is false, v
+// says whether g waits for a reservation or is refused, and for how long.
 func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool) {
 	if !l.Budget.limits() {
 		return look{}, true
@@ -267,8 +268,8 @@ func (l *Limiter) keepBooks() {
 
 // booked applies the results of books.write: the entries that it read, and its
 // error err. keys names the hosts whose claims were queued, and claimed has the
-// accounts whose claims were written. The result tell is the error to log: err,
-// or nil if the write before this one failed too.
+// accounts whose claims were written. The result tell is the error to log. It
+// is nil if nothing failed, or if the previous write failed too.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {

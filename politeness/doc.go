@@ -52,9 +52,9 @@
 // A [Reason] is the answer: the interval ("delay", "adaptive delay",
 // "crawl-delay"), a "back-off", a "rate limit", earlier requests in the
 // "queue", a busy "slot", the "fleet", a spent "budget", or a limit on all
-// hosts. It is in the Granted, Refused and Cancelled events of an [Observer]
-// and in a [DelayError]. While a request is waiting, the [Trace] in its context
-// is told the Reason.
+// hosts. The Reason is in the Granted, Refused and Cancelled events of an
+// [Observer] and in a [DelayError]. While a request is waiting, the [Trace] in
+// its context is told the Reason.
 //
 // With package robotsmw, the first request to an origin also waits for its
 // robots.txt. The fetch of that file is a request of its own, and its events
@@ -63,10 +63,10 @@
 // # Deadlines
 //
 // A wait can be long. A request whose wait would outlast the context's deadline
-// is refused at once with a [*DelayError], which says when to come again. It
-// uses up no slot and no budget, so the crawler can ask other hosts first. If a
-// back-off makes the wait of a queued request too long, that request is refused
-// in the same way.
+// is refused at once with a [*DelayError], which says when to come again. Such
+// a request uses up no slot and no budget, so the crawler can ask other hosts
+// first. If a back-off makes the wait of a queued request too long, that
+// request is refused in the same way.
 //
 // http.Client.Timeout includes the wait, so do not set it. Transport has an
 // AttemptTimeout instead, which begins after the wait. Limiter.MaxWait limits
@@ -78,8 +78,8 @@
 //	}}
 //
 // A crawler with a queue for each host should not wait at all. [Limiter.Next]
-// tells it when a host is due. So it can always ask the host that is due first.
-// The example of Next shows such a crawler.
+// tells the crawler when a host is due, so the crawler can always ask the host
+// that is due first. The example of Next shows such a crawler.
 //
 // # Replays
 //
@@ -93,9 +93,9 @@
 // A request holds its slot to the end of its response's body: until the body is
 // read to EOF or closed, until the request fails, or until its context or
 // AttemptTimeout ends. If AttemptTimeout is negative, the slot is freed after
-// Limiter.Lease at the latest. An open body therefore delays its host. If a
-// request waits only for an open body that nobody reads, the log names the
-// body's URL once.
+// Limiter.Lease at the latest. An open body therefore delays its host. If
+// nobody reads an open body that holds up a request, the log names the body's
+// URL once.
 //
 // # Crawl-delay
 //
@@ -115,16 +115,17 @@
 //
 // These pause a host:
 //
-//   - A Retry-After with 429, 503 or 3xx. The pause is as long as it says, up
-//     to MaxRetryAfter. A Retry-After is a number of seconds or a date (RFC
-//     9110 §10.2.3). A date is compared with the server's own clock.
+//   - A Retry-After with 429, 503 or 3xx. The pause is as long as the field
+//     says, up to MaxRetryAfter. The field has a number of seconds or a date
+//     (RFC 9110 §10.2.3). A date is compared with the server's own clock.
 //   - A 429 without a usable Retry-After. The pause is BackOff, and up to a
 //     tenth longer at random. It doubles with each incident in a row, up to
 //     MaxBackOff.
 //   - A 503, or an answer that is surely a challenge, a captcha or a block (as
 //     package refusal finds from status and header). The pause is one more
-//     interval. The second such incident in a row counts as a 429. So does one
-//     that follows a 429. A Retry-After in such an answer is obeyed.
+//     interval. The second such incident in a row counts as a 429, and so does
+//     one that follows a 429. If the answer has a Retry-After, the pause is as
+//     long as that says.
 //
 // The first refusal begins an incident. A later refusal belongs to the same
 // incident if its request started before the first refusal arrived. Except for
@@ -139,15 +140,14 @@
 // accept. The fields are RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-11, and the forms of its earlier
 // versions), X-RateLimit-Remaining with X-RateLimit-Reset or -Reset-After, and
-// X-Rate-Limit-Remaining. These fields can only lengthen an interval:
+// X-Rate-Limit-Remaining. These fields can only slow requests down:
 //
 //   - A spent quota pauses the host until it is renewed, and one second more,
 //     because most servers count in whole seconds.
 //   - If some requests remain, they are spread over the time until the quota is
 //     renewed. Requests in flight count as made.
-//   - A policy in RateLimit-Policy is used only if RateLimit does not say how
-//     much of it remains. The quota of the policy is then spread over the
-//     policy's window.
+//   - If RateLimit does not say how much of a policy's quota remains, the
+//     policy in RateLimit-Policy is used: its quota is spread over its window.
 //   - A quota that does not count requests matters only when it is spent.
 //   - Of several quotas the strictest counts. It holds until its time is over,
 //     or until a later response tells a stricter one.
@@ -193,7 +193,7 @@
 // waits sleeps in its own call, and an idle Limiter does nothing.
 //
 // The pace of a host is computed from a few points in time. Package
-// golang.org/x/time/rate is not used for this, because a reservation of that
-// package cannot be moved later. The package is used for GlobalRate alone.
-// There, only one waiting request at a time holds a reservation.
+// golang.org/x/time/rate cannot do this, because its reservations cannot be
+// moved later. It serves GlobalRate alone, of which only one waiting request at
+// a time holds a reservation.
 package politeness

@@ -27,10 +27,10 @@ type DelayError struct {
 	// Reason is what the request would have to wait for.
 	Reason Reason
 
-	// Err is nil if the request has to wait only for its time. Otherwise Err
-	// says what else is in its way: another Limiter of the Fleet owns the host,
-	// the fleet cannot be reached, or the Budget cannot be kept. If Err is not
-	// nil, Until is a guess.
+	// Err is nil if nothing but time holds up the request. If Err is not nil,
+	// it says what else does: another Limiter of the Fleet owns the host, the
+	// fleet cannot be reached, or the Budget cannot be kept. Until is then a
+	// guess.
 	Err error
 }
 

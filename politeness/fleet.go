@@ -13,28 +13,28 @@ import (
 // redislimit has a Fleet in Redis or Valkey. One Fleet serves one Limiter.
 //
 // The Limiter asks for a host by passing a new [Hold] to the Fleet. The Fleet
-// tells the Hold when the host is owned and when the host is lost. It also
-// takes the host back from the Hold, and gives it to another Limiter together
-// with what was learnt about it.
+// tells the Hold when the host is owned and when the host is lost. Later the
+// Fleet takes the host back from the Hold, and gives the host to another
+// Limiter, together with what was learnt about the host.
 type Fleet interface {
-	// Look tells the Fleet to look at h: h is new, h.Give may now return
-	// something else, or the time that was passed to h.Wait has come. Look is
-	// called with the Limiter's lock held, so it must return at once and must
-	// not call a method of h.
+	// Look tells the Fleet to look at h. The Limiter calls Look when h is new,
+	// when the result of h.Give may have changed, and when the time that was
+	// passed to h.Wait has come. The Limiter's lock is held, so Look must
+	// return at once and must not call a method of h.
 	Look(h *Hold)
 
 	// Trusted reports whether it is certain at this moment that the hosts of
-	// this Fleet's Limiter have no other owner. It is called before each
-	// request, with the Limiter's lock held. When the result becomes true
-	// again, the Fleet calls Own or Lose for each owned Hold. So waiting
-	// requests check again whether they may start.
+	// this Fleet's Limiter have no other owner. Trusted is called before each
+	// request, with the Limiter's lock held. When the result is true again
+	// after it was false, the Fleet calls Own or Lose for each owned Hold, so
+	// that waiting requests check again whether they may start.
 	Trusted() bool
 }
 
 // A Hold is a Limiter's claim to one host, from the first request until the
 // host is given away or lost. First the host is asked for, then it is owned,
 // then it is given away or lost. After that the Hold is over, and the Limiter
-// makes another if it needs the host again.
+// makes a new Hold if it needs the host again.
 //
 // Its methods are for a [Fleet]. Only one goroutine at a time may call them,
 // and that goroutine must hold no lock that Look or Trusted takes.
@@ -68,9 +68,9 @@ func (p *Hold) Host() string { return p.host.key }
 
 // Own tells the Hold that the host is owned from now on. The argument state is
 // what the previous owner left, or nil if nothing is known. The state is at
-// least as old as the argument ago says. If the argument clean is false, nobody
-// knows the time of the latest request to the host, but it is no later than now
-// minus ago.
+// least as old as the argument ago says. If the argument clean is false, the
+// state may not include the previous owner's latest requests. They were made no
+// later than now minus ago.
 //
 // If the host is owned already, state is the latest state that Give returned,
 // or nil if the Fleet has not stored it. Own makes the waiting requests check
@@ -143,15 +143,16 @@ func (p *Hold) Lose() {
 	}
 }
 
-// Give ends the Hold if the host can be given away now. That is so in three
-// cases: the host is owned and no longer needed; other members wait and it is
-// their turn; or the host was only asked for, and no request needs it any more.
-// Otherwise ok is false, and the Limiter calls Look when Give may return
-// something else. The argument others says whether other members wait.
+// Give ends the Hold if the host can be given away now, and reports this as ok.
+// The argument others says whether other members wait for the host. The host
+// can be given away in three cases: the host is owned and no longer needed;
+// other members wait and it is their turn; or the host was only asked for, and
+// no request needs it any more. If ok is false, the Limiter calls Look when the
+// result may have changed.
 //
-// If ok is true, state is for the next owner. After the duration keep, it is
-// worthless. If ok is false and state is not nil, the Fleet stores state, in
-// case this member dies, and then calls Own with it.
+// If ok is true, state is for the next owner, and is worthless after the
+// duration keep. If ok is false and state is not nil, the Fleet stores the
+// state, in case this member dies, and then calls Own with the stored state.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -161,7 +162,7 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 		return nil, 0, true
 	}
 	if p.others && !others {
-		h.pokeHeads() // our requests may have their turn again
+		h.pokeHeads() // nobody else waits any more, so our requests may start again
 	}
 	p.others = others
 	l.reap(h, now)
@@ -194,9 +195,9 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	case h.waiting > 0 && p.served:
 		return p.since + turn - now
 	case h.waiting > 0:
-		// The owner makes at least one request. But if that request does not
-		// start soon after it is due, something else holds it up, and others
-		// get the host.
+		// The owner may keep the host until one request has started. But if the
+		// request is due and does not start soon, something else holds it up,
+		// and other members get the host.
 		head := cmp.Or(h.queue.first, h.robots.first)
 		return max(p.since+turn, later(l.due(h, head), linger)) - now
 	case p.others && p.served:
@@ -298,7 +299,7 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 
 // sentAway notes that a request to h was refused. The argument again is the
 // time at which that request may come back. If that time is at most maxRest
-// away, the Hold expects the request until one turn later.
+// away, the Hold expects the request until one turn after that time.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
@@ -439,11 +440,12 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 }
 
 // inherit takes over the argument state, which another member wrote about p's
-// host. The state is at least as old as the argument ago says. If this member
+// host. The state is at least as old as the argument ago says. As a rule, the
+// state replaces what this member knows, with three exceptions. If this member
 // knows of a later start, pause or incident, the later one counts. If this
 // member was told a Crawl-delay after it asked for the host, that Crawl-delay
-// counts. Otherwise the state counts. If the state has no adaptive delay or no
-// back-off level, this member keeps its own.
+// counts. If the state has no adaptive delay or no back-off level, this member
+// keeps its own.
 func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return
@@ -482,9 +484,9 @@ func (h *host) unownedUntil() time.Duration {
 }
 
 // inheritBudget takes over what other members have taken from h's Budget on the
-// argument day. If h's account is of an earlier day, the later day counts,
-// because other clocks may be ahead. Days after tomorrow are ignored. If h's
-// account is of the same day, the larger numbers count.
+// argument day. If h's account is of that day, the larger numbers count. If h's
+// account is of an earlier day, a new account replaces it, because other clocks
+// may be ahead. But a day after tomorrow is ignored.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
 	if !l.Budget.limits() || taken == (purse{}) {
 		return

@@ -30,7 +30,7 @@ type Grant struct {
 	wake         chan struct{} // a signal on it wakes the request; nil: the request has not had to wait
 	told, exempt bool          // what the context said about Crawl-delay
 	timed        bool          // MaxWait limits its wait, and no context ends at that limit
-	ends         bool          // its context may end; a context that cannot end counts as without deadline
+	ends         bool          // its context can end; the deadline of a context that cannot is ignored
 
 	reads atomic.Uint32 // how often the response's body was read
 
@@ -147,8 +147,9 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 
 // leaves notes that the request is on its way. After the grant, a busy
 // scheduler, a dial and a handshake may delay the request for an unknown time.
-// So no other request starts until this one is sent. Otherwise two requests
-// could reach the host at one moment, however far apart they were granted.
+// Such a delay could make two requests reach the host at one moment, however
+// far apart they were granted. To prevent that, no other request starts until
+// this one is sent.
 func (g *Grant) leaves() { g.moves(true) }
 
 // sent notes that the request has reached the host.
@@ -166,7 +167,7 @@ func (g *Grant) moves(leaving bool) {
 			h.stamp(l.now(), g.exempt)
 			g.setLeaving(leaving)
 			if !leaving && h.inFlight < l.slots(h, anyone) {
-				h.pokeHeads() // the next requests may have waited only for this
+				h.pokeHeads() // the next requests may have waited for nothing else
 			}
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
@@ -264,9 +265,9 @@ func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == flying {
 		l.land(g)
-		// With EndToStart, the interval counts from now. So does an interval
-		// that was not known at the start, because nobody noted when the
-		// request was sent.
+		// With EndToStart, the interval counts from now. An interval that was
+		// not known at the start counts from now too, because the time of
+		// sending was not noted.
 		if l.EndToStart || !g.paced && l.paces(h, g) {
 			now := l.now()
 			h.stamp(now, g.exempt)

@@ -71,8 +71,8 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue returns when the next request may start, so that h's quota lasts
-// until it is renewed. If no quota of h has to last, quotaDue returns never.
+// quotaDue returns when the next request may start if h's quota is to last
+// until its renewal. If there is no such quota, quotaDue returns never.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -124,8 +124,8 @@ func (l *Limiter) drawJitter(h *host) {
 	}
 }
 
-// tell notes the Crawl-delay that g was told. If ClampCrawlDelay cuts it, for
-// the first time at this host, tell returns a notice.
+// tell notes the Crawl-delay that g was told. When ClampCrawlDelay cuts a
+// Crawl-delay of this host for the first time, tell returns a notice.
 func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told || g.exempt {
 		return nil

@@ -170,9 +170,10 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 
 // canonicalHost returns the one form of all spellings of a host. No other
 // function does this: a package that needs to know a URL's host calls HostKey.
-// IDNA maps a name with non-ASCII letters, as net/http does before it dials. If
-// IDNA forbids the name, it is not mapped. An ASCII name is not mapped either,
-// because IDNA forbids some names of real hosts ("foo_bar", "r3---sn-x").
+// canonicalHost maps a name with non-ASCII letters by IDNA, as net/http does
+// before it dials. A name that IDNA forbids is not mapped. An ASCII name is not
+// mapped either, because IDNA forbids some names of real hosts ("foo_bar",
+// "r3---sn-x").
 func canonicalHost(host string) (string, error) {
 	if isPlain(host) {
 		return host, nil

@@ -32,9 +32,9 @@ type Limiter struct {
 	Concurrency int
 
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
-	// host's Crawl-delay is longer, its first request starts, and further
-	// requests are refused with a [*DelayError] until the Crawl-delay is over.
-	// 0: 60 s. Negative: no maximum.
+	// host's Crawl-delay is longer, the first request to the host starts, and
+	// further requests are refused with a [*DelayError] until the Crawl-delay
+	// is over. 0: 60 s. Negative: no maximum.
 	MaxCrawlDelay time.Duration
 
 	// ClampCrawlDelay cuts each longer Crawl-delay to MaxCrawlDelay, so that
@@ -44,8 +44,8 @@ type Limiter struct {
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
 	// can cause. A longer one is cut, so that a mistake of a server's operator
-	// does not end a crawl. The pause for a quota may be one second longer. 0:
-	// 24 h. Negative: no maximum.
+	// does not end a crawl. A pause for a quota may last one second more than
+	// MaxRetryAfter. 0: 24 h. Negative: no maximum.
 	MaxRetryAfter time.Duration
 
 	// EndToStart counts every interval from the end of a request (Grant.Done)
@@ -110,8 +110,8 @@ type Limiter struct {
 	// Fleet, if not nil, hands each host to one of many Limiters at a time, so
 	// that the processes of a fleet keep one pace. Give all of them the same
 	// fields. A request to a host that another Limiter owns waits until the
-	// owner gives the host away. The owner does that after 2 s of its own
-	// requests, or soon after its last request is over. A Fleet serves one
+	// owner gives the host away. The owner gives it away after 2 s of requests
+	// of its own, or soon after its last request is over. A Fleet serves one
 	// Limiter, which cannot be the Within of another. nil: this process paces
 	// alone.
 	Fleet Fleet
@@ -274,10 +274,10 @@ func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 //
 // Acquire returns a [*DelayError] as soon as it knows that the request cannot
 // wait: the wait would outlast the context's deadline or MaxWait, or there is
-// another cause that DelayError lists. If the context is cancelled first, the
-// error wraps the context's error. Any other error says what is wrong with u or
-// with the Limiter's fields. After an error, the request has used up no slot
-// and no budget, and the next request in the queue moves up.
+// another cause that DelayError lists. If the context is cancelled, the error
+// wraps the context's error. Any other error says what is wrong with u or with
+// the Limiter's fields. After an error, the request has used up no slot and no
+// budget, and the next request in the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	g := new(Grant)
 	if err := l.acquire(ctx, u, g); err != nil {

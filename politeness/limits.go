@@ -22,7 +22,7 @@ type limit struct {
 const maxLimits = 4 << 10
 
 // limits parses a field whose value is a List of Items (RFC 9651 §3.1). If the
-// field is malformed, the last limit that it yields is bad. A line in the form
+// field is malformed, the last limit that is yielded is bad. A line in the form
 // of the draft's versions before 08, "limit=100, remaining=50, reset=5", is one
 // item without a name.
 //

@@ -50,13 +50,13 @@ type Observer struct {
 	// of a bot wall's answer, or any status if a quota is spent.
 	BackedOff func(ctx context.Context, e Event)
 
-	// Clamped is called when a Crawl-delay is cut to MaxCrawlDelay, for the
-	// first time at this host. Wait is the Crawl-delay before the cut.
+	// Clamped is called when a host's Crawl-delay is cut to MaxCrawlDelay for
+	// the first time. Wait is the Crawl-delay before the cut.
 	Clamped func(ctx context.Context, e Event)
 
-	// Unread is called once for a response body that nobody reads or closes,
-	// while a request waits only for that body. Wait is how long this has
-	// lasted.
+	// Unread is called when a request has waited for 5 s only because nobody
+	// reads or closes a response body. It is called once for each body. Wait is
+	// how long the request has waited for this reason.
 	Unread func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
@@ -97,8 +97,8 @@ type Event struct {
 
 	// Granted sets these. They are the intervals that requests to the host
 	// keep, without Jitter. Delay is Limiter.Delay, or the adaptive delay if
-	// that is longer. CrawlDelay is the Crawl-delay, and 0 for a fetch of
-	// robots.txt. 0: none.
+	// that is longer. CrawlDelay is the Crawl-delay. A fetch of robots.txt
+	// keeps none. 0: none.
 	Delay, CrawlDelay time.Duration
 }
 

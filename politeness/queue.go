@@ -282,11 +282,10 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	return look{started: true, until: now}
 }
 
-// yields reports whether g must let the first request of the other line go
-// before it. g is the first of its own line and is due. g must yield if the
-// other request came earlier and is due too. So the fetch of robots.txt
-// overtakes only requests that are waiting for a Crawl-delay. When such a
-// request is due, the earlier of the two goes first. g is woken when the other
+// yields reports whether g must wait for the first request of the other line. g
+// is the first of its own line, and is due. g must wait if the other request
+// came earlier and is due too. So the fetch of robots.txt overtakes only
+// requests that are waiting for a Crawl-delay. g is woken when the other
 // request has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	h := g.host
@@ -403,8 +402,8 @@ func (r *grantRing) remove(g *Grant) {
 	g.prev, g.next = nil, nil
 }
 
-// unreadAfter is how long a request must wait only for an unread body before
-// the log says so.
+// unreadAfter is the time after which the log names a body that holds up a
+// request and that nobody reads.
 const unreadAfter = 5 * time.Second
 
 // A holdUp is what the first request in a queue remembers about the request in

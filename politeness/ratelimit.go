@@ -84,8 +84,8 @@ func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 
 // addEach adds several quotas that two fields tell in the same order, such as
 // "0, 1500" and "1, 1419704". Here 0 requests are left for 1 s, and 1500 for
-// 1419704 s. It returns false if the fields have a single value or values that
-// cannot be paired.
+// 1419704 s. addEach returns false if each field has a single value, or if the
+// values cannot be paired.
 func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Duration, h http.Header, now time.Time) bool {
 	var read quota
 	for i := 0; ; i++ {
@@ -150,8 +150,8 @@ func (q *quota) addAll(other quota) {
 	}
 }
 
-// readLimits reads RateLimit. If an item does not say when its quota is
-// renewed, the quota counts as renewed at the end of its policy's window.
+// readLimits reads RateLimit. If an item does not say how soon its quota is
+// renewed, the window of the policy with the same name counts instead.
 func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit"]) {
@@ -172,8 +172,8 @@ func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration)
 }
 
 // readPolicies reads RateLimit-Policy. A policy is used only if its unit is the
-// request and RateLimit does not tell what is left of it. Its quota is then
-// spread evenly over its window.
+// request and RateLimit does not tell what is left of its quota. The quota is
+// then spread evenly over the policy's window.
 func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit-Policy"]) {

@@ -18,7 +18,7 @@ import "time"
 //	within              Limiter.Within
 //	max hosts           room for one more host (Limiter.MaxHosts)
 //
-// There may be more in later versions. "" says that the request did not wait.
+// Later versions may add Reasons. "" says that the request did not wait.
 type Reason string
 
 // why holds a Reason in one byte, because each request that waits has one on

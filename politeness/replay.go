@@ -17,10 +17,10 @@ import (
 //
 // net/http sends a request again by itself if the server closes a reused
 // connection without an answer or refuses an HTTP/2 stream. It does so at once,
-// which breaks the pace. A wait in one of net/http's hooks would block other
-// requests, or this request would be lost with its connection. So a wire ends
-// the attempt before the request is sent again, and the Transport makes a new
-// attempt under a new grant.
+// which breaks the pace. The wire cannot delay the request in a hook of
+// net/http: other requests would be blocked, or this request would be lost with
+// its connection. Instead, the wire ends the attempt before the request is sent
+// again, and the Transport makes a new attempt under a new grant.
 type wire struct {
 	attempt *attempt // the attempt that the wire is part of
 	plainH2 bool     // connections without TLS carry HTTP/2
@@ -82,8 +82,9 @@ func (w *wire) getConn(address string) {
 }
 
 // gotConn is called with the connection that the request will be sent on. If
-// the request was sent before, gotConn ends the attempt. HTTP/2 looks at the
-// context once more before it sends. HTTP/1 does not, so gotConn makes the
+// the request was sent before, gotConn ends the attempt, so that nothing more
+// is sent. With HTTP/2, net/http notices this end, because it checks the
+// context once more. With HTTP/1 it does not, so gotConn also makes the
 // connection fail. No other request uses that connection.
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()

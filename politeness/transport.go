@@ -16,8 +16,8 @@ import (
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
 // AttemptTimeout ends. So close every body: an open body delays the other
-// requests to its host. If a request waits only for a body that nobody reads
-// for 5 s, the log names that body's URL once.
+// requests to its host. If a body holds up a request for 5 s and nobody reads
+// the body in that time, the log names the body's URL once.
 //
 // Transport changes neither the request nor the response, except that it wraps
 // the response's Body. After its first use, a Transport must not be copied and
@@ -38,8 +38,9 @@ type Transport struct {
 	// wait: with a short Timeout, requests to a busy host fail with a
 	// DelayError. 0: 30 s. Negative: none, and the slot is freed after
 	// Limiter.Lease at the latest. After a switch to another protocol (101),
-	// the connection may stay open for longer, but its slot is freed after this
-	// time. A switch that the request did not ask for with Upgrade is an error.
+	// the connection may stay open for longer, but its slot is freed after
+	// AttemptTimeout. A switch that the request did not ask for with Upgrade is
+	// an error.
 	AttemptTimeout time.Duration
 
 	own     Limiter
@@ -79,7 +80,7 @@ func (t *Transport) CloseIdleConnections() {
 // If the server closes a connection or refuses an HTTP/2 stream without an
 // answer, net/http may send the request again by itself. If the host's requests
 // have an interval, RoundTrip prevents this and makes a new request instead,
-// which waits for the host. It does so up to six times.
+// which waits for the host. RoundTrip does so up to six times.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
