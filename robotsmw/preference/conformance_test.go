@@ -12,7 +12,7 @@ import (
 )
 
 // This test runs the test cases that other implementations have for robots.txt
-// and tdmrep.json. Package htmlmeta runs those for pages.
+// and tdmrep.json. Package htmlmeta runs their test cases for pages.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
@@ -64,7 +64,8 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 				// The project tamnd/gao lets the longest location decide, and
 				// compares it with the whole path. In TDMRep, the first
 				// location that matches decides, and a location matches like a
-				// path in robots.txt. So everything is reserved in these cases.
+				// path in robots.txt. By these rules of TDMRep, everything is
+				// reserved in gao's cases.
 				if strings.HasPrefix(c.Source, "tamnd/gao") {
 					want = "reserved"
 				}

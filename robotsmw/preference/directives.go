@@ -31,8 +31,8 @@ func (in Input) directives(use Use) (all []Statement) {
 		}
 		all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: where, Line: r.Line, Raw: r.Raw})
 	}
-	// Rules yields only the first 256 rules of a page, but NoAI, NoML and
-	// NoImageAI know about all of them.
+	// Rules yields only the first 256 rules of a page. NoAI, NoML and NoImageAI
+	// also know about the later ones.
 	add := func(signal Signal, said bool) {
 		if said && !slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal }) {
 			all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: "header or meta", Raw: string(signal)})

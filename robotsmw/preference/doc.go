@@ -14,7 +14,7 @@
 //	}
 //
 // The caller names a use and gets an [Answer]: allow, deny or unknown. The
-// evidence for it says which signal said so, where, and in which words. This
+// evidence says which signal gave the answer, where, and in which words. This
 // package fetches nothing, and it does not decide what a crawler may fetch:
 // robots.txt does. The caller decides what to do if the answer is unknown.
 //
@@ -47,13 +47,14 @@
 // before it. Of the lines whose path matches, only those with the longest path
 // are used. Among lines with equally long paths, and between robots.txt and
 // header, "n" outweighs "y". If the crawler may not fetch the target, all lines
-// of robots.txt are ignored. A line that is no Dictionary is always ignored.
-// The lines of the header are read together as one Dictionary. If they have a
-// fault, all of them are ignored. If a Dictionary has a key twice, the last
-// value counts. A value other than the tokens "y" and "n" says nothing.
+// of Content-Usage in robots.txt are ignored. A line that is no Dictionary is
+// always ignored. The lines of the header are read together as one Dictionary.
+// If they have a fault, all of them are ignored. If a Dictionary has a key
+// twice, the last value counts. A value other than the tokens "y" and "n" says
+// nothing.
 //
-// At most 256 such lines of our group are read. A Dictionary of more than 64
-// KiB is ignored.
+// At most 256 lines of Content-Usage in our group are read. A Dictionary of
+// more than 64 KiB is ignored.
 //
 // Lines of Content-Signal in robots.txt are chosen by group and path in the
 // same way. But they are used even if the crawler may not fetch the target.
@@ -74,13 +75,13 @@
 // does not match, unless the target has no host. The known usage words are
 // "all", "ai-all", "ai-train" (also "train-ai"), "ai-input" and "search". What
 // a licence prohibits is denied. What it permits is allowed if the permission
-// is free and for everybody. A permission may have a condition: a payment
+// is free and for everybody. If a permission has a condition, the answer is
+// unknown, and the evidence names the condition. A condition is a payment
 // (attribution is one), a licence from a server, a limit to some users or
-// countries, or a duty to report. The answer is then unknown, and the evidence
-// names the condition. Within one licence, "prohibits" outweighs "permits". A
-// content element with several licences offers a choice. So a licence that
-// permits, even with a condition, outweighs those that prohibit. A use that no
-// licence names gets no answer.
+// countries, or a duty to report. Within one licence, "prohibits" outweighs
+// "permits". A content element with several licences offers a choice. So a
+// licence that permits, even with a condition, outweighs those that prohibit. A
+// use that no licence names gets no answer.
 //
 // A policy token is looked up like a product token in robots.txt. If a group
 // names it, the verdict of that group on the target is the owner's answer. If

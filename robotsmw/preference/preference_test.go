@@ -162,8 +162,8 @@ func TestNoAI(t *testing.T) {
 	}
 }
 
-// robotsmeta keeps only the first 256 rules of a page, but later directives
-// count too.
+// robotsmeta keeps only the first 256 rules of a page, but it reports a noai,
+// noml or noimageai that comes later.
 func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{
