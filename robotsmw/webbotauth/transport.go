@@ -88,11 +88,11 @@ const (
 	signatureAgentField = "Signature-Agent"
 )
 
-// RoundTrip sends the request. It signs a request over https that has no
-// Signature, Signature-Input or Signature-Agent yet. If a field of the
-// Transport is wrong, or the host cannot be sent, no such request can be
-// signed. RoundTrip then returns an error of its own and sends nothing.
-// Otherwise it returns Base's errors.
+// RoundTrip sends the request. If the request is over https and has no
+// Signature, Signature-Input or Signature-Agent yet, RoundTrip signs it first.
+// If that fails, because a field of the Transport is wrong or the host cannot
+// be sent, RoundTrip returns an error of its own and sends nothing. All other
+// errors are Base's.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme != "https" || t.isForeign(req) {
 		return t.base().RoundTrip(req)
