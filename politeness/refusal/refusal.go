@@ -59,8 +59,8 @@ type Refusal struct {
 
 	// License is the address of the terms of a Payment or License: the target
 	// of a Link field with rel="license" (RSL 1.0). It is not resolved against
-	// the URL, and is cut to 300 bytes of printable ASCII. It is empty if the
-	// answer has no such link.
+	// the URL of the page, and is cut to 300 bytes of printable ASCII. It is
+	// empty if the answer has no such link.
 	License string `json:"license,omitempty"`
 }
 

@@ -42,8 +42,9 @@ var byStatus = func() []statusSigns {
 	return all
 }()
 
-// shortMarks has one mark of each sign that counts with any status. longMarks
-// leaves out the signs that count only in a page of at most shortPage bytes.
+// shortMarks is for pages of at most shortPage bytes. It has one mark of each
+// sign that counts with any status. longMarks is for longer pages. It has no
+// marks of signs that count only in pages of at most shortPage bytes.
 var (
 	shortMarks = newSieve(shortStride, sievedMarks(0))
 	longMarks  = newSieve(longStride, sievedMarks(shortPage))

@@ -1,8 +1,8 @@
 package refusal
 
-// A headerSign is a sign of a refusal in an answer's status and header. It
-// counts only with a status in the list statuses. If that list is empty, it
-// counts with any status.
+// A headerSign is a sign of a refusal in an answer's status and header. The
+// list statuses has the statuses with which the sign counts. An empty list
+// stands for all statuses.
 type headerSign struct {
 	by       string
 	kind     Kind
@@ -28,9 +28,9 @@ const (
 	begins             // the field's value begins with this value, in any letter case
 )
 
-// A pageSign is a sign of a refusal at the beginning of a body. It counts only
-// with a status in the list statuses. If that list is empty, it counts with any
-// status.
+// A pageSign is a sign of a refusal at the beginning of a body. The list
+// statuses has the statuses with which the sign counts. An empty list stands
+// for all statuses.
 type pageSign struct {
 	by       string
 	kind     Kind
