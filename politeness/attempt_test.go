@@ -214,9 +214,8 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
-// When an attempt ends, it drops the functions that were passed to AfterFunc.
-// AfterFunc returns a function stop. Calling stop drops the passed function at
-// once.
+// An attempt keeps a function that was passed to AfterFunc until the attempt
+// ends, or until the caller calls the function stop that AfterFunc returned.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Each row shows which answers pause a host, and for how long. By default, a
-// request starts 1 s after the previous one if there is no pause.
+// Each row is a series of requests to a host: how the host answers a request,
+// and when the next request may start. The interval is 1 s by default.
 func TestWhatRestsAHost(t *testing.T) {
 	const s = time.Second
 	type step struct {
 		answer string        // the status, then header fields
-		least  time.Duration // the least time until the next start, without the random tenth
-		chance bool          // whether this time may be up to a tenth longer
+		least  time.Duration // the least time from this request's start to that of the next
+		chance bool          // whether chance may add up to a tenth to that time
 	}
 	tests := []struct {
 		name    string
@@ -150,9 +150,9 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A 503 costs one more interval, which may be a Crawl-delay. If the answer
-// takes longer than an interval, the additional interval begins when the answer
-// comes.
+// After a request that is answered with 503, the host rests for two intervals,
+// not one. If the answer comes after the first interval, the second begins when
+// the answer comes. The interval may be a Crawl-delay.
 func TestOneIntervalMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -249,8 +249,9 @@ func TestBackOffAfterHundredsOfIncidents(t *testing.T) {
 	})
 }
 
-// A request that is refused only because no slot is free should come back after
-// an interval. If it came back at once, it would be refused again.
+// If the Limiter refuses a request only because no slot is free, the error says
+// that the request should come again after an interval. If it came again at
+// once, it would be refused again.
 func TestSentAwayFromABusySlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")

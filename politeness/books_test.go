@@ -93,9 +93,9 @@ func (f stateFleet) Look(h *Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-// A budget was spent while the clock was a year ahead. After the clock is set
-// right, this does not lead to refusals for a year. But if the books contain
-// claims for today, these count.
+// A Budget was spent while the clock was a year ahead. When the clock has been
+// set right, requests are granted again, without waiting for a year. But claims
+// for today that are in the books still count.
 func TestBudget_ClockSetBack(t *testing.T) {
 	for name, dir := range map[string]string{"in memory": "", "in a directory": t.TempDir()} {
 		synctest.Test(t, func(t *testing.T) {

@@ -162,8 +162,8 @@ func TestBudget_Bytes(t *testing.T) {
 	})
 }
 
-// A directory keeps the count for the next run and for other processes. A
-// process that is killed wastes at most the block that it has reserved.
+// A directory keeps the count for the next run and for other processes. If a
+// process is killed, at most the block that it has reserved is wasted.
 func TestBudget_Dir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320, Bytes: 64_000, Dir: filepath.Join(t.TempDir(), "budget")}
@@ -342,8 +342,9 @@ func TestBudget_Fleet(t *testing.T) {
 	})
 }
 
-// The fleet confirms yesterday's claim only after midnight. No request starts
-// until the fleet has confirmed a claim for today.
+// In this test, the fleet confirms yesterday's claim after midnight. That claim
+// starts no request: the Limiter waits until the fleet has confirmed a claim
+// for today.
 func TestBudget_FleetAtMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})

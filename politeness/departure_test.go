@@ -134,8 +134,8 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 }
 
 // A request that never reaches its host holds up the others until its attempt
-// is over. Then it leaves no trace in the Limiter. A request that cannot wait
-// until then is refused.
+// is over. Another request that cannot wait so long is refused. When the
+// attempt is over, nothing of it remains in the Limiter.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -202,9 +202,9 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// When the lease of a request is over, the request holds up no others, even if
-// it has not been sent. The interval counts from the time at which the request
-// reaches the host.
+// If a request has not been sent when its lease is over, it no longer holds up
+// the others. If it reaches the host after all, the next interval counts from
+// that time.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 	for _, others := range []bool{true, false} { // true: other requests wait; false: none waits, and the host is forgotten
 		synctest.Test(t, func(t *testing.T) {

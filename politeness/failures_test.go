@@ -436,8 +436,8 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	})
 }
 
-// Hosts are forgotten after their interval, even if there is room for them.
-// Hosts that were asked earlier may be paused for a day: this changes nothing.
+// Hosts are forgotten after their interval, even if there is room for them, and
+// even if hosts that were asked before them are paused for a day.
 func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -512,8 +512,8 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// Two hosts are idle. If a late refusal makes one of them wait longer, the
-// other one is due earlier, and is forgotten first.
+// Two idle hosts take all places. A late refusal makes the one that was due
+// first wait longer. So the other is forgotten first, as soon as it is due.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

@@ -340,8 +340,8 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 }
 
 // No request starts while the Fleet is not trusted. When the Fleet is trusted
-// again, the Limiter goes on. If the Limiter has lost the host by then, it asks
-// the Fleet for the host again.
+// again, requests start if the Limiter still owns the host. If the Limiter has
+// lost the host, it first asks the Fleet for the host again.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -417,7 +417,8 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 	})
 }
 
-// The caller of Wait passes a time. At that time, the Limiter calls Look again.
+// A Fleet passes a time to Hold.Wait. At that time, the Limiter calls the
+// Fleet's method Look again.
 func TestFleet_LooksAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})

@@ -72,8 +72,9 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 		}
 	}
 	for {
-		// The first request in the queue starts as soon as it may. While a page
-		// waits for a Crawl-delay, a fetch of robots.txt may overtake it.
+		// The first request in the queue starts as soon as it may. But if it is
+		// a page that waits for a Crawl-delay, a fetch of robots.txt may start
+		// before that page.
 		next := time.Duration(1<<62 - 1)
 		page := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl != Exempt })
 		robots := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl == Exempt })
@@ -96,7 +97,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 			}
 			if len(flying) >= slots {
 				if due == now {
-					break // it waits only for a slot, so nothing overtakes it
+					break // this request waits only for a slot, so nothing overtakes it
 				}
 				continue
 			}
@@ -224,9 +225,9 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 }
 
 // With jitter, an adaptive pace, back-off, deadlines and long Crawl-delays, the
-// exact starts cannot be predicted. But the bounds still hold. No two starts
-// are closer than the interval, and no start falls into a pause. The order is
-// kept. Every request is granted, refused or cancelled.
+// exact starts cannot be predicted. But no two starts are closer than the
+// interval, no start falls into a pause, and the order is kept. Every request
+// is granted, refused or cancelled.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

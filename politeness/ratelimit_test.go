@@ -90,7 +90,7 @@ func TestQuotaOf(t *testing.T) {
 		{"eight", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,60"), quota{pause: 61 * time.Second, spread: time.Second / 9, until: 2 * time.Second}},
 		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
 
-		// All these responses but the last come from a cache.
+		// These responses come from a cache, except the last one.
 		{"it was spent when it was stored", fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), quota{}},
 		{"it still is", fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(40 * time.Second)},
 		{"by the clock of then", fields("Date: Sun, 22 Nov 2026 11:50:00 GMT", "Age: 600", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), quota{}},
@@ -99,8 +99,7 @@ func TestQuotaOf(t *testing.T) {
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
-		// These headers tell no quota, with one exception: a limit of 0 with a
-		// time.
+		// Of these headers, only one tells a quota: a limit of 0 for some time.
 		{"nothing", fields("Content-Type: text/html"), quota{}},
 		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
 		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
@@ -382,8 +381,8 @@ func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
 	}
 }
 
-// Quotas only lengthen an interval. They do not shorten Delay. They do not
-// shorten the interval of an earlier quota either, as long as that quota holds.
+// A quota may lengthen an interval, but does not shorten one: neither Delay nor
+// the interval of an earlier quota, as long as the earlier quota holds.
 func TestQuotasOnlyLengthen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 20 * time.Second}

@@ -54,10 +54,10 @@ func ordinaryPage(size int) []byte {
 	return []byte(b.String()[:size])
 }
 
-// lookForRefusals makes all checks that a response goes through: is it a
-// refusal, and does it state a quota? It looks for a refusal in the status and
-// header only once, because robotsmw reuses the result. Then it searches the
-// page for the marks of walls, as robotsmw does.
+// lookForRefusals makes all checks that a response goes through. It looks for a
+// refusal in the status and header, for a quota in the header, and for the
+// marks of walls in the page. It passes no header to OfPage, because robotsmw
+// too searches the header only once.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(&o)
 	limited := tellsQuota(o.Header)

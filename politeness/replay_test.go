@@ -191,9 +191,9 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
-// refuseStreams serves HTTP/2 and refuses every second stream. It fetches three
-// pages through the argument base. The argument base is the argument dialer, or
-// a wrapper around it.
+// refuseStreams starts an HTTP/2 server that refuses every second stream. It
+// fetches three pages from this server through base, which is either dialer
+// itself or a wrapper around dialer.
 func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Transport, base http.RoundTripper) {
 	t.Helper()
 	const delay = 150 * time.Millisecond
@@ -475,7 +475,7 @@ func TestReplayEnds(t *testing.T) {
 }
 
 // Before a Base sends a request, it may ask another host something in the same
-// context. The request itself is then not a replay.
+// context. The Transport does not take the request itself for a replay of that.
 func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

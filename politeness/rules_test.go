@@ -466,11 +466,11 @@ func TestGlobalRate(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(950 * time.Millisecond)
-		cancel() // the requests with an even number move up
+		cancel() // the requests with an odd number give up, and the others move up
 		wg.Wait()
-		// Five requests start at once and nine more in the first 950 ms. Seven
-		// of these 14 have an even number. The other 46 requests with an even
-		// number take the next 4.6 s.
+		// Before the call of cancel, 14 requests start: five at once, and then
+		// one every 100 ms. After the call, the other 46 requests with an even
+		// number start, one every 100 ms: the last at 5.5 s.
 		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
@@ -821,9 +821,10 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 	})
 }
 
-// The estimate includes the wait for the machine from the beginning, even while
-// the host itself is not ready. Each Limiter counts time from its first use. So
-// the test uses the machine's Limiter before the host's.
+// The Limiter knows from the beginning how long a request has to wait for the
+// machine, even while the host itself is not due. Each Limiter counts time from
+// its first use. The test uses the machine's Limiter earlier than the host's,
+// so that the two count differently.
 func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}

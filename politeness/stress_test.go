@@ -45,7 +45,7 @@ func TestStress(t *testing.T) {
 				ctx = WithTrace(ctx, &Trace{Queued: func(time.Time, Reason) {}, Granted: func(time.Time) {}})
 				g, err := l.Acquire(ctx, u)
 				l.Next(u)
-				if err == nil && r.IntN(20) > 0 { // otherwise the Grant is lost: nobody calls Done
+				if err == nil && r.IntN(20) > 0 { // one Grant in twenty is lost: nobody calls its Done
 					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
 					g.sent()
 					go g.Done(Outcome{Status: []int{200, 200, 200, 404, 429, 503}[r.IntN(6)], Latency: time.Duration(r.IntN(2_000_000))})
@@ -56,7 +56,7 @@ func TestStress(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	time.Sleep(50 * time.Millisecond) // every lease is over
+	time.Sleep(50 * time.Millisecond) // until every lease is over
 	for _, lim := range []*Limiter{l, l.Within, l.whole, l.Within.whole} {
 		if lim == nil {
 			continue

@@ -356,8 +356,8 @@ func (r *trickle) Read(p []byte) (int, error) {
 	}
 }
 
-// If the next request waits only for a body that nobody reads, the log names
-// that body once.
+// A body that nobody reads keeps its slot. If a request waits for this slot,
+// the log names the unread body once.
 func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -397,8 +397,8 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	})
 }
 
-// An open body is also reported if the next request began to wait before the
-// response came.
+// An unread body is reported even if the next request had begun to wait before
+// the response came.
 func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -559,7 +559,8 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 
 // Without an interval, the Transport does not watch when a request is sent. If
 // the host gets an interval while a request is under way, the interval counts
-// from the end of that request. A request never ends before it is sent.
+// from the end of that request. This is late enough, because no request ends
+// before it is sent.
 func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
