@@ -21,7 +21,7 @@ func main() {
 	status := 0
 	for _, url := range os.Args[1:] {
 		resp, err := client.Get(url)
-		if err != nil { // a *robotsmw.DisallowedError if robots.txt disallows the URL
+		if err != nil { // err is a *robotsmw.DisallowedError if robots.txt disallows the URL
 			fmt.Println(err)
 			status = 1
 			continue

@@ -20,9 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Without arguments, the program says what arguments it needs. Otherwise it
-// prints a line for each URL, and its exit status is 0 only if all URLs were
-// fetched.
+// Without URLs, the program says what arguments it needs. With URLs, it prints
+// a line for each, and its exit status is 0 if it has fetched all of them.
 func TestProgram(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if got := r.UserAgent(); got != "ExampleBot/1.0 (+https://example.com/bot)" {

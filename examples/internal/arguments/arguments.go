@@ -30,9 +30,9 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	return rest, nil
 }
 
-// lengthOf returns how many elements of args belong to the flag in args[0]. It
-// returns 2 if args[1] is the flag's value, which may be any text, even "--".
-// If args[0] is not a flag, it returns 0.
+// lengthOf returns how many elements of args belong to the flag in args[0]: 0
+// if args[0] is not a flag, 2 if args[1] is the flag's value, and 1 in all other
+// cases. A value may be any text, even "--".
 func lengthOf(flags *flag.FlagSet, args []string) int {
 	name, isFlag := strings.CutPrefix(args[0], "-")
 	if !isFlag || name == "" {
@@ -49,8 +49,9 @@ func lengthOf(flags *flag.FlagSet, args []string) int {
 }
 
 // advise changes the flags whose values are numbers or times. If the text for
-// such a flag cannot be parsed, the error says what to write. The standard
-// library says only "parse error". The function undo changes the flags back.
+// such a flag cannot be parsed, the error then says what to write, and not
+// merely "parse error" as in the standard library. The function undo changes
+// the flags back.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {

@@ -104,8 +104,7 @@ func newView(r *audit.Result) *view {
 const stripCells = 92
 
 // strip returns the cells of a robot. The strips of all robots show the same
-// days. The arguments first and last are times on the first of these days and
-// on the last.
+// days: from the day of the time first to the day of the time last.
 func strip(robot *audit.RobotResult, first, last time.Time) (cells []cell) {
 	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1

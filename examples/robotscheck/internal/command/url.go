@@ -31,8 +31,9 @@ func MeantURL(s string) string {
 	return ""
 }
 
-// MeantSite guesses the URL that the user meant by s, if s has no scheme, as in
-// example.com/a. If s does not begin with the name of a site, it returns "".
+// MeantSite guesses the URL that the user meant by s, a text without a scheme,
+// such as example.com/a. If s does not begin with the name of a site, MeantSite
+// returns "".
 func MeantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {

@@ -87,9 +87,9 @@ func headerLines(header http.Header) string {
 
 // nginx() returns configuration for a server block of nginx. With this
 // configuration, nginx serves the file with these header fields. If the name of
-// the file has a "$", the function returns an error: for nginx a variable
-// begins there, and nginx has no escape for a "$". The header fields never have
-// a "$".
+// the file has a "$", nginx() returns an error: nginx takes a "$" for the
+// beginning of a variable, and has no escape for it. The header fields never
+// have a "$".
 func nginx(file string, header http.Header) (string, error) {
 	if strings.Contains(file, "$") {
 		return "", fmt.Errorf("-out %s: nginx would read a variable after the \"$\": name a directory without one", filepath.Dir(file))

@@ -26,8 +26,8 @@ func FuzzLineSpans(f *testing.F) {
 	})
 }
 
-// checkLineSpans makes a copy of the text for each line. In this copy, it
-// inserts a line "mark: here" where Spans says that a line begins. It checks
+// checkLineSpans tests each line of the text in a copy of its own. In the copy,
+// it inserts "mark: here" where Spans says that the line begins. Then it checks
 // that the parser finds the inserted line there.
 func checkLineSpans(t *testing.T, text string) {
 	t.Helper()

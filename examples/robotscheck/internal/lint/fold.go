@@ -10,9 +10,9 @@ import (
 )
 
 // The constant few is the greatest number of problems of one kind that are all
-// shown in full. If a file has more, only the first is shown, with the line
-// numbers of the others. mostLines is how many of these numbers are shown. If
-// this would leave out a single number, that number is shown too.
+// shown in full. If a file has more, the first is shown in full, and the others
+// as line numbers. At most mostLines line numbers are shown, or one more if the
+// list is then complete.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.

@@ -16,11 +16,11 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// eachFile finds the files that an argument stands for. For every file, it
-// calls the function each with the file's name and a function that reads the
-// file. If the argument is a directory or an archive, eachFile leaves out the
-// files whose path does not match. If the argument is a WARC file, eachFile
-// leaves out the hosts that do not match. An empty match leaves out nothing.
+// eachFile finds the files that an argument stands for. For every file that
+// matches, it calls the function each with the file's name and a function that
+// reads the file. If the argument is a directory or an archive, match is a
+// pattern for the paths of files. If the argument is a WARC file, match is a
+// pattern for hosts. If match is empty, every file matches.
 func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)

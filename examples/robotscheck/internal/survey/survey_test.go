@@ -143,8 +143,8 @@ func TestSurvey_Progress(t *testing.T) {
 }
 
 // The corpus of real files is not part of this repository. COURTESY_SHARED is
-// the directory above the corpus, relative to the module's root. The expected
-// figures were counted by another program.
+// the directory above the corpus; a relative path starts at the module's root.
+// The expected figures were counted by another program.
 func TestSurvey_Corpus(t *testing.T) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {
