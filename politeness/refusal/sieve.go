@@ -5,8 +5,8 @@ import "encoding/binary"
 // A sieve finds out quickly whether a text contains one of its marks. Nearly
 // all texts contain none. The sieve looks at eight bytes of the text at a time,
 // at places that are one stride apart. Each mark is at least seven bytes longer
-// than the stride. So at least one look lies wholly inside each mark in the
-// text, and the sieve misses no mark.
+// than the stride. So wherever a mark is in the text, the sieve looks at eight
+// bytes inside the mark, and does not miss it.
 type sieve struct {
 	stride int
 	at     slots

@@ -55,8 +55,8 @@ func TestSieve_MissesNoMark(t *testing.T) {
 	}
 }
 
-// The signs that count with any status have the form that table.go demands. A
-// status that no page sign names has only signs that count with any status.
+// The signs that count with any status have the form that table.go demands. If
+// no page sign names a status, only these signs count with that status.
 func TestSieve_HasAllThatCountsWithAnyStatus(t *testing.T) {
 	for i := range pageSigns {
 		s := &pageSigns[i]
