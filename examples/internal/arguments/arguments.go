@@ -31,8 +31,8 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 }
 
 // lengthOf returns how many elements of args belong to the flag in args[0]: 0
-// if args[0] is not a flag, 2 if args[1] is the flag's value, and 1 in all other
-// cases. A value may be any text, even "--".
+// if args[0] is not a flag, 2 if args[1] is the flag's value, and 1 in every
+// other case. A value may be any text, even "--".
 func lengthOf(flags *flag.FlagSet, args []string) int {
 	name, isFlag := strings.CutPrefix(args[0], "-")
 	if !isFlag || name == "" {
