@@ -20,38 +20,40 @@
 // Limiter and its own clock. The owner's requests need no call to Redis.
 //
 // A member has a session in Redis while it owns or wants a host. One call a
-// second renews the session, asks for hosts and gives others back. The member
+// second renews the session, asks for hosts and gives hosts back. The member
 // trusts its session for one Lease, counted from when it sent the last renewal
-// that succeeded. After that, it starts no request.
+// that succeeded. When that Lease is over, the member starts no request.
 //
-// When others wait for a host, its owner gives it to the next of them after 2 s
-// and at least one request, or after 50 ms without a request. The owner passes
-// on what it has learnt about the host: when the interval ends, Crawl-delay,
-// pauses, back-off, adaptive pace, and how much of a Budget is used. The
-// members take turns, in a different order for each host.
+// When other members wait for a host, its owner gives it to the next of them
+// after 2 s and at least one request, or after 50 ms without a request. The
+// owner passes on what it has learnt about the host: when the interval ends,
+// Crawl-delay, pauses, back-off, adaptive pace, and how much of a Budget is
+// used. The members take turns, in a different order for each host.
 //
 // When a member is silent for one and a half Leases, another member ends its
-// session. Its hosts are then free, but each rests for an interval first. Close
-// gives all hosts back at once.
+// session. The hosts of the silent member are then free, but each rests for an
+// interval first. Close gives all hosts of its member back at once.
 //
 // # When Redis is away, or forgets
 //
-// Owners go on until their sessions end, a Lease after the last renewal.
-// Requests to other hosts wait. If a request's context does not allow the wait,
-// the request is refused with a [politeness.DelayError] that wraps an
-// [AwayError]. When Redis is back, members that still have a session go on at
-// once. No request is ever sent without a pace.
+// While Redis is away, a member goes on to use the hosts that it owns, for one
+// Lease after its last renewal. Its requests to other hosts wait. If the
+// context of such a request does not allow the wait, the request is refused
+// with a [politeness.DelayError] that wraps an [AwayError]. When Redis is back,
+// members that still have a session go on at once. No request is ever sent
+// without a pace.
 //
 // Redis may forget, because it is flushed, is restarted empty, evicts a key, or
 // fails over to an older replica. All that Redis knows belongs to an epoch,
 // which has a random id and the server's run_id. Every call names the epoch, so
 // a loss is noticed. Members enter the hosts that they own into the new epoch,
-// and go on without a pause. Other hosts are given away when the epoch is 2 s
-// old. But if any member knew an earlier epoch, they are given away only when
-// it is a Lease and a second old.
+// and go on without a pause. A host without an owner is given away when the new
+// epoch is 2 s old. But if any member knew an earlier epoch, such a host is
+// given away only when the new epoch is a Lease and a second old.
 //
-// Time in Redis is the time that the members' monotonic clocks prove to have
-// passed. The server's clock and the members' wall clocks do not matter.
+// Redis measures time by the members' monotonic clocks: each call says how old
+// the epoch is at least, and the highest age counts. The server's clock and the
+// members' wall clocks do not matter.
 //
 // # What it needs
 //
@@ -81,13 +83,13 @@
 // to a Lease, new members may then ask the same hosts as the members that are
 // cut off.
 //
-// There are two fleets if some members still use the old primary after a
-// replica was promoted for the others. Set min-replicas-to-write and
-// min-replicas-max-lag so that the old primary stops within a Lease.
+// When a replica is promoted, some members may still use the old primary. Then
+// there are two fleets. Set min-replicas-to-write and min-replicas-max-lag so
+// that the old primary refuses writes within a Lease.
 //
 // When Redis forgets, the used Budgets of hosts that nobody owns are lost. Each
 // member still knows what it has used itself.
 //
 // When a member loses its session or is closed, its requests in flight go on.
-// So they may overlap with requests of the next owner.
+// They may overlap with requests of the next owner.
 package redislimit

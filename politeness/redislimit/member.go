@@ -19,11 +19,11 @@ import (
 const (
 	beat     = time.Second     // how often a session is renewed
 	idleFor  = 3 * time.Second // how long a member that needs no host keeps its session
-	contact  = 2 * time.Second // the time between two answers adds no more than this to a session's silence
+	contact  = 2 * time.Second // the most that the time between two answers adds to a session's silence
 	silence  = 5 * beat / 2    // how long Redis may be silent before the log says so
 	maxRetry = time.Second     // the longest time between attempts to reach Redis
 	maxOps   = 512             // the most operations in one call
-	maxAsks  = 256             // a beat asks again for no more hosts than this
+	maxAsks  = 256             // one beat asks again for at most this many hosts
 	far      = 24 * time.Hour  // how long requests that can get no host from this Fleet are told to wait
 )
 
@@ -31,20 +31,20 @@ const (
 // the first host is needed until the last host has been given back and the
 // session has ended. It makes one call at a time. A call renews the session and
 // carries all that the member asks for and gives back at that moment. If the
-// answer to a call is lost, the call may have run or not. So the next call
-// repeats what it said.
+// answer to a call is lost, the call may or may not have run. So the member
+// says the same again in the next call.
 type member struct {
 	*Fleet
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // sessions to end: host is the id, token the number of the latest call
+	dead   []*place        // sessions to end: host is a session's id, token the number of its latest call
 	closed bool
 
 	epoch    string
 	id       int64         // the session's id; 0: none
-	channel  string        // of the session
+	channel  string        // the session's channel for hints
 	number   int64         // the latest call's number
-	age      int64         // the epoch's age in ms, as Redis last told it
+	age      int64         // the epoch's age in ms, by the latest answer of Redis
 	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
 	sessions map[int64]watched
@@ -60,7 +60,7 @@ type member struct {
 	told     bool      // the log and waiting requests have been told that Redis does not answer
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
-	needed   time.Time // when the map places was last not empty
+	needed   time.Time // when the map places last had an entry
 }
 
 // A place has what a member knows about one host, and what the member still has
@@ -73,8 +73,8 @@ type place struct {
 	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
 	unknown bool             // if leaving: Redis may have taken the host back already
 	drop    bool             // Redis has to be told that the host is no longer wanted
-	enter   bool             // a new epoch has to be told that the host is owned, or being given away
-	news    bool             // Redis does not have this state yet
+	enter   bool             // a new epoch has to be told that the host is owned, or is being given away
+	news    bool             // Redis does not have the field state yet
 
 	token   int64 // proves the ownership to Redis
 	state   []byte
@@ -101,8 +101,8 @@ func (m *member) run() {
 	}
 }
 
-// step does what is due now and returns how long to wait for the next step.
-// over reports that the goroutine ends.
+// step does what is due now, and returns how long to wait for the next step. If
+// the result over is true, the goroutine ends.
 func (m *member) step() (wait time.Duration, over bool) {
 	runtime.Gosched() // so that requests made at the same moment share a call
 	m.mu.Lock()
@@ -122,7 +122,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 		return idleFor - idle, false
 	case len(m.places) == 0, m.closed && (m.id == 0 || m.failing != nil),
 		m.failing != nil && now.Sub(m.answered) > 2*m.lease && m.count(func(p *place) bool { return p.hold != nil }) == 0:
-		return 0, m.end() // hosts that could not be given back are free by now
+		return 0, m.end() // after two Leases, even hosts that could not be given back are free
 	case now.Before(m.retry):
 		return m.retry.Sub(now), false
 	case m.id == 0:
@@ -146,8 +146,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 	return m.beaten.Add(beat).Sub(now), false
 }
 
-// count returns how many places there are for which the function which returns
-// true.
+// count returns how many places the given function accepts.
 func (m *member) count(which func(*place) bool) (n int) {
 	for _, p := range m.places {
 		if which(p) {
@@ -159,9 +158,9 @@ func (m *member) count(which func(*place) bool) (n int) {
 
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.owned }) }
 
-// askAgain asks again for hosts that are not owned. The argument most limits
-// how many. It is needed because a hint may have been lost, or an owner may
-// have died.
+// askAgain asks again for hosts that are wanted but not owned, because a hint
+// may have been lost, or an owner may have died. The argument most limits the
+// number of these hosts.
 func (m *member) askAgain(most int) {
 	for _, p := range m.places { // map order is random, so all places get their turn
 		if p.hold != nil && !p.owned && most > 0 {
@@ -171,8 +170,7 @@ func (m *member) askAgain(most int) {
 	}
 }
 
-// look handles a Hold that is new, whose Give may now return something else, or
-// whose host may be had by now.
+// look handles a Hold that the Limiter has passed to Look.
 func (m *member) look(h *politeness.Hold) {
 	p := cmp.Or(m.places[h.Host()], &place{host: h.Host()})
 	if p.hold == h {
@@ -192,10 +190,10 @@ func (m *member) look(h *politeness.Hold) {
 	}
 }
 
-// consider asks p's Hold whether it ends now. If it does not end, and does not
-// own the host, the host is asked for again. While Redis is away or suspect, an
-// owner keeps its hosts even if others wait: Redis could not give them to
-// anybody.
+// consider asks p's Hold whether it ends now. If the Hold goes on without
+// owning the host, the member asks for the host again. While Redis is away or
+// suspect, an owner keeps its hosts even if others wait, because Redis could
+// not give the hosts to anybody.
 func (m *member) consider(p *place) {
 	state, keep, over := p.hold.Give(p.others && !m.suspect && m.failing == nil)
 	if state != nil {
@@ -243,8 +241,8 @@ func (m *member) lose(p *place) {
 	}
 }
 
-// lapse checks whether the session can no longer be trusted. If so, it logs
-// that and gives up the places that a new epoch has not been told of yet.
+// If the session can no longer be trusted, lapse notes and logs that, and gives
+// up the places that a new epoch has not been told of yet.
 func (m *member) lapse() {
 	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
 		return
@@ -293,10 +291,10 @@ func (m *member) join(now time.Time) {
 }
 
 // succeed notes that a call to Redis has succeeded. The argument sent is when
-// the call was sent. While the epoch still has to be told of a host that this
-// member owns, the member trusts only its session in the previous epoch. If it
-// trusted the new session, it could keep using the host after other members may
-// have it.
+// the call was sent. While a new epoch still has to be told of a host that this
+// member owns, the member trusts only its earlier session. If it trusted the
+// new session too, it might go on using the host when another member already
+// has it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
 	m.enters = m.enters && m.count(func(p *place) bool { return p.enter && p.owned }) > 0
@@ -310,7 +308,7 @@ func (m *member) succeed(sent time.Time) {
 	if m.lapsed {
 		for _, p := range m.places {
 			if p.owned {
-				p.hold.Own(nil, 0, true) // it still owns the host
+				p.hold.Own(nil, 0, true) // so that waiting requests check again whether they may start
 			}
 		}
 	}
@@ -358,16 +356,16 @@ func (m *member) fail(err error) {
 	}
 }
 
-// away tells the Hold that waits for p that Redis does not answer, but only
-// after the log has been told.
+// If the log says that Redis does not answer, away says so to a Hold that waits
+// for p's host.
 func (m *member) away(p *place) {
 	if m.told && p.hold != nil && !p.owned {
 		p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
 
-// refusal returns an error that says what to do, if trying again cannot help.
-// Otherwise it returns nil.
+// refusal returns an error that says what to do. If trying again may help, it
+// returns nil instead.
 func refusal(err error) error {
 	e, ok := errors.AsType[redis.Error](err)
 	if !ok {
@@ -386,7 +384,7 @@ func refusal(err error) error {
 }
 
 // An operation is one part of a call: what to do with the host of a place. If
-// the operation ends a session, the place stands for that session, as in
+// the operation ends a session, its place stands for that session, as in
 // member.dead.
 type operation struct {
 	name  any // a string, as an interface so that it need not be converted for each call
@@ -416,14 +414,14 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		if len(operations) >= maxOps {
 			break
 		}
-		known := !p.enter // if not, all other operations wait until Redis has answered the enter
+		known := !p.enter // Redis must answer the enter before any other operation is sent
 		if known && p.leaving && m.suspect {
 			continue
 		}
 		delete(m.todo, p)
 		say("enter", p, p.enter)
 		say("give", p, known && p.leaving)
-		say("drop", p, known && p.drop) // after the give, which says when the next request may start
+		say("drop", p, known && p.drop) // after the give, whose state says when the next request may start
 		say("keep", p, known && p.owned && p.news)
 		say("want", p, known && p.hold != nil && !p.owned)
 		m.tidy(p)
@@ -453,7 +451,7 @@ func (m *member) call(now time.Time, due bool) {
 	switch status {
 	case "epoch":
 		m.id = 0
-		m.retry = now.Add(maxRetry / 40) // so that calls do not go round without a break if two servers answer in turn
+		m.retry = now.Add(maxRetry / 40) // a break between calls, in case two servers answer in turn
 	case "session":
 		m.id = 0
 		m.trust.Store(nil)

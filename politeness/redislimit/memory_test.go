@@ -313,7 +313,7 @@ type link struct {
 	latency func() time.Duration // how long a message takes, one way
 	lose    func() bool          // whether a message is lost; if that message is an answer, the call has run
 	repeat  func() bool          // whether the client sends a call twice
-	held    []func()             // calls that have still to run
+	held    []func()             // late calls, which run after the next call
 	late    func() bool          // whether a call runs only after the client has given up
 	heard   context.CancelFunc
 }

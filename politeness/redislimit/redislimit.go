@@ -52,7 +52,7 @@ type Fleet struct {
 	log            *slog.Logger
 
 	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil: no session
-	hung  atomic.Int32              // calls that the client has not returned from
+	hung  atomic.Int32              // how many calls the client has not returned from
 	wake  chan struct{}             // holds one value if the inbox is not empty
 
 	mu    sync.Mutex    // held for moments; taken after the Limiter's lock, never before it
@@ -134,8 +134,8 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	}
 }
 
-// put makes the goroutine call the function do. If the goroutine is not
-// running, it calls do when it is started. The caller must hold f.mu.
+// put makes the goroutine call the function do, as soon as the goroutine runs.
+// The caller must hold f.mu.
 func (f *Fleet) put(do func()) {
 	f.inbox = append(f.inbox, do)
 	select {
@@ -149,15 +149,14 @@ func (f *Fleet) put(do func()) {
 func (f *Fleet) hear(channel, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.inbox) < 10_000 { // if a hint is dropped, the next beat tells the same
+	if len(f.inbox) < 10_000 { // if a hint is dropped, the next beat says the same
 		f.put(func() { f.member.hint(channel, text) })
 	}
 }
 
-// Trusted implements politeness.Fleet. The Lease must still run by both clocks.
-// While the machine is suspended, the wall clock goes on, but the monotonic
-// clock may stand still. If the wall clock is set back, the monotonic clock
-// goes on.
+// Trusted implements politeness.Fleet. The Lease must still run by both clocks,
+// because either may fall behind: the monotonic clock may stand still while the
+// machine is suspended, and the wall clock may be set back.
 func (f *Fleet) Trusted() bool {
 	sent := f.trust.Load()
 	if sent == nil {
@@ -199,7 +198,7 @@ func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32,
 	if f.hung.Load() >= 16 {
 		return nil, 0, errHung
 	}
-	var answer []any // written before the channel came receives a value
+	var answer []any // written before "came" receives a value
 	count, came := new(sendings), make(chan error, 1)
 	f.hung.Add(1)
 	go func() {

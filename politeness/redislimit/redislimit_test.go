@@ -48,7 +48,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// The log and the errors have neither the user name nor the password.
+// Neither the log nor an error contains the user name or the password.
 func TestErrorsAndLogsNameNoSecret(t *testing.T) {
 	t.Parallel()
 	redis.SetLogger(quiet{})
@@ -135,8 +135,8 @@ func TestServersThatWillNotDo(t *testing.T) {
 	}
 }
 
-// Each absence and each return of Redis is logged once, and so is each loss of
-// what it knew. No goroutine runs when no host is needed.
+// Each absence and each return of Redis is logged once. So is each time that
+// Redis forgets what it knew. No goroutine runs when no host is needed.
 func TestBadWeatherIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer

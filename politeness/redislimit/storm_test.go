@@ -207,9 +207,10 @@ func (s *storm) blow(long time.Duration) {
 			clear(s.paused) // a pause may be lost with the member that knows it
 			s.mu.Unlock()
 		}
-		// State is lost only if the newest member joined more than 20 s ago. A
-		// newer member might begin the epoch while all messages of the others
-		// are lost. The package doc names this case, which cannot be prevented.
+		// The storm makes the engine forget only if the newest member joined
+		// more than 20 s ago. A member that joined later might begin the new
+		// epoch while all messages of the others are lost. The package doc
+		// names this case, which cannot be prevented.
 		settled := time.Since(newest) > 20*time.Second
 		switch what {
 		case 0, 1:

@@ -53,8 +53,8 @@ func (c *crew) member(l *politeness.Limiter) *sailor {
 	return s
 }
 
-// ask makes a request to shop.example that ends with the outcome o. It returns
-// how long it waited, which is no longer than the argument wait.
+// ask makes a request to shop.example that ends with the outcome o. The request
+// waits no longer than the argument wait. The result is how long it waited.
 func (s *sailor) ask(t *testing.T, wait time.Duration, o politeness.Outcome) (time.Duration, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
@@ -90,8 +90,8 @@ func TestWeather_PauseOfADeadOwner(t *testing.T) {
 	})
 }
 
-// Close returns an error only if Redis cannot confirm that the member's hosts
-// are free.
+// If a member has a session whose end Redis cannot confirm, Close returns an
+// error. A member without a session can be closed without Redis.
 func TestWeather_CloseWithoutRedis(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before func(*testing.T, *sailor)
@@ -159,9 +159,8 @@ func TestWeather_ClosedKeepsNothing(t *testing.T) {
 	})
 }
 
-// A host is given to a member that has just died. It then goes to another
-// member that waits. The host need not rest, although it must after the death
-// of an owner.
+// A host is given to a member that has just died. The host then goes to another
+// member that waits. It need not rest, because the dead member never owned it.
 func TestWeather_GivenToTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -197,8 +196,8 @@ func TestWeather_GivenToTheDead(t *testing.T) {
 	})
 }
 
-// What dead members leave in Redis is removed, even if no member was there for
-// a long time.
+// The next member removes from Redis what dead members have left there, even if
+// it comes hours later.
 func TestWeather_RecordsOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -307,9 +306,9 @@ func TestWeather_RefusalWhileRedisHangs(t *testing.T) {
 	})
 }
 
-// A member trusts its session only while the Lease still runs by both clocks.
-// When a machine is suspended, its monotonic clock may stand still. And its
-// wall clock may be set back.
+// A member trusts its session only while the Lease still runs by both clocks,
+// because either may fall behind. The monotonic clock may stand still while the
+// machine is suspended, and the wall clock may be set back.
 func TestWeather_Suspend(t *testing.T) {
 	f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -356,15 +355,15 @@ func (l *lossy) run(ctx context.Context, script *redis.Script, sent *sendings, a
 	return l.link.run(ctx, script, sent, args)
 }
 
-// A call that gives a host away is lost. The host is given again, with what was
-// learnt about it. This is so even if its last owner has asked for the host
-// meanwhile and no longer wants it.
+// An owner gives its host away, but the call is lost. The owner repeats the
+// call, so the next owner keeps the interval. This holds even if the first
+// owner asks for the host in the meantime, and then gives up.
 func TestWeather_LostGive(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
 		name        string
 		lost        int           // the number of calls that are lost
-		ask, cancel time.Duration // when the last owner makes its second request, and when it gives up
+		ask, cancel time.Duration // when the first owner makes its second request, and when it gives up
 	}{
 		{"the ask is lost with it", 2, 0, 3500 * ms},
 		{"the ask is not sent", 1, 500 * ms, 1075 * ms}, // between the first and second attempt to give
@@ -449,8 +448,9 @@ func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 	})
 }
 
-// muffled runs the first call that enters hosts into a new epoch, and loses its
-// answer. It loses all later calls, until it is mended.
+// muffled runs the first call that enters hosts into a new epoch, but the
+// answer to this call is lost. All calls after it are lost too, except joins,
+// until the test sets mended.
 type muffled struct {
 	*link
 	begun, mended atomic.Bool
@@ -474,8 +474,9 @@ func (l *muffled) run(ctx context.Context, script *redis.Script, sent *sendings,
 }
 
 // A member enters its host into a new epoch, but the answer is lost. The member
-// makes another request before its trust runs out. Then it asks for the host
-// once more, and gives up. The next owner still waits for an interval.
+// makes another request while it still trusts its earlier session. Later it
+// asks for the host again, and gives up. Even so, the next owner starts no
+// sooner than an interval after the member's last request.
 func TestWeather_LostEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 8 * time.Second

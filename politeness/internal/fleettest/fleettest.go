@@ -25,16 +25,17 @@ type Member struct {
 }
 
 // Run tests the Fleets of one kind. The argument make creates an empty fleet
-// whose Lease is 5 s. It must use t.Cleanup to clean up. Its result join adds a
-// member to this fleet with each call. The argument in is a function that runs
-// a test in fake time. If in is nil, the tests run in real time, side by side.
+// whose Lease is 5 s, and uses t.Cleanup to clean up. It returns the function
+// join, which adds a member to this fleet with each call. The argument in is a
+// function that runs a test in fake time. If in is nil, the tests run in real
+// time, side by side.
 //
-// The tests judge the times at which the Limiters decide to start requests. A
-// busy machine may run a goroutine late. But that does not change these times,
-// because all Limiters use this process's clock. If a test limits how long
-// something may take, the limit is extended by the time for which the machine
-// stood still. If the machine stood still for a quarter of a test's time or
-// more, the test does not judge how much was done.
+// The tests judge the times at which the Limiters decide to start requests. All
+// Limiters use this process's clock, so the times are right even if a busy
+// machine runs a goroutine late. If a test limits how long something may take,
+// the limit is extended by the time for which the machine stood still. If the
+// machine stood still for a quarter of a test's time or more, the test does not
+// judge how much was done.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	run := func(t *testing.T, test func(*fleet)) {
 		f := &fleet{T: t, join: make(t), real: in == nil}
@@ -77,7 +78,7 @@ var tests = []struct {
 	{"members take turns at one host, and keep its pace", func(f *fleet) {
 		members, requests := []*member{}, 40
 		if f.real {
-			requests = 20 // for each of two workers: enough for two turns of 2 s for each member
+			requests = 20 // each of two workers makes 20: enough for two turns of 2 s per member
 		}
 		for range 3 {
 			m := f.member(&politeness.Limiter{Delay: pace})
@@ -417,8 +418,8 @@ func (f *fleet) traced(ctx context.Context, m *member) context.Context {
 	}})
 }
 
-// noteStalls adds to f.late how much later a goroutine runs than it should. It
-// goes on until stop is called.
+// noteStalls starts a goroutine that sleeps again and again, and adds to f.late
+// how much too late it wakes. The result stop ends the goroutine.
 func (f *fleet) noteStalls() (stop func()) {
 	const tick = 5 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
