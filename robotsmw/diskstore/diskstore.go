@@ -262,8 +262,8 @@ func (s *Store) unlock(name string, mark []byte) {
 // take removes the lock file if it still holds the mark, and reports whether
 // the file is gone. It first renames the file to a unique name, so only one of
 // several callers succeeds. If the file turns out to be the new lock of another
-// owner, take puts the file back. If a third process takes the lock in between,
-// two processes hold it, and a robots.txt is fetched twice.
+// owner, take puts the file back. But if a third process has taken the lock in
+// the meantime, two processes hold it, and a robots.txt is fetched twice.
 func (s *Store) take(name string, mark []byte) bool {
 	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
 	if err := os.Rename(name, aside); err != nil {

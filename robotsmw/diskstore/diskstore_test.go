@@ -99,9 +99,9 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 		},
 		func(name string) error { return os.WriteFile(name, []byte(strings.Repeat("\xff", 100)), 0o600) },
 	} {
-		// The first sweep runs at the same time as this loop. If the sweep
-		// finds a damaged file, and then a new file with the same time replaces
-		// it, the sweep removes the new file.
+		// The first sweep runs at the same time as this loop. It may remove the
+		// file that Put has just written, so the loop goes on until there is a
+		// file to damage.
 		for damaged := false; !damaged; {
 			if err := s.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
 				t.Fatal(err)

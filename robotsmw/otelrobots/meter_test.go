@@ -13,8 +13,7 @@ import (
 )
 
 // A meter adds up what its instruments count. It takes the place of the
-// OpenTelemetry SDK, which this module would otherwise require only for this
-// test.
+// OpenTelemetry SDK, so this module need not require the SDK for a single test.
 type meter struct {
 	noop.Meter
 	mu     sync.Mutex

@@ -79,8 +79,8 @@ type handFleet chan *politeness.Hold
 func (f handFleet) Look(h *politeness.Hold) { f <- h }
 func (f handFleet) Trusted() bool           { return true }
 
-// Two hosts are owned after 3 s each. Then one is handed over, and the other is
-// lost.
+// Each of two hosts is owned after a wait of 3 s. Then one of them is handed
+// over, and the other is lost.
 func TestHostsOfAFleetAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counted meter

@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 )
 
-// If a page has a long base and many short links, the memory that its links
-// take could grow with the square of its size. There is a limit, and Truncated
-// says that the limit was reached.
+// If a page has a long base and many short links, its links could take memory
+// in proportion to the square of the page's size. A limit prevents this, and
+// Truncated says that the limit was reached.
 func TestLongBaseOfManyLinks(t *testing.T) {
 	const links = 3000
 	base := "http://a.test/" + strings.Repeat("a", 100_000) + "/"

@@ -24,19 +24,19 @@
 // placed the link. A crawler that wants to skip such links checks [Link].UGC
 // and Sponsored.
 //
-// If a page has two links to one URL, the URL is followed if one of them may be
-// followed. A nofollow does not forbid the URL itself: another page may link to
-// it too.
+// If several links of a page lead to one URL, it is enough that one of them may
+// be followed. A nofollow does not forbid the URL itself: another page may link
+// to it too.
 //
 // # What counts as a link
 //
 // These elements are links: <a>, <area>, <iframe>, <frame>, and the first <meta
 // http-equiv="refresh">. They count inside <noscript> too, but not inside
 // <template>. Addresses are resolved against the first <base href>. Fragments
-// are dropped, and schemes other than http and https are left out. Resolved
-// addresses may be longer than they are as written. When the base of a page has
-// added more than 64 MiB to its addresses in total, the remaining links are
-// left out, and [Page].Truncated is true.
+// are dropped, and schemes other than http and https are left out. A long base
+// makes addresses longer than they are as written. When the addresses of a page
+// have grown by more than 64 MiB in total, the remaining links are left out,
+// and [Page].Truncated is true.
 package pagelinks
 
 import (
@@ -98,7 +98,7 @@ type Link struct {
 	Rel     string   // as written
 
 	PageNoFollow             bool // the page says nofollow
-	NoFollow, UGC, Sponsored bool // the link's rel says so
+	NoFollow, UGC, Sponsored bool // rel says nofollow, ugc or sponsored
 
 	// The result of the robots.txt check. Checked is false if there is no
 	// Checker, if nofollow excludes every link to this URL, or if the Checker

@@ -89,7 +89,7 @@ func TestRefresh(t *testing.T) {
 		`0; url="next" rest`:      "0s http://a.example/dir/next",
 		"1.5, next":               "1s http://a.example/dir/next",
 		"30":                      "30s http://a.example/dir/page",
-		"99999999999999;url=next": "", // the delay must be a day or more, and not overflow
+		"99999999999999;url=next": "", // not compared with "": Delay only has to be a day or more
 		"next":                    "",
 		"":                        "",
 		"0; url=javascript:x":     "",
@@ -272,7 +272,7 @@ func TestReadBodies(t *testing.T) {
 	for _, test := range []struct {
 		name, contentType, coding, page string
 		opts                            Options
-		links                           int // -1: an error
+		links                           int // -1: Read returns an error
 		truncated                       bool
 	}{
 		{name: "HTML", contentType: "text/html", page: link, links: 1},

@@ -136,7 +136,7 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		}
 		var want robotsmeta.Directives
 		// The list also has metas in HTML comments and, for one page, metas
-		// beyond the window.
+		// beyond the window. These do not count.
 		html := squeeze(comment.ReplaceAllString(pages[name][:min(len(pages[name]), htmlmeta.Window)], ""))
 		for _, m := range metas {
 			if strings.Contains(html, squeeze(m)) {
@@ -148,8 +148,8 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
-		// The list's flags name what the metas say. The list also flags words
-		// in a value attribute, which mean nothing.
+		// The list's flags name what the metas say. If one flag is value-attr,
+		// others may name words in a value attribute, which mean nothing.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue

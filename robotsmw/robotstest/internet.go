@@ -170,8 +170,9 @@ func (in *Internet) init() {
 	in.client = &http.Transport{
 		DialContext:    func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("http", addr) },
 		DialTLSContext: func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("https", addr) },
-		// There are no idle connections, so nothing outlives a request. With
-		// DisableKeepAlives, requests would have another header.
+		// There are no idle connections, so nothing outlives a request.
+		// DisableKeepAlives would do the same, but would change the header of
+		// each request.
 		MaxIdleConnsPerHost: -1,
 		DisableCompression:  true,
 	}

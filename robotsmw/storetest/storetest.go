@@ -99,7 +99,7 @@ func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		put(t, s, "https://short.example", []byte("value"), time.Second)
 		put(t, s, "https://long.example", []byte("value"), long)
 		got, err := s.Get(ctx, "https://short.example")
-		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // on a busy machine, the second may be over
+		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // on a busy machine, the ttl of one second may be over
 			t.Errorf("before its time: %q, %v", got, err)
 		}
 		eventually(t, 20*time.Second, "the value is still there", func() bool {

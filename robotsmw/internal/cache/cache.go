@@ -2,7 +2,7 @@
 // robots.txt while one is under way. All callers share both:
 //
 //	rec := c.Get(origin)                // nearly every call needs no more
-//	rec, f, started, err := c.Begin(…)  // a record that is new, or a Flight
+//	rec, f, started, err := c.Begin(…)  // a usable record, or a Flight
 //	if started { go … c.End(f, …) }     // the caller that began it fetches
 //	rec, err = f.Wait(ctx)              // all callers wait for its result
 //
@@ -51,9 +51,9 @@ type Cache struct {
 }
 
 type shard struct {
-	// hot is the entry of the latest lookup, if this entry is first in the list
-	// or not in the list at all. A lookup of hot needs no lock. This helps
-	// because a crawl asks for one origin many times, on all cores.
+	// hot is the entry of the latest lookup, or nil. If hot is in the list, it
+	// is the first entry, so a lookup of it moves nothing and needs no lock.
+	// This helps because a crawl asks for one origin many times, on all cores.
 	hot atomic.Pointer[entry]
 
 	mu       sync.Mutex // guards the fields below; locked for map and list work only, not during a wait
@@ -122,10 +122,10 @@ func (c *Cache) Get(origin []byte) *record.Record {
 // Begin returns the fetch under way for the origin, or a new one if there is
 // none. If the result started is true, the Flight is new, and the caller must
 // make the fetch and call End. If there is already a record that needs no
-// fetch, Begin returns that record and no Flight. A record that needs only a
-// refresh is returned in the same way, unless the argument background is true.
-// If there is no room for a new origin, the error is a *politeness.DelayError.
-// A caller that gets a Flight must call its Wait, Leave or GoOn.
+// fetch, Begin returns that record and no Flight. A record that is due for a
+// refresh needs a fetch only if the argument background is true. If there is no
+// room for a new origin, the error is a *politeness.DelayError. A caller that
+// gets a Flight must call its Wait, Leave or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()

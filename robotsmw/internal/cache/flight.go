@@ -13,13 +13,13 @@ import (
 
 const (
 	// ShortWait is the longest wait that counts as the host's interval. If a
-	// host's next slot is further away, the host rests, in the words of this
-	// package. Then a good copy is used instead of the fetch.
+	// host's next slot is further away, the host is said to rest. While it
+	// rests, a good copy is used, if there is one.
 	ShortWait = 10 * time.Second
 
 	// longWait is the longest time that a fetch may wait for its slot while no
 	// caller waits for the fetch. If the slot is further away, the fetch is
-	// dropped. That costs only its place in a queue.
+	// dropped. It loses only its place in a queue.
 	longWait = 10 * time.Minute
 )
 
@@ -30,8 +30,8 @@ const (
 // If the last caller leaves while the flight waits for its first slot, the
 // flight is dropped: nothing was asked, so nothing is lost. A flight that has
 // had a slot goes on, and its result is kept. A refresh goes on too, although
-// no caller waits for it. But if no caller waits and the slot is further away
-// than [longWait], both sorts of flight are dropped as well.
+// no caller waits for it. But if no caller waits and the next slot is further
+// away than [longWait], both sorts of flight are dropped as well.
 type Flight struct {
 	Origin    string
 	RobotsURL string
@@ -43,9 +43,9 @@ type Flight struct {
 	Depth int
 
 	// After is nil unless an earlier flight of this origin was dropped and has
-	// not ended yet. It is closed when the earlier flight ends. By then, that
-	// flight has left its host's queue. This flight enters the queue only
-	// afterwards, because it would otherwise stand behind the dropped flight.
+	// not ended yet. After is closed when the earlier flight has ended and so
+	// has left its host's queue. This flight waits for that, because otherwise
+	// it would stand behind the dropped flight in the queue.
 	After <-chan struct{}
 
 	done chan struct{} // closed at the end, when rec and err are set

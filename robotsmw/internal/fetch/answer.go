@@ -33,7 +33,7 @@ var fields = [...]string{"Age", "Cache-Control", "Date", "Etag", "Expires", "Las
 func essence(h http.Header) http.Header {
 	kept := make(http.Header)
 	for _, name := range fields {
-		size := -1 // the first value has no comma before it
+		size := -1 // each value after the first has a comma before it
 		for _, value := range h[name] {
 			if size += len(value) + 1; size > longest {
 				delete(kept, name)
@@ -70,8 +70,8 @@ func (a Answer) IsRedirect() bool {
 
 // Target returns the URL that a redirect leads to, without user name and
 // password. The argument from is the URL that redirects. Target returns false
-// if there is no Location, or if the URL is not a valid http or https URL of at
-// most [longest] bytes.
+// if there is no Location, or if it does not lead to a valid http or https URL
+// of at most [longest] bytes.
 func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
 	if loc == "" {

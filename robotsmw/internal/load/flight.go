@@ -45,7 +45,7 @@ func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.R
 }
 
 // refresh begins a fetch that no caller waits for. If a fetch is under way
-// already, or is no longer due, refresh does nothing.
+// already, or none is due any more, refresh does nothing.
 func (l *Loader) refresh(name string, now time.Time) {
 	_, f, started, err := l.cache.Begin(name, now, true)
 	switch {

@@ -176,8 +176,8 @@ func TestChaosUnderAPace(t *testing.T) {
 	}
 }
 
-// The record of the other origin may expire between follow and redirected. Then
-// redirected does not panic.
+// redirected does not panic if the record of the other origin has expired after
+// follow returned it.
 func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l := newLoader(nil)
 	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
@@ -190,9 +190,8 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l.redirected(f, nil, other, 1, 301)
 }
 
-// The other origin fails now. Its last answer came after the largest number of
-// redirects that are followed. The origin that redirects there is unreachable
-// as well.
+// An origin redirects to another one, which fails now. So the first origin is
+// unreachable too, even if the redirects of both together are too many.
 func TestRedirectedToAnOriginThatFails(t *testing.T) {
 	l := newLoader(nil)
 	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)

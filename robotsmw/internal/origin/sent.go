@@ -25,11 +25,11 @@ func SentHost(name []byte, u *url.URL, host string) string {
 	return string(own)
 }
 
-// SentURL returns the URL to which a request for u is sent. The result is u
-// itself, unless the path of u has no leading slash. net/http would send such a
-// path as it is, and a proxy would read the path ".b.example/" as a part of the
-// host's name. So SentURL adds the slash. But if the path is an absolute URL,
-// SentURL makes that path the request target.
+// SentURL returns the URL to which a request for u is sent: nearly always u
+// itself. But if the path of u has no leading slash and is not "*", SentURL
+// adds the slash, because a proxy would read the path ".b.example/" as a part
+// of the host's name. If the path is an absolute URL, SentURL makes that path
+// the request target instead.
 func SentURL(u *url.URL) *url.URL {
 	if HasPlainTarget(u) || u.Opaque != "" || u.Path == "*" {
 		return u

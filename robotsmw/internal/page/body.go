@@ -15,7 +15,7 @@ import (
 )
 
 // A Body is the body of an HTML page. It passes the body on to the reader, and
-// keeps a copy of the beginning. If the body has no content coding, it also
+// keeps a copy of the beginning. If there is no content coding, the Body also
 // searches what it passes on: for relevant tags and, at the end, for marks of
 // bot walls. The method Says does the rest.
 type Body struct {
@@ -267,8 +267,8 @@ func (b *Body) takeAhead(r aheadRead) {
 }
 
 // readFromAhead serves a Read from what was read ahead: the data, then the
-// error that came after it. The result ok is false if there is neither any
-// more.
+// error that came after it. When nothing of this is left, the result ok is
+// false.
 func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
 	b.mu.Lock()
 	closed := b.closed

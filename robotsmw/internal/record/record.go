@@ -73,9 +73,9 @@ type Failure struct {
 	Cause  string    // what went wrong the last time
 	Retry  time.Time // when the next fetch may be tried
 
-	// Delay is nil if the latest fetch failed. Otherwise a limiter refused to
-	// let this fetch wait for its slot, at the origin's host or at one that the
-	// origin redirects to.
+	// Delay is the limiter's refusal if the latest fetch was put off, at the
+	// origin's host or at a host that the origin redirects to. Delay is nil if
+	// the latest fetch failed.
 	Delay *politeness.DelayError
 }
 
@@ -201,8 +201,9 @@ func (r *Record) Failed(url string, now time.Time, status int, cause string, ret
 	return next
 }
 
-// AfterError returns the record after a fetch that ended in err. If err is a
-// limiter's refusal, this is the result of Delayed, else the result of Failed.
+// AfterError returns the record after a fetch that ended in err. It returns the
+// result of Delayed if err is a limiter's refusal, and the result of Failed for
+// any other error.
 func (r *Record) AfterError(url string, now time.Time, status int, err error, retryAfter time.Duration) *Record {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		return r.Delayed(url, now, delay)
@@ -210,11 +211,11 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 	return r.Failed(url, now, status, err.Error(), retryAfter)
 }
 
-// Delayed returns the record for a fetch that a limiter puts off, because of
-// the origin itself or of the host that it redirects to. This does not count as
-// a failed fetch. The next fetch is due at delay.Until, or in 24 hours if that
-// is sooner. If delay.Until has passed already, the wait is as long as after a
-// failure.
+// Delayed returns the record for a fetch that a limiter puts off, at the
+// origin's host or at a host that the origin redirects to. This does not count
+// as a failed fetch. The next fetch is due at delay.Until, or in 24 hours if
+// that is sooner. If delay.Until has passed already, the wait is as long as
+// after a failure.
 func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError) *Record {
 	next := r.Failed(url, now, 0, delay.Error(), delay.Until.Sub(now))
 	next.Failure.Count--

@@ -130,9 +130,9 @@ func TestStoreThatHangs(t *testing.T) {
 	})
 }
 
-// A lock is given back while its holder waits for a host. It is taken again
-// before the host is asked, unless another member fetches or has fetched
-// meanwhile.
+// A lock is given back while its holder waits for a host. Before the host is
+// asked, the holder takes the lock again, unless another member is fetching the
+// file or has fetched it.
 func TestLockIsTakenAnew(t *testing.T) {
 	none := []byte(nil)
 	k := &record.Kind{}
