@@ -396,7 +396,7 @@ type operation struct {
 func (m *member) compose(now time.Time, due bool) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
-	if since := now.Sub(m.answered); since <= m.lease { // the slack in call.lua allows for no more
+	if since := now.Sub(m.answered); since <= m.lease { // the slack in call.lua does not allow for a longer time
 		age = m.age + since.Milliseconds()
 	}
 	args = append(make([]any, 0, 5*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, age)

@@ -237,7 +237,7 @@ func (s *Store) create(name string, mark []byte) error {
 
 // breakLock removes a lock that has expired. It reports whether the key may be
 // free now. A lock that this user may not read counts as held. If the lock
-// cannot be read for another reason, that error is returned.
+// cannot be read for another reason, breakLock returns the error.
 func (s *Store) breakLock(name string) (free bool, err error) {
 	mark, err := readFile(name, maxMark)
 	switch {

@@ -226,8 +226,8 @@ type serverConn struct {
 	reset   *atomic.Bool
 }
 
-// A clientConn returns ECONNRESET if the connection was reset. Without it, a
-// pipe would return io.EOF, as for a connection that was closed.
+// A clientConn returns ECONNRESET if the connection was reset. A bare pipe
+// would return io.EOF, as for a connection that was closed.
 type clientConn struct {
 	net.Conn
 	reset *atomic.Bool

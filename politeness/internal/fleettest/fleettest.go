@@ -494,7 +494,7 @@ func (f *fleet) spend(m *member) (n int) {
 }
 
 // notAtMidnight skips the test if the UTC day ends within two minutes. The test
-// would fail if the day changed meanwhile.
+// would fail if the day changed while it runs.
 func (f *fleet) notAtMidnight() {
 	if now := time.Now().UTC(); now.Add(2*time.Minute).YearDay() != now.YearDay() {
 		f.Skip("it is midnight in UTC: the day's budget is another one soon")

@@ -116,10 +116,10 @@ func (f *Flight) Found(rec *record.Record) {
 	f.copy = rec
 }
 
-// Dropped returns nil if the flight was not dropped. Otherwise the result delay
-// says when the flight would have got its slot. If the result again is true,
-// the flight is a refresh that never had a slot. Its maker should begin it
-// again at the time in delay.
+// Dropped reports whether the flight was dropped. If it was, the result delay
+// says when the flight would have got its slot. If not, delay is nil. If the
+// result again is true, the flight is a refresh that never had a slot. Its
+// maker should begin it again at the time in delay.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -206,8 +206,8 @@ func (b *Body) scanCoded() {
 	switch {
 	case b.ended == notEnded:
 	case err == nil:
-		// The decoded page has ended, or has filled the window. This holds even
-		// if the caller did not wait for the end of the body.
+		// The decoded page has ended, or has filled the window. So it is
+		// complete, even if the caller did not read to the end of the body.
 		b.state = Complete
 	default:
 		b.state = Partial

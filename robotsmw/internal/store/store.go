@@ -1,7 +1,7 @@
 // Package store puts records into a Store and shields the crawl from a Store
-// that fails, hangs or lies. A call of the Store may take two seconds. Faults
-// of the Store are not returned. They are reported to a function, and a fault
-// costs no more than a fetch.
+// that fails, hangs or lies. A call of the Store may take two seconds at most.
+// Faults of the Store are not returned. They are reported to a function, and a
+// fault costs no more than a fetch.
 package store
 
 import (
