@@ -21,10 +21,10 @@ const maxDate = 64
 //	2010-06-25 15:00:00 UTC
 //	2010-06-25                          midnight UTC
 //
-// [time.Parse] and net/mail read PST as UTC without an error. readDate knows
-// the offsets of zones. A date without a zone is UTC. A year of two digits
-// means a year from 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, and the
-// seconds may be 60. The weekday is not checked.
+// readDate knows the offsets of zones, unlike [time.Parse] and net/mail, which
+// read PST as UTC without an error. A date without a zone is UTC. A year of two
+// digits means a year from 1950 to 2049 (RFC 5322 §4.3). The hour may be 24,
+// and the seconds may be 60. The weekday is not checked.
 func readDate(s string) (t time.Time, n int) {
 	if len(s) > maxDate {
 		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // the limit cuts a word: leave that word out

@@ -154,8 +154,8 @@ func FuzzHeader(f *testing.F) {
 			d := ParseHeader(h, token)
 			everybody := ParseHeader(h)
 			both := ParseHeader(map[string][]string{field: {line, line}}, token)
-			// Directives for a named robot add restrictions, and remove none.
-			// Two equal lines say no more than one.
+			// The directives for a named robot remove no restriction that is
+			// for everybody. The same line twice says no more than once.
 			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}

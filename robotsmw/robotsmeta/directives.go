@@ -50,7 +50,7 @@ const (
 )
 
 // maxRules is how many rules are kept to show what was said. Rules beyond this
-// number take effect, too.
+// number are not kept, but take effect.
 const maxRules = 256
 
 // NoIndex reports whether the page must not be kept at this time. See
@@ -107,14 +107,14 @@ func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 // learning.
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
-// MaxSnippet returns the smallest max-snippet, in characters. It is -1, for no
-// limit, if no max-snippet sets a limit. ok is false if no max-snippet was
-// said. A value above 1<<26 counts as 1<<26.
+// MaxSnippet returns the smallest max-snippet, in characters. n is -1, for no
+// limit, if every max-snippet that was said is -1. ok is false if no
+// max-snippet was said. A value above 1<<26 counts as 1<<26.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
-// MaxVideoPreview returns the smallest max-video-preview, in seconds. It is -1,
-// for no limit, if no max-video-preview sets a limit. ok is false if no
-// max-video-preview was said. A value above 1<<26 counts as 1<<26.
+// MaxVideoPreview returns the smallest max-video-preview, in seconds. n is -1,
+// for no limit, if every max-video-preview that was said is -1. ok is false if
+// no max-video-preview was said. A value above 1<<26 counts as 1<<26.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
 // MaxImagePreview returns the smallest max-image-preview: "none", "standard" or
@@ -140,9 +140,9 @@ func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, 
 // unknown. A crawler that must be sure treats the page as noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
-// Rules yields everything that was said to this robot, in the order in which it
-// was read. This includes unknown rules, and rules without effect (index,
-// noodp). At most 256 rules are kept.
+// Rules yields the first 256 rules that were said to this robot, in the order
+// in which they were read. Among them are unknown rules, and rules without
+// effect (index, noodp).
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
 // Union returns the sum of d and other. It has the restrictions of both, the

@@ -7,7 +7,8 @@
 //	if d.NoFollow() { … }  // do not follow its links
 //
 // Package [github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta] finds the
-// metas of an HTML page, and [Directives.Union] adds them to the header's.
+// metas of an HTML page. [Directives.Union] adds their directives to those of
+// the header.
 //
 // # What the directives mean
 //
@@ -51,14 +52,14 @@
 //	X-Robots-Tag: noindex, googlebot: nofollow, noarchive, otherbot: none
 //
 // In this line, "noindex" is for everybody. In addition, "nofollow" and
-// "noarchive" are for googlebot, and "none" is for otherbot. Lines are never
-// joined, because the directives at the beginning of a line are for everybody.
-// Names and directives are told apart by a list of the directives, not by the
-// number of colons: "max-snippet: 20" does not address a robot called
-// max-snippet. A name is compared as a whole with the caller's product tokens,
-// without regard to case or to a version: ExampleBot/2.1 is ExampleBot, but
-// googlebot is not googlebot-news. The names "*", "all" and "robots" mean
-// everybody.
+// "noarchive" are for googlebot, and "none" is for otherbot. Each line is read
+// by itself, so the directives at its beginning are for everybody, whatever the
+// line before it says. Names and directives are told apart by a list of the
+// directives, not by the number of colons: "max-snippet: 20" does not address a
+// robot called max-snippet. A name is compared as a whole with the caller's
+// product tokens, without regard to case or to a version: ExampleBot/2.1 is
+// ExampleBot, but googlebot is not googlebot-news. The names "*", "all" and
+// "robots" mean everybody.
 //
 // The content of a meta contains no such names.
 //

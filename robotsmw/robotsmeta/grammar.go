@@ -29,8 +29,8 @@ type reader struct {
 }
 
 // inASCII replaces spaces, commas, colons and semicolons beyond ASCII by their
-// ASCII forms. To their authors, "noindex,&nbsp;nofollow" and
-// "noindex，nofollow" look right.
+// ASCII forms. Authors write these by mistake, because "noindex,&nbsp;nofollow"
+// and "noindex，nofollow" look right.
 func inASCII(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -48,8 +48,8 @@ var wide = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// limit cuts s if it has more than n bytes. It keeps only whole items: the
-// items before the last comma in the first n+1 bytes.
+// limit cuts s if s has more than n bytes. What remains are whole items: those
+// before the last comma in the first n+1 bytes.
 func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -99,10 +99,11 @@ func (r *reader) words(s string) {
 	}
 }
 
-// named reads an item at the beginning of s, and returns how many bytes it has
-// read. The item's first colon is s[colon]. The text after a scope or a value
-// is a new item. named must not look far beyond the bytes that it reads.
-// Otherwise a line of many colons would take quadratic time.
+// named reads the item at the beginning of s, and returns how many bytes it has
+// read. The item's first colon is s[colon]. If text follows a scope or a value,
+// that text is a new item, which named does not read. named must not look far
+// beyond the bytes that it reads, or a line of many colons would take quadratic
+// time.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)
@@ -131,9 +132,10 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		start += len(name) - len(rest)
 		name = rest
 	}
-	// A colon before a digit belongs to a time of day, in a date that could not
-	// be read. The text before the colon must not count as a name. Otherwise
-	// the directives after it would be for a robot named "3 Dec 2025 13".
+	// If a digit follows the colon, the colon belongs to a time of day, in a
+	// date that could not be read. Then the text before the colon is not a
+	// name. If it were, the rest of the line would be for a robot named "3 Dec
+	// 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
@@ -185,8 +187,8 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 
 // isNearly reports whether name resembles the name of a directive with a value:
 // the two differ at most in hyphens, underscores, spaces and letter case. Such
-// a name does not count as the directive. It must not count as a robot's name
-// either. Otherwise the directives after it would be for that robot.
+// a name counts neither as the directive nor as a robot's name. If it counted
+// as a robot's name, the directives after it would be for that robot alone.
 func isNearly(name string) bool {
 	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
 		i, j := 0, 0

@@ -10,8 +10,8 @@ import (
 // integration_test/peers compare this package with other parsers.
 
 // benchFile returns a file with one group. The argument rules is the number of
-// its rules. Of oneWildOf rules in a row, one has a wildcard. If oneWildOf is
-// 0, no rule has one.
+// its rules. One rule in oneWildOf has a wildcard. If oneWildOf is 0, no rule
+// has a wildcard.
 func benchFile(rules, oneWildOf int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")

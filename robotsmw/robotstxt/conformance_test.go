@@ -18,8 +18,8 @@ import (
 )
 
 // sharedDir returns the directory with the shared conformance cases and the
-// corpus of real files. The directory is not part of this repository. The
-// environment variable COURTESY_SHARED names it. A relative path begins at the
+// corpus of real files. The directory is not part of this repository. Its path
+// is in the environment variable COURTESY_SHARED, and may be relative to the
 // module's root.
 func sharedDir(tb testing.TB) string {
 	tb.Helper()
@@ -202,8 +202,8 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 }
 
 // TestSharedCorpusCrawlDelays counts the real files with a Crawl-delay between
-// the user-agent lines of a group. It also counts the files in which the delay
-// of some robot is not the greatest delay in its groups.
+// the user-agent lines of a group. It also counts the files in which some robot
+// does not get the greatest Crawl-delay of its groups.
 func TestSharedCorpusCrawlDelays(t *testing.T) {
 	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
 	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}

@@ -9,14 +9,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// questionCosts asks n questions, each about the next target. After the last
-// target comes the first one again. It changes each target to the form that is
-// compared. It returns three lists of costs in steps. Element i of a list is
-// the cost of the first i+1 questions together, with the price of compiling.
-// The first list, both, is for rules in normal use: they are compiled after
-// some questions. The second, scanned, is for rules that are never compiled.
-// The third, compiled, is for rules that are compiled before the first
-// question.
+// questionCosts asks n questions about the targets in turn: after the last
+// target, it begins again with the first one. In the slice targets, it replaces
+// each target by the form that is compared. It returns three lists of costs in
+// steps. The first list, both, is for rules in normal use: they are compiled
+// after some questions. The second, scanned, is for rules that are never
+// compiled. The third, compiled, is for rules that are compiled before the
+// first question. Element i of a list is the cost of the first i+1 questions
+// together, including the price of compiling if the rules were compiled by
+// then.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()
@@ -38,7 +39,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // compiled now: count all steps that this scan was allowed to take
+			if isDone { // this question compiled the rules: count all steps its scan was allowed
 				after = max(price, before)
 				sum += price
 			}
@@ -54,9 +55,9 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 }
 
 // worstCost takes the three lists of questionCosts. For each number of
-// questions, it divides the cost in the first list by the lower cost in the
-// other two. It returns the greatest of these quotients, and the number of
-// questions for it.
+// questions, it divides the cost in the first list by the lower one of the two
+// costs in the other lists. It returns the greatest of these quotients, and the
+// number of questions that it belongs to.
 func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	for i, steps := range both {
 		if part := float64(steps) / float64(max(min(scanned[i], compiled[i]), 1)); part > worst {
@@ -67,8 +68,8 @@ func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 }
 
 // mostCost limits the quotient that worstCost returns. It is a little more than
-// two. The reason is the question that compiles the rules: it costs a scan and
-// then a search in the index.
+// two, because the question that compiles the rules costs a scan and then a
+// search in the index.
 const mostCost = 2.05
 
 // TestQuestionsCostAtMostTwice compares the cost of questions with two simpler

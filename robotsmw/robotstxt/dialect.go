@@ -22,7 +22,7 @@ const (
 	//     name MJ12bot;
 	//   - a field that begins with "allow" is an Allow, and one that begins
 	//     with "sitemap" or "site-map" is a Sitemap;
-	//   - an Allow for /dir/index.html, or index.htm, also allows /dir/;
+	//   - an Allow for /dir/index.html or /dir/index.htm also allows /dir/;
 	//   - the part of a line after a NUL, or after its first 16,663 bytes, is
 	//     ignored.
 	Google Dialect = Dialect(syntax.Google)

@@ -142,12 +142,12 @@
 // question that compiles the rules allocates memory. Questions about long
 // targets use buffers from a pool.
 //
-// Rules keep at most 200 bytes, and some more for each rule: twice the length
-// of its pattern, but at least this length plus six bytes. Rules do not keep
-// the file. Two things can add to these bytes, because [Rules.Match] returns
-// them as written: each user-agent line of the robot after the first, and each
-// pattern that is not stored as it is written. Such a pattern adds its stored
-// form and eight bytes.
+// Rules do not keep the file. They keep at most 200 bytes, and some more for
+// each rule: twice the length of its pattern, or six bytes more than this
+// length, whichever is more. Two things can add to these bytes, because
+// [Rules.Match] returns them as written: each user-agent line of the robot
+// after the first, and each pattern that is not stored as it is written. Such a
+// pattern adds its stored form and eight bytes.
 //
 // The author of a file may try to make it expensive. Compiled rules without "*"
 // cost at most a small multiple of the target's length, however many there are.
@@ -157,6 +157,6 @@
 // 786,432 steps, and 16 more for each byte of the target. A step takes about a
 // nanosecond. Beyond this limit the target is disallowed, with the reason
 // [TooMuchWork]. Only a file that is made for this purpose reaches the limit.
-// The target may lack parts of the patterns, or have them in another order. For
-// such a target, a group of 10,000 rules costs about a seventh of the limit.
+// If the target lacks parts of the patterns, or has them in another order, a
+// group of 10,000 rules costs about a seventh of the limit.
 package robotstxt

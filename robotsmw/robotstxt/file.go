@@ -13,8 +13,9 @@ import (
 // that end within the first MaxSize bytes. So a line cut in half never becomes
 // a shorter rule that matches more.
 //
-// If a file is longer than MaxSize, give Parse at least MaxSize+1 of its bytes.
-// If a body has exactly MaxSize bytes, Parse treats its last line as whole.
+// A caller that does not read all of a longer file must give Parse at least
+// MaxSize+1 of its bytes. In a body of exactly MaxSize bytes, Parse would treat
+// the last line as whole.
 const MaxSize = syntax.MaxSize
 
 // A File is a parsed robots.txt file. It does not change after [Parse], so any

@@ -10,8 +10,8 @@ import (
 // them. It is not merged with other groups that name the same robot.
 // [File.Rules] returns the rules that a robot obeys.
 //
-// A Crawl-delay among the Fields may be for only some of the UserAgents.
-// [Rules.CrawlDelay] says for which ones.
+// A Crawl-delay among the Fields may be for only some of the UserAgents. The
+// doc of [Rules.CrawlDelay] says for which ones.
 type Group struct {
 	UserAgents []UserAgent
 	Rules      []Rule

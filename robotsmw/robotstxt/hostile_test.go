@@ -62,7 +62,7 @@ func hostileFiles() []hostile {
 }
 
 // TestWorkBound checks that no hostile file takes more steps than the limit for
-// its target. Only the final try may exceed the limit.
+// its target, plus the steps of one try.
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 // the target (package doc, "Other names"). If the target itself is allowed, but
 // one of these names is disallowed, resolved is this name, and m is the answer
 // for it. For example, resolved is "/private/" for the target "/x/../private/".
-// Otherwise m is Match's answer, and resolved is "". MatchResolved allocates
-// more memory than Match in two cases only: if one of these names is
+// In all other cases, m is Match's answer, and resolved is "". MatchResolved
+// allocates more memory than Match in two cases only: if one of these names is
 // disallowed, or if the target is longer than 256 bytes.
 func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	if m = r.Match(target); m.Allowed {

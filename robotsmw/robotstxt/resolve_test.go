@@ -8,9 +8,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// TestMatchResolved checks that another name of the target decides if that name
-// is disallowed. If both other names are disallowed, the first one decides. In
-// all other cases, the target itself decides.
+// TestMatchResolved checks which name of a target decides. If the target itself
+// is allowed, the first of its other names that is disallowed decides. If there
+// is none, or if the target itself is disallowed, the target decides.
 func TestMatchResolved(t *testing.T) {
 	rules := func(lines string) *Rules { return Parse([]byte("User-agent: *\n" + lines)).Rules("ExampleBot") }
 	for target, want := range map[string]string{

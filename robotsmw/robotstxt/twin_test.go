@@ -153,8 +153,8 @@ func twinLength(pattern []twinElement) (n int) {
 }
 
 // twinMatches reports whether a pattern matches. It reads the pattern element
-// by element. After each element, ends has every place in the target where the
-// pattern can end so far.
+// by element. After each element, ends has the places in the target where the
+// part of the pattern up to this element can end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {

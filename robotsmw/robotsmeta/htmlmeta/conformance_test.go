@@ -14,8 +14,8 @@ import (
 )
 
 // sharedDir returns the directory with the cases that are too large for this
-// tree. The environment variable COURTESY_SHARED names it. A relative path
-// begins at the module's root. If the variable is unset, sharedDir skips the
+// tree. Its path is in the environment variable COURTESY_SHARED, and may be
+// relative to the module's root. If the variable is unset, sharedDir skips the
 // test.
 func sharedDir(t testing.TB) string {
 	t.Helper()

@@ -11,8 +11,11 @@
 //
 //	<meta name="robots" content="noindex, nofollow">   to everybody
 //	<meta name="ExampleBot" content="noindex">         to the robot with that product token
-//	<meta name="noai">                                 so do noimageai and noml
-//	<meta name="tdm-reservation" content="1">          for package preference; so is tdm-policy
+//	<meta name="noai">                                 to everybody
+//	<meta name="noimageai">                            to everybody
+//	<meta name="noml">                                 to everybody
+//	<meta name="tdm-reservation" content="1">          for package preference
+//	<meta name="tdm-policy" content="…">               for package preference
 //
 // A name is compared as a whole, without regard to case. All elements of a page
 // add up, including those after the head: browsers accept a meta wherever it
@@ -29,11 +32,12 @@
 //
 // Most pages have no element that speaks to robots. So the bytes are first
 // searched for a <meta whose name could matter. If there is one, the page is
-// tokenized up to the last such <meta. No tree is built. Bytes above 0x7f are
-// not changed. That is right for every encoding that contains ASCII. UTF-16 is
-// recognised by its byte order mark, by Charset, or by a "<" or white space at
-// the beginning. It is decoded. Only the first 256 KiB are read, counted after
-// decoding.
+// tokenized up to the last such <meta. No tree is built. A page in UTF-16 is
+// decoded before it is searched. UTF-16 is recognised by its byte order mark,
+// by Charset, or by a "<" or white space at the beginning. A page in any other
+// encoding is searched as it is, and its bytes above 0x7f are not changed. That
+// is right for every encoding that contains ASCII. Only the first 256 KiB are
+// read, counted after decoding.
 package htmlmeta
 
 // Window is how many bytes of a page are examined. For a page in UTF-16, it

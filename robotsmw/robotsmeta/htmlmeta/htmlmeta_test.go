@@ -130,7 +130,7 @@ func TestNextM(t *testing.T) {
 		}
 		return len(b)
 	}
-	// All strings of three of these bytes, at each of 40 places.
+	// Try all strings of three of these bytes, at each of 40 places of a page.
 	chars := []byte{'<', 'm', 'M', '=', '-', 0, 0xff}
 	for place := range 40 {
 		for n := range len(chars) * len(chars) * len(chars) {

@@ -92,10 +92,10 @@ func (s *Scanner) Finish() {
 	s.pooled, s.buf = nil, rest
 }
 
-// Bytes returns the part of the page that was written, up to Window bytes. If
-// Charset or the page's first bytes say that the page is UTF-16, it is decoded
-// to UTF-8. The result is valid until the next Write or Finish, and must not be
-// changed. Call Bytes before Finish, which drops the page.
+// Bytes returns the part of the page that was written, up to Window bytes. The
+// result is decoded to UTF-8 if Charset or the page's first bytes say that the
+// page is UTF-16. The result is valid until the next Write or Finish, and must
+// not be changed. Call Bytes before Finish, which drops the page.
 func (s *Scanner) Bytes() []byte { return s.buf }
 
 // Done reports whether further pieces would change nothing: the window is full,
@@ -115,9 +115,10 @@ func (s *Scanner) HeadDone() bool {
 // Directives returns what the page says in the pieces that were written. Later
 // pieces may add to the result, but take nothing back.
 //
-// Directives may be called after every piece. If a tag or a comment without an
-// end makes these calls expensive, the page is examined less often. What
-// follows such a place is then reported later, at the latest after Finish.
+// Directives may be called after every piece. But if a tag or a comment without
+// an end makes these calls expensive, the page is examined less often. Then the
+// directives after this tag or comment are reported later, at the latest after
+// Finish.
 func (s *Scanner) Directives() robotsmeta.Directives {
 	if !s.finished && (s.full || s.rework <= maxRework || len(s.buf) >= s.again) {
 		s.search()
@@ -126,9 +127,9 @@ func (s *Scanner) Directives() robotsmeta.Directives {
 	return s.found
 }
 
-// maxRework is how many bytes of a page are read again without restriction when
-// Directives or HeadDone is called between pieces. Beyond that, the page is
-// examined less often.
+// maxRework is how many bytes of a page may be read again because Directives or
+// HeadDone is called between pieces. Once more bytes were read again, the page
+// is examined less often.
 const maxRework = 16 * Window
 
 // tokenize reads the tokens of buf[pos:] that begin before end. It sets pos to
@@ -265,8 +266,8 @@ func (s *Scanner) meta(z *html.Tokenizer, start int) {
 // search looks in buf[looked:] for tags that may speak to robots.
 func (s *Scanner) search() {
 	b := s.buf
-	// budget is how many bytes of tags may be read. If tags overlap too often,
-	// the tokenizer reads the page instead.
+	// budget is how many bytes of tags may still be read. It runs out if tags
+	// overlap too often. Then the tokenizer reads the page instead.
 	budget := len(b)
 	for i := s.looked; ; i++ {
 		i = nextM(b, i)
@@ -290,11 +291,12 @@ func (s *Scanner) search() {
 		}
 		budget -= t.i
 		if state == tagCut || budget < 0 {
-			// The tag may get its end in a later piece, or be text in a script
-			// and hide another tag. Or tags overlap too often. In each case the
-			// tokenizer reads all of buf. Before the next search, buf must grow
-			// by the number of bytes after the tag's beginning, and by at least
-			// 4096 bytes. So a tag without an end is not read over and over.
+			// A tag without an end may get its end in a later piece. Or it is
+			// text in a script, and hides another tag. So the tokenizer reads
+			// all of buf, as it does if the budget has run out. Before the next
+			// search, buf must grow by the number of bytes after the tag's
+			// beginning, and by at least 4096 bytes. So a tag without an end is
+			// not read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return

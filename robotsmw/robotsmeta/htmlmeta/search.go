@@ -8,12 +8,12 @@ import (
 
 // nextM returns the first i >= from at which b[i:] begins with "<m" or "<M". A
 // "<" at the end of b counts too, because an "m" may follow in the next piece.
-// If there is none, nextM returns len(b).
+// If there is no such i, nextM returns len(b).
 //
-// nextM skips nearly all of a page. Tags come in clusters. So nextM compares a
-// stretch of the page in words of eight bytes, then jumps to the next "<", and
-// begins another stretch there. While these jumps are short, the stretches
-// become longer.
+// nextM skips nearly all of a page, in two ways by turns. It compares a stretch
+// of the page in words of eight bytes. Then it jumps to the next "<", where
+// another stretch begins. Tags come in clusters, so after a short jump the next
+// stretch is longer. After a long jump, it is as short as the first one.
 func nextM(b []byte, from int) int {
 	stretch := minStretch
 	for i := from; ; {

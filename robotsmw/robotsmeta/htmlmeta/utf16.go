@@ -16,9 +16,9 @@ const (
 )
 
 // sniff returns the encoding of a page, from its first two bytes and its
-// declared charset. A byte order mark of UTF-16 overrides the charset. So does
-// a "<" as the first character, in UTF-16 or in ASCII. White space as the first
-// character, in UTF-16, also overrides it.
+// declared charset. Three things override the charset: a byte order mark of
+// UTF-16; a "<" as the first character, in UTF-16 or in ASCII; and white space
+// as the first character, in UTF-16.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {

@@ -39,9 +39,9 @@ func checkFile(r *report, body []byte) (readable bool) {
 }
 
 // looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16. It
-// looks at no more than 64 bytes, and returns false for fewer than 8. Of the
-// bytes at even places, at least four fifths must be NUL, and of those at odd
-// places none. Or even and odd are exchanged.
+// looks at no more than 64 bytes, and returns false for fewer than 8. It
+// compares the bytes at even places with those at odd places: in one of these
+// halves, at least four fifths must be NUL, and in the other half none.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int

@@ -155,9 +155,9 @@ func (c *groupChecker) checkRules(g group) {
 // linter suggests a rule for the directory.
 const manyFiles = 10
 
-// checkDecides checks a rule of a mixed group. It takes one target that the
-// rule is for, and checks whether this target is allowed or disallowed as the
-// rule says. In other groups, all rules have the same effect.
+// checkDecides checks a rule of a mixed group. (In a group that is not mixed,
+// all rules have the same effect.) It takes one target that the rule is for,
+// and checks whether this target is allowed or disallowed as the rule says.
 func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
 		return

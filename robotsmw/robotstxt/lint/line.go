@@ -263,10 +263,11 @@ func secondLine(value string) (path string, ok bool) {
 }
 
 // robotMeant returns the likely intended value of a user-agent line, or "" if
-// only the author can know it. Only the first n bytes of value can be a name.
-// robotMeant returns them if only a version, a comment or a "*" follows. If
-// another word follows, it may be a part of the name, so the result is "". The
-// User-Agent header of a browser names no robot.
+// this is not certain. The first n bytes of value are the beginning of a name.
+// robotMeant returns them if a version, a comment or a "*" follows. If another
+// word follows, the result is "", because that word may be a part of the name.
+// The result is also "" for the User-Agent header of a browser, which names no
+// robot.
 func robotMeant(value string, n int) string {
 	if syntax.Everyone.IsIn(value) {
 		return "*"
@@ -320,10 +321,10 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 }
 
-// checkRunTogether reports two paths without a blank between them. It looks at
-// the first "//" before any "?". It ignores a "//" at the beginning, at the
-// end, or after a colon as in "/http://example.com". It also ignores more than
-// two slashes in a row.
+// checkRunTogether reports two paths without a blank between them. It looks
+// only at the path, without the query, and there only at the first "//". It
+// ignores this "//" at the beginning or the end of the path, after a colon as
+// in "/http://example.com", or if a third slash follows.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")

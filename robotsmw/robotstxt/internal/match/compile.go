@@ -116,10 +116,9 @@ func (c *Compiler) Finish(s *Set, besides int) {
 // A group of at most maxTried rules never gets an index.
 const maxTried = 8
 
-// A group of more than manyTried rules always gets an index. For a group of
-// more than maxTried and at most manyTried rules, the memory matters. Such a
-// group gets an index if the Set with the smallest index stays within
-// memoryBound.
+// A group of more than manyTried rules always gets an index. A smaller group of
+// more than maxTried rules gets an index only if the Set with the smallest
+// index stays within memoryBound.
 const manyTried = 32
 
 func (c *Compiler) needsIndex(besides int) bool {

@@ -41,8 +41,8 @@ func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	for at := 0; at < len(text)-padding; {
 		h := head(load64(text[at:]))
 		length := h.length()
-		// If the first bytes differ, the rule does not match. Here the
-		// pattern's last byte does not count, because it may be a "$" or a "*".
+		// If the first bytes differ, the rule does not match. The pattern's
+		// last byte is not compared here, because it may be a "$" or a "*".
 		differ := (load64(text[at+headSize:]) ^ block) << (8 * uint(blockSize-min(length, blockSize)) & 63) << 8
 		if h&headRare != 0 {
 			p := t.rule(at)

@@ -51,8 +51,8 @@ func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 // smaller number.
 func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
 
-// tagOf returns one byte of a hash. It tells apart most rules in the same
-// bucket that have different keys.
+// tagOf returns one byte of a hash. By this byte, most rules with different
+// keys in one bucket can be told apart.
 func tagOf(hash uint64) byte { return byte(hash >> 24) }
 
 // A hashSet is a set of hashes. It ignores the lowest bit of each hash.

@@ -43,18 +43,18 @@ type indexSizes struct {
 
 // memoryBound returns how many bytes of memory may be taken by an index, its
 // Set and the struct around the Set together. nbytes is how many bytes the
-// patterns take in the file. The rules alone may take more than the bound, if
-// patterns are short or not stored as written. In that case, the method fit
-// makes the index as small as it can. So the bound in the package doc of
-// robotstxt holds.
+// patterns take in the file. If patterns are short or not stored as written,
+// the rules alone may take more than this. For such rules, the bound in the
+// package doc of robotstxt is higher. This bound holds, because the method fit
+// then makes the index as small as it can.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
 
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 
-// fit makes an index smaller if it takes more words than the argument room. It
-// keeps about an eighth of each part, whatever the room.
+// fit makes an index smaller if it takes more words than the argument room. But
+// it leaves at least about an eighth of each part, however small the room is.
 func (s *indexSizes) fit(room int) {
 	words := s.words()
 	if room >= words {

@@ -1,11 +1,10 @@
 package match
 
 // occurrences says where a target has each byte and each gram: the first place
-// and the last. A pattern may need a byte or gram that the target lacks. Or the
-// target has it only before the place where the pattern needs it. In both
-// cases, occurrences shows that the pattern does not match, without comparing
-// the two. So a group of such patterns costs little more than reading the
-// patterns.
+// and the last. In two cases, this shows that a pattern does not match, without
+// comparing it with the target: the target lacks a byte or gram of the pattern,
+// or has it only before the place where the pattern needs it. So a group of
+// such patterns costs little more than reading the patterns.
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte
@@ -16,9 +15,9 @@ type occurrences struct {
 // Places are counted from 1, and 0 means nowhere.
 type stretch struct{ first, last uint32 }
 
-// There are 1<<gramPlaces places for grams. A gram takes the first free place
-// among gramTries places in a row. The first of them is the place of its hash.
-// If none is free, the gram shares the place of its hash.
+// There are 1<<gramPlaces places for grams. A gram takes the first free one of
+// gramTries places in a row, beginning with the place of its hash. If none of
+// them is free, the gram shares the place of its hash.
 const gramPlaces, gramTries = 12, 8
 
 func (s *stretch) add(place int) {

@@ -15,10 +15,11 @@ type packed string
 // form follows the head.
 //
 // A rule is rare in two cases: its pattern is too long for the length in the
-// head, or the file spells the pattern differently. In both cases, two lengths
-// of four bytes each follow the head: those of the pattern and of its spelling
-// in the file. The pattern and the spelling come after them. If the file spells
-// the pattern as it is stored, there is no spelling, and its length is 0.
+// head, or the file does not spell the pattern as it is stored. In both cases,
+// two lengths of four bytes each follow the head: those of the pattern and of
+// its spelling in the file. The pattern and the spelling come after them. If
+// the file spells the pattern as it is stored, there is no spelling, and its
+// length is 0.
 type head uint64
 
 const (
@@ -208,9 +209,10 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns the rule's pattern. If the pattern has "*" only at its end,
-// essence removes it there, because it does not change what the pattern
-// matches. If two rules have the same essence, one of them never decides.
+// essence returns the rule's pattern. If the pattern has no "*" except at its
+// end, essence leaves it out, because a "*" there does not change what the
+// pattern matches. If two rules have the same essence, one of the two never
+// decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

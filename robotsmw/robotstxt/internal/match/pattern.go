@@ -83,9 +83,9 @@ func literalPart(pattern string) (literal string, ok bool) {
 }
 
 // needsWild reports whether the wildcards of a pattern must be matched. It
-// returns true for each pattern that has a "*" before its last byte. For a
-// pattern like "/a**" this is not necessary, but such a pattern is too rare for
-// a case of its own.
+// returns true for each pattern that has a "*" before its last byte. This
+// includes patterns like "/a**", whose wildcards need no matching, but which
+// are too rare for a case of their own.
 func needsWild(pattern string) bool {
 	i := strings.IndexByte(pattern, '*')
 	return i >= 0 && i < len(pattern)-1

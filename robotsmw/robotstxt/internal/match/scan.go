@@ -18,7 +18,7 @@ func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
 	longest, allowed := 0, false
-	most = len(text) / 2 // more than glance steps for each rule
+	most = len(text) / 2 // this counts more than glance steps for each rule
 	s.left -= len(text) / scannedPerStep
 	for next := 0; next < len(text)-padding && s.left >= 0; {
 		at := next

@@ -19,8 +19,8 @@ func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 const dear = 1 << 12
 
 // A search finds the rule that decides about one target. Its fields are set one
-// by one, for two reasons. A composite literal would be copied. A method that
-// sets the fields would move the target to the heap.
+// by one, for two reasons: a composite literal would be copied, and a method
+// that sets the fields would move the target to the heap.
 type search struct {
 	rules  packed
 	target string
@@ -111,8 +111,9 @@ func firstStar(block uint64) int {
 }
 
 // A pairSet says which pairs of bytes follow each other in a target. Several
-// pairs may share a bit. mayMatch does not use it for the first two patterns
-// that begin like the target. For so few patterns, it costs more than it saves.
+// pairs may share a bit. For the first two patterns that begin like the target,
+// mayMatch uses no pairSet: for so few patterns, it would cost more than it
+// saves.
 type pairSet struct {
 	bits  [16]uint64
 	known bool

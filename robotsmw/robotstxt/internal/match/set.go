@@ -10,9 +10,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Set has the rules of a group. The zero value has no rules. Its answers
-// never change. Any number of goroutines may use it. A Set must not be copied
-// after its first use.
+// A Set has the rules of a group. The zero value has no rules. The answers of a
+// Set never change. Any number of goroutines may use it. A Set must not be
+// copied after its first use.
 type Set struct {
 	text    packed                // the rules, if they are few
 	second  byteSet               // if few is true: the bytes after "/" with which a target may match
@@ -141,8 +141,8 @@ func (s *Set) Kept() int {
 	return s.Size()
 }
 
-// fixedSize is for a Set with an index. It is the part of its size that does
-// not depend on the rules.
+// fixedSize is the size of a Set with an index, without the parts that depend
+// on the rules.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
 // Compile makes the index of a large group now. If nobody calls Compile, the

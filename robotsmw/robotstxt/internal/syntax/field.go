@@ -19,9 +19,9 @@ const (
 //
 // FieldOf accepts the misspellings of User-agent and Disallow that Google's
 // parser accepts. It also accepts all names that begin with a spelling of one
-// of these two fields. So robots are restricted as the author meant. "Allow"
-// must be spelled exactly, apart from case, because a guess could open what the
-// author meant to close.
+// of these two fields. So even a misspelt line restricts robots as its author
+// meant. But "Allow" must be spelled exactly, apart from case, because a guess
+// could open what the author meant to close.
 func FieldOf(name string) Field {
 	switch name { // the usual spellings
 	case "Disallow", "disallow":
