@@ -21,7 +21,7 @@ func (x *Extension) ask(c *colly.Collector, URL string) error {
 	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
 		return err
 	}
-	return nil // the request meets any other error again, and OnError gets it
+	return nil // any other error: the request will fail with it too, and OnError gets it
 }
 
 // asSent returns an absolute URL as colly sends it, without the fragment. It

@@ -20,13 +20,14 @@ import (
 // An Extension is what Attach adds to a collector. Its fields are options: set
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
-	// ObeyRelNoFollow counts links with rel="nofollow". It does not follow
-	// them, unless the page also links to the same URL without rel="nofollow".
-	// If Request.Visit makes a request for such a link, the extension aborts
-	// the request in OnRequest. Its URL then already counts as visited, so
-	// another page's link to it is not followed either. Extension.Follow leaves
-	// the URL unvisited. False: such a link is followed like any other. Google,
-	// too, treats rel="nofollow" only as a hint about ranking.
+	// ObeyRelNoFollow makes the extension count links with rel="nofollow", and
+	// not follow them. A link is followed after all if the page also links to
+	// the same URL without rel="nofollow". If Request.Visit makes a request for
+	// a link that must not be followed, the extension aborts the request in
+	// OnRequest. By then colly counts the URL as visited, so another page's
+	// link to the URL is not followed either. Extension.Follow leaves the URL
+	// unvisited. False: links with rel="nofollow" are followed like any other.
+	// Google, too, treats rel="nofollow" only as a hint about ranking.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
@@ -35,8 +36,8 @@ type Extension struct {
 	// is called each time. 0 or negative: never.
 	RetryThrottled int
 
-	// PutBack repeats a request that the Limiter refused with a
-	// *politeness.DelayError. It waits for the time that the error names. Until
+	// PutBack makes the extension repeat a request that the Limiter refused
+	// with a *politeness.DelayError, at the time that the error names. Until
 	// then, the thread of a synchronous collector does other work. Together
 	// with Limiter.MaxWait, PutBack prevents a slow host from holding all
 	// threads of a colly/queue: see the package doc. False: the error goes to
@@ -68,11 +69,12 @@ const anyDepth = 1 << 30
 // and queue are set up. The collector may be synchronous or asynchronous. The
 // package doc says what Attach changes.
 //
-// If Options.Limiter is nil, requests are paced by a zero politeness.Limiter
-// that all such collectors of the process share. But if the transport to send
-// by is a politeness.Transport, its Limiter and AttemptTimeout are used. If
-// Base and Proxy are nil, requests go by the transport that the collector has,
-// and by its proxies. If AttemptTimeout is 0, each attempt may take as long as
+// If Base and Proxy are nil, requests go by the transport that the collector
+// has, and by its proxies. If Options.Limiter is nil and the transport to send
+// by is a politeness.Transport, the Limiter and AttemptTimeout of that
+// transport are used. If Options.Limiter is nil and the transport is any other,
+// requests are paced by a zero politeness.Limiter that all such collectors of
+// the process share. If AttemptTimeout is 0, each attempt may take as long as
 // the collector's request timeout: 10 s, or what SetRequestTimeout says before
 // or after Attach.
 //
@@ -158,13 +160,13 @@ func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, erro
 // Add puts the extension on a further collector. The collector then shares the
 // extension's robots.txt files, pace and counts. A clone of an attached
 // collector obeys robots.txt and the pace without Add, because colly's clones
-// share their client. But they do not share callbacks. So nofollow, OnBlocked,
-// PutBack, the check of cached pages and all else that happens in callbacks
-// need this call.
+// share their client. But clones do not share callbacks. So a clone needs Add
+// for nofollow, OnBlocked, PutBack, the check of cached pages and all else that
+// happens in callbacks.
 //
-// A collector that is not a clone uses the first collector's transport, until a
-// transport is set on it. Its requests for robots.txt always use the first
-// collector's transport.
+// An added collector that is not a clone sends by the first collector's
+// transport, until it gets a transport of its own. But robots.txt is always
+// fetched by the first collector's transport.
 //
 // The extension does not keep the collector alive. A collector that is no
 // longer used leaves nothing behind.

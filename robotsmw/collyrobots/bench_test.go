@@ -28,13 +28,13 @@ import (
 // colly's own check, and one that is attached. They take turns in random order,
 // so that other load and garbage collection slow all of them alike.
 //
-// The metric of-unchecked is the throughput of the attached crawler, divided by
-// that of the unchecked crawler. The metric of-colly's-check divides by that of
-// colly's own check. Each throughput is a median.
+// The metric of-unchecked is the median throughput of the attached crawler,
+// divided by that of the crawler without a check. The metric of-colly's-check
+// divides by the median throughput of the crawler with colly's own check.
 //
 // Colly's own check takes longer if a site has more rules. Half of the real
 // robots.txt files have fewer than 12 rules, and nine tenths have fewer than
-// 69. "real" crawls 100 sites, each with a real file.
+// 69. The benchmark rules=real crawls 100 sites, each with a real file.
 func BenchmarkCrawl(b *testing.B) {
 	for _, rules := range []int{12, 69} {
 		for _, atOnce := range []int{1, 20} {

@@ -44,8 +44,8 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 		var o sync.Once
 		return func(*colly.Request) { o.Do(f) }
 	}
-	// Each function arranges a call of the function set. It returns the
-	// collector that then visits the pages.
+	// Each function arranges a call of the function set, and returns the
+	// collector that the test then calls to visit the pages.
 	places := map[string]func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector{
 		"at once": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
 			set(c)
@@ -124,7 +124,8 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 }
 
 // If a bare clone sets a transport in OnRequestHeaders, only the extension's
-// cookie jar can still notice it. SetStorage and SetCookieJar replace that jar.
+// cookie jar can still notice. It notices even after SetStorage or SetCookieJar
+// has set another jar.
 func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, prepare := range map[string]func(*colly.Collector){
 		"the first jar": func(*colly.Collector) {},
@@ -202,8 +203,9 @@ func TestCloneMadeBeforeAttachSetsATransport(t *testing.T) {
 	}
 }
 
-// A request has the only slot of a LimitRule. Its handler sets a transport
-// while other requests wait for the slot.
+// The first request has the only slot of a LimitRule. Four more requests wait
+// for the slot. Then the OnResponseHeaders handler of the first request sets a
+// transport.
 func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 	for way, set := range ways {
 		for _, kind := range []string{"collector", "bare clone"} {

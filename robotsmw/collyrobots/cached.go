@@ -7,9 +7,9 @@ import (
 )
 
 // judgeCached checks a page before colly serves it from its cache directory.
-// Such a page never comes to the transport. If it may not be fetched any more,
-// judgeCached sets "no-cache", so that the request comes to the transport and
-// is refused there.
+// The request for such a page normally does not come to the transport. If the
+// page may not be fetched any more, judgeCached sets "no-cache": then the
+// request does come to the transport, and is refused there.
 //
 // If a page came by redirects, colly keeps it under the first URL alone. The
 // other URLs are in the field chains, and judgeCached checks each of them.

@@ -13,7 +13,7 @@ import (
 )
 
 // chains stores the redirect targets of the pages in colly's cache directories.
-// Each page that came by redirects has a file beside it, with one URL in each
+// Beside each page that came by redirects, there is a file with one URL in each
 // line.
 type chains struct {
 	mu   sync.Mutex

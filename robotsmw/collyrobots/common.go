@@ -10,7 +10,7 @@ import (
 )
 
 // common paces all collectors of the process that were attached without a
-// Limiter. So a host has one pace, however many of them crawl it.
+// Limiter. So a host has one pace, however many of these collectors crawl it.
 var common politeness.Limiter
 
 // bubble takes the place of common in tests with testing/synctest.

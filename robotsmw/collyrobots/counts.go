@@ -20,15 +20,16 @@ type Counts struct {
 	Retried      int64 // requests repeated after a 429 or 503
 
 	// GivenUp are requests that were not repeated although RetryThrottled or
-	// PutBack was set. The reason is that they were answered 429 or 503 more
-	// often than RetryThrottled allows, that MaxRequests was reached, or that
-	// their body cannot be sent twice.
+	// PutBack was set. A request is given up if it was answered 429 or 503 more
+	// often than RetryThrottled allows, if MaxRequests was reached, or if its
+	// body cannot be sent twice.
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
 	// requests that got no answer for a reason other than robots.txt, such as
 	// the network, a timeout, the end of the Context or a
-	// *politeness.DelayError. A request is not lost if a Retry fetched it.
+	// *politeness.DelayError. A request that failed is not lost if a Retry of
+	// it succeeded.
 	Pages, Lost int64
 
 	// Waited adds up how long requests waited before they were sent: for their

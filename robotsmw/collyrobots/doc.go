@@ -12,8 +12,8 @@
 //	detail := c.Clone()
 //	err = ext.Add(detail)
 //
-// Proxies are set in the usual ways: before Attach or after it, on clones and
-// in callbacks. robots.txt is fetched through them too:
+// robots.txt is fetched through the collector's proxies too. Proxies are set in
+// the usual ways, before Attach or after it, on clones and in callbacks:
 //
 //	c.SetProxyFunc(switcher) // or SetProxy, SetClient, WithTransport
 //
@@ -43,9 +43,9 @@
 // If a transport, proxy or client is set on the collector, the extension sends
 // by it from then on. A clone, a clone of a clone or a callback may set it, at
 // any time. What is set takes the place of Options.Base and Options.Proxy. If
-// the Options had one of these, a warning is logged once. A client is copied
-// and not changed, whether it is set before Attach or after. So other users of
-// the client do not obey our robots.txt.
+// Base or Proxy was given, a warning is logged once. A client is copied and not
+// changed, whether it is set before Attach or after. So Attach does not affect
+// other code that uses the client.
 //
 // With Options.RefuseAddress, a transport that dials by itself cannot be used.
 // If one is set, requests fail with ErrBypassed, Extension.Active is false, and
@@ -57,9 +57,9 @@
 //
 // A LimitRule may stay. A request then waits for the rule as well as for the
 // Limiter. The extension enforces the rule in colly's place. So a request takes
-// a slot of the rule when its host is due, and keeps it until the end of its
-// body. Only requests that need the slot wait for the rule's Delay. A redirect
-// hop needs a slot of the rule for its own host.
+// a slot of the rule when its host is due. It keeps the slot until the end of
+// its body, and then for the rule's Delay. A redirect hop needs a slot of the
+// rule for its own host.
 //
 // One gap is left: SetClient in an OnRequestHeaders handler of a clone that was
 // not added. The request for which the handler is called uses that client
@@ -68,12 +68,13 @@
 // and WithTransport have the gap only if the client has no cookie jar (after
 // DisableCookies, or if the client was set without a jar). With a jar, the
 // extension notices these calls when the jar is asked. The extension cannot
-// close the rest of the gap. Colly reads its client right after these handlers,
-// and in between it calls nothing that clones share. The extension could give
-// the collector a Context that has ended, and replace that Context in the
-// guard: net/http would then stop such a request. But handlers that use the
-// Context would then stop too. Transports other than net/http's do not look at
-// the Context. And a clone may have a Context of its own.
+// close the rest of the gap, because colly reads its client right after these
+// handlers, and in between calls nothing that clones share. One remedy was
+// rejected: to give the collector a Context that has ended, and to replace that
+// Context in the guard. Then net/http would stop a request that does not pass
+// the guard. But handlers that use the Context would stop too, a transport that
+// is not net/http's need not look at the Context, and a clone may have a
+// Context of its own.
 //
 // If one goroutine sets a transport, proxy or client while others have requests
 // in flight, it races with them, as in plain colly. A request that starts at
@@ -111,12 +112,12 @@
 // queues, and on clones made before or after.
 //
 // Pages in colly's cache directory are the exception: they never come to the
-// transport. They are checked in OnRequest, before colly uses them. So call
-// Extension.Add with a clone that has a CacheDir. Colly keeps a page that came
-// by redirects under its first URL. The extension keeps the other URLs beside
-// the page, in a file whose name ends in .redirects, and checks each of them.
-// If that file is missing because the page was cached before Attach, only the
-// first URL is checked.
+// transport. Their check is in OnRequest, before colly uses them. A clone does
+// not have this callback, so call Extension.Add with a clone that has a
+// CacheDir. Colly keeps a page that came by redirects under its first URL. The
+// extension keeps the other URLs beside the page, in a file whose name ends in
+// .redirects, and checks each of them. If that file is missing because the page
+// was cached before Attach, only the first URL is checked.
 //
 // If a redirect leads to a refused URL, Response.Request.URL in OnError is
 // where the redirects began, and the error's Decision.URL is what was refused.
@@ -144,13 +145,13 @@
 // This works for requests that are made from the page: by Request.Visit, Post,
 // New and all other methods that pass the page's Ctx on. It does not work for
 // c.Visit(e.Request.AbsoluteURL(link)) or for a URL from a queue, because colly
-// does not know from which page these come. When the extension sees such a
-// request, colly has already marked its URL as visited. If the extension
-// refused it, other pages that link to the URL could not visit it. For such
-// requests, call Extension.Follow(e), or write ext.AbsoluteURL(e.Request,
-// link), which is "" for a link that must not be followed. OnResponse handlers
-// that were registered before Attach run before the extension has looked at the
-// page's HTML.
+// does not know from which page these come. The extension cannot refuse such a
+// request either. It sees the request only after colly has marked the URL as
+// visited. If it then refused the request, other pages that link to the URL
+// could not visit it. For such links, call Extension.Follow(e), or write
+// ext.AbsoluteURL(e.Request, link), which is "" for a link that must not be
+// followed. OnResponse handlers that were registered before Attach run before
+// the extension has looked at the page's HTML.
 //
 // To some, rel="nofollow" on a link is a hint about ranking. To others, it is a
 // wish that nobody follows the link. Extension.ObeyRelNoFollow decides.
@@ -199,14 +200,14 @@
 //	ext.Wait() // the queue does not know which requests were put back
 //
 // Requests that were put back run on goroutines of their own, one for each
-// host. Limiter.GlobalConcurrency bounds them. They are submitted with
-// Request.Retry: if their URLs were added to the queue again, colly would treat
-// these as visited. So the requests count for MaxRequests again. OnError is
-// called each time. When the collector's Context ends, these requests fail at
-// once.
+// host. Limiter.GlobalConcurrency bounds them. These requests are submitted
+// with Request.Retry. If they were added to the queue again, colly would treat
+// their URLs as visited. Each Retry counts for MaxRequests again. OnError is
+// called each time that a request is refused. When the collector's Context
+// ends, the requests that still wait fail at once.
 //
 // RetryThrottled repeats requests that were answered 429 or 503, when the
-// Retry-After is over. OnError is called each time. With PutBack, a repeat
-// holds no thread while it waits. But a synchronous Visit returns the error of
-// the first answer.
+// Retry-After is over. OnError is called for each such answer. With PutBack, a
+// repeat holds no thread while it waits. A synchronous Visit returns the error
+// of the first answer, even if a repeat succeeds.
 package collyrobots

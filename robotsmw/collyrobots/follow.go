@@ -35,10 +35,10 @@ func (e *NoFollowError) Error() string {
 }
 
 // Follow visits the href of an element, like Request.Visit. If the page says
-// nofollow, Follow returns a *NoFollowError. With ObeyRelNoFollow, it does so
-// for an element with rel="nofollow" too. If robots.txt refuses the URL, Follow
-// returns the error that Extension.Visit returns for it. In all these cases the
-// URL stays unvisited.
+// nofollow, Follow returns a *NoFollowError. With ObeyRelNoFollow, Follow also
+// returns this error for an element with rel="nofollow". If robots.txt refuses
+// the URL, Follow returns the error that Extension.Visit returns for it. In all
+// these cases the URL stays unvisited.
 func (x *Extension) Follow(e *colly.HTMLElement) error {
 	target := e.Request.AbsoluteURL(e.Attr("href"))
 	if target == "" {
@@ -60,10 +60,10 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 }
 
 // AbsoluteURL is like page.AbsoluteURL, but returns "" for a link that must not
-// be followed. If the page says nofollow, that is any link. With
-// ObeyRelNoFollow, AbsoluteURL also returns "" if all links of the page to that
-// URL have rel="nofollow". Collector.Visit and colly's queue refuse "". So a
-// crawler that does not call Request.Visit needs only this change:
+// be followed. If the page says nofollow, none of its links may be followed.
+// With ObeyRelNoFollow, a link must not be followed if all links of the page to
+// that URL have rel="nofollow". Collector.Visit and colly's queue refuse "". So
+// a crawler that does not call Request.Visit needs only this change:
 //
 //	c.Visit(e.Request.AbsoluteURL(href))        // before
 //	c.Visit(ext.AbsoluteURL(e.Request, href))   // after

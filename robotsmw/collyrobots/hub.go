@@ -86,8 +86,9 @@ func (h *hub) copy() {
 }
 
 // sync makes sure that colly's client is the hub's own and that its transport
-// is the guard. Each request calls sync before it comes to the client and after
-// every wait. So a request reads the client only after sync has written it.
+// is the guard. sync is called for each request before colly reads the client,
+// and again after every wait. So a request reads the client only after sync has
+// written it.
 func (h *hub) sync() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -230,9 +231,9 @@ func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Unwrap returns the transport that sends. politeness.Transport looks at that
-// transport's protocols. They decide how it treats requests that net/http sends
-// again.
+// Unwrap returns the transport that sends. politeness.Transport needs it to
+// look at the Protocols of that transport, which say how to treat requests that
+// net/http sends again.
 func (o *outlet) Unwrap() http.RoundTripper {
 	if base := (*hub)(o).base.Load(); base != nil {
 		return *base
@@ -246,8 +247,8 @@ func (o *outlet) CloseIdleConnections() {
 	}
 }
 
-// jar wraps the client's cookie jar. An http.Client asks its jar in each
-// request just before it reads its transport, so the hub can sync there.
+// jar wraps the client's cookie jar. For each request, an http.Client asks its
+// jar just before it reads its transport. So the wrapper can call sync there.
 type jar struct {
 	http.CookieJar
 	hub *hub

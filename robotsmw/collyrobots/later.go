@@ -14,8 +14,8 @@ import (
 )
 
 // The type "later" keeps the requests that were put back, each until its host
-// is due. Each host has a line of requests, which go one by one. So many
-// requests to a slow host cost no more than one.
+// is due. Each host has a line of requests, which go one by one. So however
+// many requests wait for a slow host, only one at a time is tried again.
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
@@ -75,8 +75,8 @@ func (m *member) throttled(r *colly.Response) {
 	}
 }
 
-// repeat submits a request again. OnError gets the errors of this attempt,
-// except those with which colly refuses to make it.
+// repeat submits a request again. OnError gets the error if the request fails,
+// but not if colly refuses to make the request.
 func (m *member) repeat(r *colly.Request) {
 	switch err := r.Retry(); {
 	case errors.Is(err, colly.ErrMaxRequests), errors.Is(err, colly.ErrRetryBodyUnseekable):
@@ -155,8 +155,9 @@ func (l *later) add(ctx context.Context, p *parked, limiter *politeness.Limiter)
 	p.goes = func() { stop(); goes() }
 }
 
-// next sends off the first request in a line if its time has come. In either
-// case it sets the line's timer for the next call.
+// next sends off the first request in a line if the time of that request has
+// come. It then sets the line's timer for the next call, unless the line is
+// empty.
 func (l *later) next(host string, limiter *politeness.Limiter) {
 	p := l.first(host)
 	if p == nil {

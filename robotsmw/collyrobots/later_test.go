@@ -35,7 +35,7 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 20"))
-		for i := range slowPages { // added first, so that both threads of the queue get them
+		for i := range slowPages { // added before other pages, so that both threads of the queue get slow pages
 			q.AddURL(fmt.Sprintf("http://slow.example/%d", i))
 		}
 		for i := range hosts {

@@ -183,9 +183,10 @@ func findFields(collector, rule reflect.Type) (at fields, err error) {
 
 var errArrived = errors.New("collyrobots: arrived")
 
-// tryGate tests whether colly works as expected. It makes a request with a
-// clone on which another client was set. The request must pass a gate first,
-// and then use the client that was set at the gate. Nothing is sent.
+// tryGate tests whether colly works as expected. It sets a client on a clone,
+// and makes a request with the clone. On the way, the request must pass a gate,
+// which sets a second client. The request must then use the second client.
+// Nothing is sent.
 func tryGate() error {
 	c := new(colly.Collector)
 	c.Init()

@@ -96,8 +96,9 @@ func (m *member) noFollow(page *colly.Response) {
 	}
 }
 
-// refuseChild aborts a request with the mark k in two cases: it was made from a
-// nofollow page in a way that ignores the depth, or for a rel=nofollow link.
+// refuseChild gets a request with the Ctx of a page, and the mark k of that
+// page. If the request was made from the page, refuseChild aborts it in two
+// cases: the page says nofollow, or the request is for a rel=nofollow link.
 func (m *member) refuseChild(r *colly.Request, k *mark) {
 	switch {
 	case k.is(r): // the same page again, which may say something else this time

@@ -61,8 +61,8 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	g.unread.clear(req.URL, g.hub.limited.Load())
 	resp, err := g.inner.RoundTrip(out)
 	// While this request was in flight, other requests may have read the hub's
-	// client. This call makes sure that those reads come before anything that
-	// this request's callbacks set on the client.
+	// client. The call of sync makes sure that they have done so before this
+	// request's callbacks set anything on the client.
 	g.hub.sync()
 	if err != nil {
 		return nil, g.fail(root, p.left, err)

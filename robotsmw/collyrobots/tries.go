@@ -19,9 +19,9 @@ import (
 
 // tries remembers the latest requests that failed, because OnError handlers may
 // repeat any request that fails. Request.Retry makes the same request again,
-// with the same header map. If the request would be refused again for the same
-// reason, it fails here and nothing is sent. From then on, Request.Retry fails
-// for it.
+// with the same header map. If that request would be refused again for the same
+// reason, the extension lets it fail and sends nothing. From then on,
+// Request.Retry fails for the request.
 type tries struct {
 	decide func(context.Context, *url.URL) error
 	count  *counters

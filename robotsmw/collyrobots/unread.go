@@ -14,10 +14,10 @@ import (
 )
 
 // unread are the responses whose body nobody has begun to read, because
-// OnResponseHeaders or redirect handlers are still running for them. Each
-// response holds its host's slot. If its handler visits another page of the
-// host, the new request waits for this slot. So when another request comes, the
-// extension reads these bodies into memory for colly. This frees the slots.
+// OnResponseHeaders or redirect handlers are still running for them. Each of
+// these responses holds its host's slot. If its handler visits another page of
+// the host, the new request waits for that slot. So when a new request comes,
+// the extension reads the bodies into memory for colly, which frees the slots.
 type unread struct {
 	shared bool // whether requests to different hosts may wait for each other
 
@@ -30,8 +30,9 @@ type unread struct {
 // colly's default MaxBodySize.
 const maxAhead = 16 << 20
 
-// patience is how long a handler may run before requests to other hosts assume
-// that it waits for them.
+// patience limits how long a response is held while requests to other hosts
+// wait. After that time, the body is read ahead, because the handler of the
+// response may itself be waiting for one of these requests.
 const patience = 100 * time.Millisecond
 
 // The method "keep" watches a response until its body is read ahead, read or
@@ -72,8 +73,8 @@ func (u *unread) release(b *heldBody) bool {
 	return true
 }
 
-// The method "clear" frees slots. Without that, a request for target might wait
-// for them forever.
+// The method "clear" frees the slots for which a request for target might
+// otherwise wait forever.
 func (u *unread) clear(target *url.URL, limited bool) {
 	if u.n.Load() == 0 {
 		return
