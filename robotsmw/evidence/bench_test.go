@@ -72,8 +72,8 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// Recording a request allocates little: two strings, with its URL and with the
-// hash of its robots.txt.
+// Recording a request allocates little: a string with its URL, and a string
+// with the hash of its robots.txt.
 func TestAllocationsOfARequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -19,11 +19,11 @@ import (
 // goroutine of the request, the writer's goroutine and the garbage collector.
 // Waiting for a disk takes no CPU time, so it does not count.
 //
-// An operation is a pair of rounds. Each round sends the same requests through
-// a client over a network in memory, the first without a record and the second
-// with one. The results are medians of the differences between the two rounds:
-// user-µs/req, sys-µs/req, and their sum cpu-µs/req, which should stay below 5.
-// Run twenty operations: -benchtime 20x.
+// An operation is a pair of rounds. Both rounds send the same requests through
+// a client over a network in memory: the first round without a record, the
+// second round with one. The results are medians of the differences between the
+// two rounds: user-µs/req, sys-µs/req, and their sum cpu-µs/req, which should
+// stay below 5. Run twenty operations: -benchtime 20x.
 func BenchmarkCost(b *testing.B) {
 	rec, err := Open(b.TempDir(), Options{Logger: quiet()})
 	if err != nil {

@@ -31,7 +31,7 @@
 //	robots-000001.warc.gz    the WARC file that belongs to a segment
 //	lock
 //
-// When the next segment exists, a segment no longer changes. If a further
+// A segment no longer changes once the next segment exists. If a further
 // segment could make the record larger than [Options.MaxBytes], the oldest
 // segments are deleted, together with their WARC files. Lines are numbered from
 // 1. If the first line of a record has a number above 1, older lines have been
@@ -69,10 +69,9 @@
 // URL or an Override is extremely long.
 //
 // After a kill or a disk error, a segment may have a broken end. This end is
-// not repaired. The chain continues in the next segment, after the last good
-// line. The first line of that segment has a member "cut", which says where the
-// good part ends. If the last segment has a broken end, no line says so. A
-// segment may be empty.
+// not repaired. The first line of the next segment continues the chain from the
+// last good line. Its member "cut" says where the good part ends. If the last
+// segment has a broken end, no line says so yet. A segment may be empty.
 //
 // # Events
 //
@@ -144,13 +143,13 @@
 //     answer in force was fetched; expires: when its lifetime ends
 //   - cause: why robots.txt is unreachable; next_try: when it may be fetched
 //     again. With a cause, the file in force is the good copy from before. If
-//     there is no good copy, everything is disallowed. But after 30 days
-//     everything is allowed if the robot line has allow_after_30_days
+//     there is no good copy, everything is disallowed. But if the robot line
+//     has allow_after_30_days, everything is allowed after 30 days
 //
 // Without a cause, a 2xx means that there is a file, and any other status means
-// that there is none. The line is written a moment before the file is used. So
-// the file is in force for everything that is decided five seconds after the
-// line's time or later.
+// that there is none. The line is written a moment before the crawler uses the
+// file. So the file is in force for all decisions from five seconds after the
+// line's time on.
 //
 // request is the start of a request, when its wait for the Limiter is over.
 // Each attempt, each redirect hop and each request for a robots.txt has such a
@@ -196,8 +195,9 @@
 //
 // decision says that a request was refused, or with dry_run that it would have
 // been refused. Equal decisions about a URL share one line if they rest on the
-// same fetch of robots.txt. Like a file line, it may be repeated after a loss,
-// after a segment was deleted, or if there are more than 100,000 refusals.
+// same fetch of robots.txt. Like a file line, a decision line may be repeated
+// after a loss, after a segment was deleted, or if there are more than 100,000
+// refusals.
 //
 //   - url, decision
 //

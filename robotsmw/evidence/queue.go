@@ -156,9 +156,9 @@ func (q *queue) tell(k kind, about string, members []byte) {
 	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
 }
 
-// gather is how long the writer waits for more lines before it writes. It waits
-// because one call of the operating system costs much more than one line. If
-// the process is killed, the lines in the queue are lost.
+// gather is how long the writer waits for more lines before it writes. The wait
+// saves calls of the operating system, because a call costs much more than a
+// line. If the process is killed, the lines in the queue are lost.
 const gather = 5 * time.Millisecond
 
 func (q *queue) run() {

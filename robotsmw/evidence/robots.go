@@ -18,9 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robots returns an Observer that records what a Transport or Checker does. Of
-// the decisions, it records only the refusals, and those that would be refusals
-// without DryRun.
+// robots returns an Observer that records what a Transport or Checker does. A
+// decision is recorded only if it is a refusal, or would be one without DryRun.
 func robots(q *queue) *robotsmw.Observer {
 	return &robotsmw.Observer{
 		Decided: func(_ context.Context, d robotsmw.Decision) {

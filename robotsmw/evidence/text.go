@@ -7,8 +7,9 @@ import (
 )
 
 // These functions build lines, because encoding/json would take longer than all
-// other work on a request's lines. Those that take a name and a value append a
-// member. They leave out a member whose value is zero, except appendSeconds.
+// other work on a request's lines. A function that takes a name and a value
+// appends a member, or nothing if the value is zero. Only appendSeconds appends
+// a member for a zero value too.
 
 func appendMember(b []byte, name string) []byte {
 	b = append(b, ',', '"')

@@ -97,7 +97,7 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	case resp.StatusCode/100 == 4 && len(body) >= longestError && (decoded || resp.ContentLength < 0):
 		x.truncated = "length"
 	case resp.StatusCode >= 200 && !isDecoded(resp) && resp.ContentLength < 0:
-		x.truncated = "unspecified" // robotsmw does not read a body of unknown length with such a status
+		x.truncated = "unspecified" // robotsmw does not read a 3xx, 429 or 5xx body of unknown length
 	}
 	conditional := req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
 	x.renewed = resp.StatusCode == http.StatusNotModified && conditional

@@ -128,7 +128,7 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.kind.stands() { // the method open has written such a line already
+		if !opened || !e.kind.stands() { // the method open has already written the robot and limiter lines
 			w.add(&e, b.text[e.from:e.to])
 			begun = append(begun, e)
 		}
@@ -170,8 +170,9 @@ func (w *writer) add(e *entry, text []byte) {
 }
 
 // flush adds a loss line if lines were lost. It then writes the WARC records
-// and the lines to the disk. If a write fails, flush gives up the segment, and
-// kept is how many lines of the field out are completely on the disk.
+// and the lines to the disk. If a write fails, flush gives up the segment. The
+// result kept then says how many lines of the field out are completely on the
+// disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))

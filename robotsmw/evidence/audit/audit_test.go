@@ -248,8 +248,9 @@ func TestRead_Unaudited(t *testing.T) {
 	if got.String() != "" || r.Unaudited != 3 || len(r.Spans) != 2 {
 		t.Errorf("%+v, violations %v", r, got)
 	}
-	// The last request is unaudited too, because the robots.txt that the robot
-	// fetched an hour before is not known.
+	// The file of 11:00 forbids the last request. But the robot may still obey
+	// the file that it fetched an hour before. That file is not known, so the
+	// last request is unaudited too.
 	if s := r.Spans[0]; s.Requests != 2 || s.From.Format("15:04:05") != "10:00:01" || s.To.Format("15:04:05") != "10:59:59" {
 		t.Errorf("the span is %+v", s)
 	}

@@ -41,11 +41,11 @@ const longestRecord = 16 << 20
 // that a line gives for it.
 //
 // ReadRecord also checks what the record says. The robots.txt in force must
-// allow each request for a page. A decision names a robots.txt, and must follow
-// from it. The same holds for the decision's group, rule and line. If the
-// decision allowed a request, the decision must rest on the newest robots.txt.
-// That file must have been fresh, unless the server could not be reached. Each
-// gap must be long enough, and no page may be requested during a pause.
+// allow each request for a page. A decision names a robots.txt: the decision
+// with its group, rule and line must follow from that file. A decision that
+// allowed a request must rest on the newest robots.txt. That file must have
+// been within its lifetime, unless the server could not be reached. Each gap
+// must be long enough, and no page may be requested during a pause.
 //
 // ReadRecord passes each fault in the record itself to OnBroken. It counts all
 // faults in Result.Broken, and most of them in Result.Cut as well. Requests

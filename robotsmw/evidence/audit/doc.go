@@ -56,10 +56,10 @@
 // follow it. The dates in a WARC file are starts. The combined format by itself
 // has only the second in which a request ended. Then a gap counts as a
 // violation only if neither rounding nor the durations of requests can explain
-// it. That is the case if the pages after the robot's first fetch of robots.txt
-// came too fast. At one page per Crawl-delay, they would need more time than
-// has passed since that fetch. The audit assumes that the robot began no page
-// before that fetch, because that would be a violation too.
+// it. To prove this, the audit assumes that the robot began no page before its
+// first fetch of robots.txt, because that would be a violation too. It then
+// computes how long the pages since that fetch would take at one page per
+// Crawl-delay. If less time has passed, a gap was too short.
 //
 // Requests are judged in the order in which they began. In a log, a line may be
 // up to ten seconds away from its place. If the time jumps back by more than

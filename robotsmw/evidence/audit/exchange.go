@@ -98,16 +98,16 @@ func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }
 
-// The method "like" reports whether e and other are a request for a URL and an
-// answer from the same URL, and neither names another record. They may then
-// belong together.
+// The method "like" reports whether e and other may belong together: they are a
+// request for a URL and an answer from the same URL, and neither of them names
+// another record.
 func (e *exchange) like(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && e.url == other.url && (len(e.ids) <= 1 && len(other.ids) <= 1)
 }
 
 // join completes an exchange with its other half. The date of the request's
-// record is the start of the request. The date of the answer's record is the
-// end, if it is later.
+// record is the start of the request. If the answer's record has a later date,
+// that date is the end of the request.
 func (e *exchange) join(half *exchange) {
 	request, response := e, half
 	if half.hasRequest {

@@ -201,7 +201,8 @@ func (f *feed) broken(number int, err error) {
 }
 
 // The method "dated" notices whether a record's date jumps back. Such a jump
-// begins no epoch, because only the order of the records is wrong, not a clock.
+// begins no epoch, because the clock is right: only the records are in another
+// order.
 func (f *feed) dated(r *WARCRecord) {
 	at := r.Date.UnixNano()
 	if f.newest != never && at < f.newest-reach {

@@ -1,8 +1,8 @@
 package audit
 
-// A log has its events roughly in the order in which they ended. They are
-// judged in the order in which they began, so a window holds enough events to
-// sort them.
+// A log has its events roughly in the order in which they ended. But the audit
+// judges events in the order in which they began. So a window holds enough
+// events to sort them.
 const (
 	reach        = 10e9     // how far from its place an event may be, in nanoseconds
 	windowEvents = 1 << 16  // how many events a window may hold

@@ -272,8 +272,9 @@ func (j *recordJudge) request(v *recordLine) error {
 		}
 		return nil
 	}
-	// The decision is judged by the file in force. Right after a change, the
-	// previous file also counts as in force, if the decision names it.
+	// The decision is judged by the file in force. In the first seconds after a
+	// change, the decision may still name the previous file. That file then
+	// counts as the file in force.
 	inForce := state{sha256: d.SHA256, status: 200}
 	if d.RobotsURL != "" {
 		inForce = known[0]
@@ -338,11 +339,12 @@ func (j *recordJudge) refusal(v *recordLine) error {
 	return errDecision
 }
 
-// isStale reports whether the file that a decision names was too old. It was
-// too old if another file was in force. It was also too old if its lifetime had
-// been over for longer than the constant settles. There are two exceptions: a
-// later fetch has failed, or the decision is marked stale and the file was
-// fetched at most 24 hours before.
+// isStale reports whether the file that a decision names was too old. If
+// another file was in force, the named file was too old. The file in force
+// itself was too old if its lifetime had been over for longer than the constant
+// settles. But an old file in force may be used in two cases: if a later fetch
+// has failed, or if the decision is marked stale and the file was fetched at
+// most 24 hours before.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:
@@ -357,8 +359,9 @@ func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) b
 
 // unreachableFor30Days reports whether robots.txt was unreachable for 30 days
 // up to the last fetch. The failures may have begun before the record, in an
-// earlier process with the same Store. So the time that the decision d names as
-// their beginning counts, unless the record has an answer after that time.
+// earlier process with the same Store. So the decision d may name an earlier
+// beginning of the failures. That beginning counts, unless the record has a
+// good answer after it.
 func (s state) unreachableFor30Days(d *recordDecision) bool {
 	since := s.since
 	if claimed := d.FailedSince; !claimed.IsZero() && claimed.Before(since) && claimed.Add(settles).After(s.answered) {

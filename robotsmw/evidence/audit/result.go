@@ -18,7 +18,7 @@ type Result struct {
 	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
-	Spans      []Span         // times with unaudited requests; the 1,000th, of host "…", is for all others
+	Spans      []Span         // with unaudited requests; at most 1,000: one of host "…" is for all others
 }
 
 // A RobotResult is the result for one robot.
@@ -59,12 +59,13 @@ type Span struct {
 	Requests int
 }
 
-// A Broken is a problem with a line or record that could not be read or used.
+// A Broken is a problem with a line or record: it could not be read or used, or
+// its time jumps back.
 type Broken struct {
 	Input string
 	Line  int // counted from 1; in an archive, the number of the record
 	Err   error
-	jump  bool // the line is used although its time jumps back
+	jump  bool // the problem is only that the time jumps back; the line is used
 }
 
 var errNoTime = errors.New("a request without a time")

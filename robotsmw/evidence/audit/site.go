@@ -75,10 +75,11 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 // any time since the robot's first fetch of robots.txt, because the audit
 // assumes that the robot began no page before that fetch.
 //
-// earliest is the first moment at which the latest request can have begun. This
-// assumes that all gaps before that request were long enough, except those that
-// are proven too short. The next gap is proven too short if the next request
-// must have begun less than a Crawl-delay after earliest.
+// earliest is the first moment at which the latest request can have begun, if
+// all gaps before it were long enough. Gaps that are already proven too short
+// are left out of this calculation. When the next request comes, its gap is
+// proven too short if that request must have begun less than a Crawl-delay
+// after earliest.
 type pace struct {
 	earliest int64
 	last     int64  // the time of the latest request, as logged; the constant never: there was none
@@ -105,9 +106,9 @@ type short struct {
 // too short. The argument since is the earliest time at which the request can
 // have begun, or the constant never if no such time is known. want is the
 // Crawl-delay. least is the shortest gap between the request and a neighbouring
-// one, as logged, or the constant never if no such gap is known. The result
-// told is false if the request comes so late that the pages before it are no
-// longer known.
+// one, as logged, or the constant never if no such gap is known. told is false
+// if next cannot tell, because the request comes so late that the pages before
+// it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never

@@ -32,8 +32,8 @@ type Violation struct {
 	// Previous is the time of the previous request. With Stale, it is the time
 	// of the robot's last fetch of robots.txt. With RetryAfter, it is the time
 	// of the answer that asked the robot to stay away. Field Gap is the time
-	// since Previous. Want is the shortest Gap allowed, or with Stale the
-	// longest.
+	// since Previous. Want is the shortest Gap that is allowed. With Stale,
+	// Want is the longest Gap that is allowed.
 	Previous  time.Time
 	Gap, Want time.Duration
 }

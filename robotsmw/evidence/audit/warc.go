@@ -218,8 +218,10 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	return r, nil
 }
 
-// line reads a line of a header. The line is valid until the next read. A line
-// longer than the buffer is cut, but remains longer than a header may be.
+// line reads a line of a header. The line is valid until the next read. Of a
+// line longer than the buffer, only the first 64 KiB and one space are
+// returned. That is more than a header may have, so the header counts as
+// broken.
 func (w *WARCReader) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	switch {
