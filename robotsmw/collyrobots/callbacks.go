@@ -54,8 +54,10 @@ func (m *member) beLast() {
 // onRequestHeaders runs just before colly takes the client.
 func (m *member) onRequestHeaders(*colly.Request) { m.hub.sync() }
 
-// onResponseHeaders acts on the header before any OnResponse handler may visit
-// links. The links of a challenge lead to the wall and not into the site.
+// onResponseHeaders forbids the links of a page that says nofollow in its
+// header, before any OnResponse handler may visit them. It treats a sure
+// refusal in the same way, because the links of a challenge lead to the wall
+// and not into the site.
 func (m *member) onResponseHeaders(r *colly.Response) {
 	refused, _ := refusal.Of(answerOf(r))
 	if refused.Sure || m.header(r).NoFollow() {
@@ -79,7 +81,7 @@ func (m *member) onResponse(r *colly.Response) {
 	if m.ObeyRelNoFollow {
 		m.relLinks(r)
 	}
-	if m.c.ParseHTTPErrorResponse { // otherwise onError does this
+	if m.c.ParseHTTPErrorResponse { // otherwise colly calls onError, which does this
 		m.throttled(r)
 	}
 }

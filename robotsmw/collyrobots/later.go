@@ -116,9 +116,9 @@ func (m *member) context() context.Context {
 }
 
 // Wait waits for the requests that were put back and, like Collector.Wait, for
-// those under way. With PutBack on a synchronous collector, call it after
+// those under way. With PutBack on a synchronous collector, call Wait after
 // Queue.Run or the last Visit, because these do not wait for requests that were
-// put back. On an asynchronous collector it does the same as Collector.Wait.
+// put back. On an asynchronous collector, Wait does the same as Collector.Wait.
 func (x *Extension) Wait() {
 	x.later.wait()
 	for _, c := range x.collectors() {

@@ -67,8 +67,8 @@ type gate struct {
 }
 
 // A keeper decides at a gate. pass gets a request's domain and the user's
-// LimitRules. If pass returns true, colly obeys none of these rules. Before it
-// first returns true, pass must widen the gate.
+// LimitRules. If pass returns true, colly obeys none of these rules. pass must
+// widen the gate before it first returns true.
 type keeper interface {
 	pass(g *gate, domain string, rules []*colly.LimitRule) bool
 }
