@@ -110,7 +110,7 @@ const mostFiles = 100_000
 type queue struct {
 	mu      sync.Mutex // never held during a write to the disk
 	next    batch
-	spare   batch // takes the place of the field next when the writer takes the batch in next
+	spare   batch // put into the field next when the writer takes the batch that was there
 	running bool
 	closed  bool
 	idle    sync.Cond // its lock is mu; signals that the field running has become false

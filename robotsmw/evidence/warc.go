@@ -105,8 +105,8 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	return x
 }
 
-// isDecoded reports whether the body that was read is decoded. robotsmw passes
-// other bodies to Observer.Asked with their content coding.
+// isDecoded reports whether Observer.Asked gets the body of a response decoded,
+// and not with its content coding.
 func isDecoded(resp *http.Response) bool {
 	status := resp.StatusCode
 	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && status != http.StatusTooManyRequests
