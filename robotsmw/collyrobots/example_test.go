@@ -284,8 +284,8 @@ func ExampleExtension_Links() {
 	// http://blog.example/login true
 }
 
-// Active returns false after a transport was set that hides addresses from
-// Options.RefuseAddress. No request is sent then.
+// After a transport that hides addresses from Options.RefuseAddress was set,
+// Active returns false, and no request is sent.
 func ExampleExtension_Active() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{

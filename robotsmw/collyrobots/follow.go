@@ -8,9 +8,9 @@ import (
 )
 
 // Visit is like Collector.Visit for the collector that Attach was given, but
-// asks robots.txt first. A refused URL stays unvisited and does not count for
-// MaxRequests. It can be visited later if robots.txt changes. Visit may have to
-// wait for robots.txt, on asynchronous collectors too.
+// asks robots.txt first. A refused URL stays unvisited, so it can be visited
+// later if robots.txt changes. It does not count for MaxRequests. Visit may
+// have to wait for robots.txt, on asynchronous collectors too.
 func (x *Extension) Visit(URL string) error {
 	c := x.first
 	if err := x.ask(c, URL); err != nil {

@@ -231,9 +231,9 @@ func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Unwrap returns the transport that sends. politeness.Transport needs it to
-// look at the Protocols of that transport, which say how to treat requests that
-// net/http sends again.
+// Unwrap returns the transport that sends. politeness.Transport looks at the
+// protocols of that transport, to know how to treat requests that net/http
+// sends again.
 func (o *outlet) Unwrap() http.RoundTripper {
 	if base := (*hub)(o).base.Load(); base != nil {
 		return *base

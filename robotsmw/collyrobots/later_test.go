@@ -80,8 +80,8 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 		if others > 3*time.Second {
 			t.Errorf("the other hosts were done after %v", others)
 		}
-		// robots.txt at 0 s, the first page at 1 s, then four intervals of 20
-		// s.
+		// robots.txt comes at 0 s, the first page at 1 s, and four more pages
+		// come 20 s apart.
 		if all > 82*time.Second {
 			t.Errorf("the slow host was done after %v", all)
 		}

@@ -16,8 +16,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A handler that runs before the body has been read visits another page of the
-// same host. The host's slot becomes free only when the body has been read.
+// A handler may visit another page before the body of its own response has been
+// read. Usually a slot becomes free only after that body. The extension reads
+// the body ahead, so the visit gets the slot and succeeds.
 func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	body := strings.Repeat("the whole page ", 10_000)
 	world := func() *robotstest.Internet {
