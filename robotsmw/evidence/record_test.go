@@ -458,8 +458,9 @@ func TestExchangeOf_ContentEncoding(t *testing.T) {
 
 // If a body was not read to its end, the record of its response has a
 // WARC-Truncated (WARC 1.1: "When a 'response' is known to have been truncated,
-// this shall be noted using the WARC-Truncated field"). Most bodies of errors
-// are chunked and have no Content-Length.
+// this shall be noted using the WARC-Truncated field"). Some of the answers are
+// chunked, because most bodies of errors are chunked and have no
+// Content-Length.
 func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 	answers := []struct {
 		name    string

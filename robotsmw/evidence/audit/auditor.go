@@ -12,9 +12,9 @@ type Auditor struct {
 	// no file for a request, the Auditor uses the robots.txt files that
 	// Requests and WARC files contain.
 	History *History
-	// OnViolation, if not nil, is called with each violation, in the order of
-	// time. Violations may be out of order if a request took longer than an
-	// hour, or if an hour has many thousands of violations.
+	// OnViolation, if not nil, is called with each violation. The calls are in
+	// the order of time, unless a request took longer than an hour, or an hour
+	// has many thousands of violations.
 	OnViolation func(Violation)
 	// OnBroken, if not nil, is called with each problem in a line or record.
 	OnBroken func(Broken)
