@@ -57,9 +57,9 @@ http {
 }
 `
 
-// Some requests to the demo fail. Nevertheless, the crawl's own record and the
-// log of nginx both show a polite crawl. With COURTESY_CHAOS set, the crawl
-// requests 5,000 pages or more.
+// The crawl's own record and the log of nginx both show a polite crawl,
+// although some requests fail. With COURTESY_CHAOS set, the crawl requests
+// 5,000 pages or more.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")

@@ -20,11 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// requests() returns, for each request that the demo's servers must see, how
-// often they must see it. It derives this from the conclusions in the demo's
-// files. These conclusions come from the robots.txt files and the pages, not
-// from the spider's output. If a page is missing in the result, it is
-// disallowed, or no link that may be followed leads to it.
+// requests() returns how often the demo's servers must see each request. It
+// derives the numbers from the conclusions in the demo's files. These
+// conclusions come from the robots.txt files and the pages, not from the
+// spider's output. A page that is missing in the result is disallowed, or no
+// link that may be followed leads to that page.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -52,8 +52,8 @@ func demoInterval(host, previous string) time.Duration {
 	return time.Second
 }
 
-// The spider crawls the demo over real sockets. The log of the demo's servers
-// shows what the spider sent and when.
+// The spider crawls the demo over real sockets. The test finds in the log of
+// the demo's servers what the spider sent and when.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -85,8 +85,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Time is exact in a synctest bubble. There, the spider never shortens an
-// interval or a Retry-After.
+// The spider never shortens an interval or a Retry-After. The test runs in a
+// synctest bubble, where time is exact.
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -177,7 +177,7 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
 				wantPause = 1 // the answer's Retry-After
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
-				wantPause = 2 // robots.txt answers 503: two intervals instead of one
+				wantPause = 2 // after a 503 for robots.txt, the host rests for two intervals
 			}
 			pause := 0.0 // how long the host is paused, counted from the answer
 			if r.PausedUntil > 0 {
@@ -194,7 +194,7 @@ func TestDemo_Requests(t *testing.T) {
 		if lighthouse := "http://lighthouse.example/robots.txt at 1.000: 0"; !slices.Contains(got, lighthouse) {
 			t.Errorf("what has no answer is no request: want %s", lighthouse)
 		} else {
-			want = append(want, lighthouse) // no server could see this request
+			want = append(want, lighthouse) // this host has no server, so no server has logged the request
 		}
 		slices.Sort(got)
 		slices.Sort(want)
@@ -224,7 +224,7 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 			rest = append(rest, e.Text)
 		}
 	}
-	if verdicts == nil { // there is no record, but a robots.txt may have redirected to this URL
+	if verdicts == nil { // no record has this URL, but a robots.txt may have redirected to it
 		verdicts = []string{"never asked for"}
 		for _, r := range site.Log() {
 			if "http://"+r.Host+r.Target == url {
@@ -263,7 +263,7 @@ func TestDemo_Text(t *testing.T) {
 		}
 		for _, page := range site.Pages() {
 			for _, conclusion := range page.Concludes[1:] {
-				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // the next loop counts such conclusions
+				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // the next loop counts how often such conclusions are printed
 				if !ofSite && !strings.Contains(said[page.URL], conclusion) {
 					t.Errorf("%s: nothing is printed of %q:\n%s", page.URL, conclusion, said[page.URL])
 				}

@@ -6,11 +6,11 @@
 //	politespider                      the same as politespider demo
 //
 // The spider obeys every robots.txt, paces its requests to each host, and obeys
-// noindex and nofollow. If a server asks it to come back later, it does. It
-// follows links that stay on the hosts of its start URLs. The flag -scope
-// chooses more links, or fewer. The flag -depth limits how many links lead from
-// a start URL to a page. With -sitemaps, the spider also starts from the URLs
-// in the sites' sitemaps.
+// noindex and nofollow. If a server asks the spider to come back later, the
+// spider does so. It follows links that stay on the hosts of its start URLs.
+// The flag -scope makes the spider follow more links, or fewer. The flag -depth
+// limits how many links lead from a start URL to a page. With -sitemaps, the
+// spider also starts from the URLs in the sites' sitemaps.
 //
 // # What becomes of a URL
 //
@@ -72,9 +72,9 @@
 //
 // With -evidence DIR, the spider writes a record of the crawl that others can
 // check (package evidence). The record has each request with the decision that
-// allowed it, and each robots.txt as the spider saw it. The report then links
-// each blocked URL to its proof. At the end, the spider prints the record's
-// last hash, which can be deposited elsewhere.
+// allowed it, and each robots.txt as the spider saw it. If there is also a
+// report, it links each blocked URL to its proof. At the end, the spider prints
+// the record's last hash, which can be deposited elsewhere.
 //
 // With -from-end, each interval begins at the end of the previous request. So
 // the servers' own logs show the interval too, even if a request was slow to
@@ -84,9 +84,9 @@
 //
 // With -key FILE and -signature-agent URL, the spider signs each request over
 // https (Web Bot Auth). A server can read the public key at URL to find out who
-// asks. A server may answer 401, 403 or 429 and ask for a signature with
-// Accept-Signature. The output then says in words what the server asks for,
-// even if the requests are signed.
+// asks. A server that answers 401, 403 or 429 may ask for a signature, in the
+// header Accept-Signature. If a server does so, the output says in words what
+// the server asks for, even if the requests are signed.
 //
 // -card prints a card for others to read. The card says who crawls, by which
 // rules and at what pace. The spider makes the card from the settings that the

@@ -93,7 +93,8 @@ func TestCrawl_Evidence(t *testing.T) {
 	}
 }
 
-// With -from-end, the interval begins when a slow answer has ended.
+// With -from-end, the interval begins at the end of an answer. So a slow answer
+// delays the next page.
 func TestCrawl_FromEnd(t *testing.T) {
 	for _, test := range []struct {
 		args []string

@@ -33,9 +33,9 @@ func crawl(ctx context.Context, job *tool.Job) error {
 	opts := robotsmw.Options{
 		UserAgent: job.UserAgent, // its first word is the crawler's name in robots.txt
 		Base:      job.Base,
-		// Without a Limiter, each host gets one request at a time, and one
-		// request a second. With or without a Limiter, Courtesy obeys a
-		// Retry-After and a longer Crawl-delay.
+		// If Limiter is nil, each host gets one request a second, and one at a
+		// time. In any case, Courtesy obeys a Retry-After, and a Crawl-delay
+		// that is longer than Delay.
 		Limiter: &politeness.Limiter{
 			Delay:      job.Delay,
 			EndToStart: job.FromEnd,
@@ -47,7 +47,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Logger:     job.Logger,
 		},
 		Store:     job.Store, // keeps robots.txt for the next run
-		KeepFiles: true,      // the job reads the sitemaps and statements about use in robots.txt files
+		KeepFiles: true,      // the job looks in robots.txt for sitemaps and for statements about use
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// While Redis is away, a goroutine of go-redis checks only once a second
-	// whether its client was closed.
+	// whether its client was closed. So this goroutine may outlive the tests.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
@@ -212,8 +212,8 @@ func TestCrawl_Interrupted(t *testing.T) {
 	})
 }
 
-// If the spider cannot write its output, it ends the crawl. Otherwise, nobody
-// would know what it did.
+// If the spider cannot write its output, it ends the crawl, because nobody
+// would see the outcome.
 func TestCrawl_OutputLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -50,9 +50,10 @@ func walled() *robotstest.Internet {
 	return internet
 }
 
-// The spider reports a refusal with its evidence. It requests the page only
-// once, and does not keep the answer. If it is not sure that an answer is a
-// refusal, the answer counts as a page, and the summary lists it.
+// The spider reports a refusal with its evidence. If the answer is surely a
+// refusal, the spider requests the page only once and does not keep the answer.
+// If the answer is only perhaps a refusal, it counts as a page, and the summary
+// lists it.
 func TestCrawl_Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := walled()

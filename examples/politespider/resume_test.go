@@ -18,8 +18,8 @@ import (
 )
 
 // A chain is a site in which each page links to the next. The field asked has
-// the requested paths. The field at is a function that ServeHTTP calls if a
-// requested page exists.
+// the requested paths. If a requested page exists, ServeHTTP calls the function
+// in the field at.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)

@@ -20,9 +20,9 @@ func TestCrawl_Bomb(t *testing.T) {
 	packed := gzip.NewWriter(&mebibyte)
 	packed.Write(make([]byte, 1<<20))
 	packed.Close()
-	// The body repeats one compressed mebibyte 64 times, because a gzip file
-	// may have several members (RFC 1952 §2.2). To compress 64 MiB for each
-	// page would take too long under the race detector.
+	// The body repeats one compressed mebibyte 64 times. That is a valid gzip
+	// file, because such a file may have several members (RFC 1952 §2.2). To
+	// compress 64 MiB would take too long under the race detector.
 	all := bytes.Repeat(mebibyte.Bytes(), 64)
 	bomb := func(w http.ResponseWriter) { w.Write(all) }
 	mux := http.NewServeMux()

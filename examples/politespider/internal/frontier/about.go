@@ -8,7 +8,8 @@ import (
 
 // An About says which crawl a frontier belongs to. Directory and Redis store it
 // with the crawl. They refuse to continue a crawl with other start URLs or
-// another scope, because URLs outside the first scope would be missing.
+// another scope, because the kept crawl has already left out links outside its
+// own scope.
 type About struct {
 	Start []string            `json:"start"` // the start URLs; empty for the demo
 	Scope string              `json:"scope"` // which links are followed

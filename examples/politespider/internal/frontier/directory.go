@@ -13,12 +13,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A Directory is a frontier in memory with a journal in a directory. It
-// continues where the last process stopped, however that process ended. No page
-// is lost. If a page was out when that process stopped, it is handed out again.
-// After a power cut, the pages of the last second are also handed out again
-// (see syncPeriod). OpenDirectory makes a Directory. It is safe for concurrent
-// use, but only one process at a time can have the directory open.
+// A Directory is a frontier in memory with a journal in a directory. A new
+// process continues the crawl where the previous one stopped, however the
+// previous one ended. No page is lost. The pages that were out at that moment
+// are handed out again. After a power cut, the pages of the last second are
+// also handed out again (see syncPeriod). OpenDirectory makes a Directory. It
+// is safe for concurrent use, but only one process at a time can have the
+// directory open.
 type Directory struct {
 	*Memory
 
@@ -32,8 +33,8 @@ type Directory struct {
 // exist, OpenDirectory creates it, readable by its owner alone. If the crawl
 // continues, each host first rests, because the last run may have been killed
 // just after a request. It rests for its own interval or for the argument rest,
-// whichever is longer. A longer pause from the last run, as after a
-// Retry-After, remains in force.
+// whichever is longer. If a pause from the last run, as after a Retry-After,
+// ends later than that, the host rests until the end of the pause.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {
@@ -111,8 +112,9 @@ func (d *Directory) Add(pages ...*Page) int {
 	return len(fresh)
 }
 
-// Done is like [Memory.Done]. Add the links of the page before you call Done:
-// after a crash, a page that is done is not fetched again.
+// Done is like [Memory.Done]. Add the links of the page before you call Done.
+// If you call Done first, a crash between the two calls loses the links,
+// because a page that is done is not fetched again.
 func (d *Directory) Done(p *Page, asked time.Time, interval time.Duration) {
 	d.write(line{Done: p.URL.String(), Next: asked.Add(interval).UTC(), Interval: interval.Seconds()})
 	d.Memory.Done(p, asked, interval)
@@ -147,7 +149,7 @@ type replay struct {
 	about  About
 	order  []string         // URLs in the order in which they were added
 	queued map[string]*Page // the pages that are not done, by URL
-	rests  map[string]line  // when a host may be asked again, by host
+	rests  map[string]line  // by host: the line that says when the host may be asked again
 }
 
 func newReplay(m *Memory, name string, about About) *replay {

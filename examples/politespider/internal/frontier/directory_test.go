@@ -142,8 +142,7 @@ func TestDirectory_ManyRuns(t *testing.T) {
 	}
 }
 
-// If a crawl is continued at once, each host is nevertheless left alone for its
-// full time.
+// Each host rests for its full time, even if the crawl is continued at once.
 func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -254,8 +253,8 @@ func wantError(t *testing.T, dir string, about About, want string) {
 	}
 }
 
-// If the journal cannot be written, the crawl ends. If it went on, the next run
-// would fetch the pages again.
+// If the journal cannot be written, the crawl ends. If the crawl went on, the
+// next run would fetch the same pages again.
 func TestDirectory_NoRoom(t *testing.T) {
 	d := openDirectory(t, t.TempDir(), 1000)
 	d.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))

@@ -37,7 +37,7 @@ type Page struct {
 	Depth   int  // how many links lead from a start URL to the page, on the first path found
 	Sitemap bool // the page is a sitemap: its URLs count as start URLs
 
-	Ready time.Time // when the page began to wait only for its host's pace; set by Take
+	Ready time.Time // from this time on, the page waited only for its host's pace; set by Take
 
 	entry string // Redis only: the ID of the page's entry in the host's stream
 }
@@ -72,7 +72,7 @@ type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
-	Hosts  int           // hosts with queued pages and no page out; in Redis, some have no queued page
+	Hosts  int           // hosts with queued pages and no page out; in Redis, the count may be too high
 	Next   string        // the host that is due next; "": a host is due now, or the next host is unknown
 	Wait   time.Duration // how long the crawl waits until Next is due
 	Err    error         // the error that ended the crawl; nil if there is none

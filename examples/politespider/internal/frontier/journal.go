@@ -37,9 +37,9 @@ import (
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
 // "spent" is how many pages count towards the maximum, and "seen" has the pages
-// that are done. So the journal then has one entry for each URL and each host.
-// A run adds a line each time that it finds URLs, finishes a page, or puts a
-// page back.
+// that are done. So a rewritten journal has one entry for each URL and each
+// host. A run adds a line each time that it finds URLs, finishes a page, or
+// puts a page back.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
@@ -61,17 +61,17 @@ const (
 	journalVersion = 1
 
 	// syncPeriod is the least time between two syncs of the journal to the
-	// disk. A power cut may lose the lines of the last such period. The next
-	// run then fetches the pages of that period again. If only the process is
-	// killed, the journal keeps all lines.
+	// disk. A power cut may lose the lines that were written after the last
+	// sync. The next run fetches the pages in these lines again. If the process
+	// is killed but the system keeps running, the journal keeps all lines.
 	syncPeriod = time.Second
 
 	// linesOf is the maximum number of URLs in a line of a rewritten journal.
 	linesOf = 1000
 )
 
-// A journal is the file of a journal, open for appending. It is not safe for
-// concurrent use.
+// A journal is an open journal file, to which lines are appended. It is not
+// safe for concurrent use.
 type journal struct {
 	file   *os.File
 	synced time.Time

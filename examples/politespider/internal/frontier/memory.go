@@ -45,11 +45,11 @@ func (h *hostQueue) due() time.Time {
 	return h.rest
 }
 
-// next() removes a page from the queue and returns it. If the host's latest
-// page was put off, the last page of the queue comes next. This page is
-// probably the least similar to the one that was put off. So the host is not
-// asked for one failing page after another. Otherwise, a page whose Due has
-// passed comes first, because such a page has been queued for longer.
+// next() removes a page from the queue and returns it. Usually a page whose Due
+// has passed comes first, because such a page has been queued for longer. But
+// if the host's latest page was put off, the last page of the queue comes
+// first: it is probably the least similar to the page that was put off. So the
+// host is not asked for one failing page after another.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -175,8 +175,8 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count towards the maximum. It does not delay its host: the host may be asked
-// as early as before.
+// count towards the maximum. The host may be asked as early as if the page had
+// not been handed out.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -239,9 +239,8 @@ func pageOf(reply []any) (*Page, error) {
 }
 
 // hold() remembers that this process has a page. It returns false if the
-// process has the page already. That happens if this process was silent for the
-// length of a lease: Redis may then hand the page out again, even to the same
-// process.
+// process has the page already: if a process was silent for the length of a
+// lease, Redis may hand its page out again, even to the same process.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,9 +282,9 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 	r.give(p, "putback", time.Until(until), hurt)
 }
 
-// give() gives a page back. The argument hurt says whether the page was put off
-// at least once: 1 for yes, 0 for no. With -1, what is known about the host
-// stays as it is.
+// give() gives a page back. The argument hurt is 1 if the page was put off at
+// least once, and 0 if not. If hurt is -1, what Redis knows about the host
+// stays unchanged.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -355,10 +354,10 @@ func (r *Redis) beat() {
 	}
 }
 
-// call() runs a script and retries until Redis answers. It returns the answer
-// without its first part, the state of the crawl. It returns false if the crawl
-// has ended or cannot go on. A retry may run a script twice, so a second run
-// must do no harm.
+// call() runs a script and retries until Redis answers. The first part of the
+// answer is the state of the crawl; reply is the rest. The result ok is false
+// if the crawl has ended or cannot go on. A retry may run a script twice, so a
+// second run must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
@@ -405,8 +404,8 @@ func (r *Redis) stick(err error) {
 	}
 }
 
-// unstick() counts down when a call is no longer retried. If it was the last
-// such call and the crawl goes on, unstick logs that Redis answers again.
+// unstick() notes that a call is no longer being retried. If no other call is
+// being retried and the crawl goes on, unstick logs that Redis answers again.
 func (r *Redis) unstick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -166,7 +166,7 @@ func TestRedis_TakesOver(t *testing.T) {
 	}
 }
 
-// A page has waited until its Due, and then its process dies. Another process
+// A process dies with a page that had waited until its Due. Another process
 // takes the page over, even if the stream has earlier entries that were never
 // handed out.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
@@ -411,7 +411,7 @@ func TestRedis_Flushed(t *testing.T) {
 	}
 }
 
-// A host stays with the process that had its first page.
+// A host stays with the process that took the host's first page.
 func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -589,8 +589,8 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	}
 }
 
-// linesChannel is a log handler. Receive from the channel to get the first
-// messages.
+// linesChannel is a log handler that sends each message to the channel. While
+// the channel is full, it drops messages.
 type linesChannel chan string
 
 func (c linesChannel) Enabled(context.Context, slog.Level) bool { return true }

@@ -13,16 +13,16 @@
 // robots.txt blocked which URLs, and what pages say about themselves. It also
 // shows what was lost, and which hosts are slow.
 //
-// Much of the text comes from the crawled sites. The page treats it as data and
-// never as markup. A Content-Security-Policy allows only the page's own script
-// and style, and forbids the page to load anything.
+// Much of the text comes from the crawled sites. The report treats this text as
+// data and never as markup. A Content-Security-Policy allows only the report's
+// own script and style, and forbids the report to load anything.
 //
 // # What is kept
 //
 // While a crawl runs, a Crawl keeps about 100 bytes for each request and each
 // URL that was left alone, up to [MaxMarks] of them. It also keeps up to
 // [MaxText] bytes of text: robots.txt files that blocked something, statements,
-// errors. A Crawl leaves out what exceeds these limits, and the page says so.
+// errors. A Crawl leaves out what exceeds these limits, and the report says so.
 package report
 
 import (
@@ -91,7 +91,7 @@ type mark struct {
 	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
 	paused time.Duration // from the crawl's beginning to the end of the pause after the answer; 0: none
 	took   time.Duration // how long it took until the answer began; -1: nothing was sent
-	owed   time.Duration // how long the host must be left alone, counted from the field at
+	owed   time.Duration // how long the host must be left alone, counted from the time in at
 	url    string
 	note   uint32
 	status uint16
@@ -105,7 +105,7 @@ type rule struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
 	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
-	Note   uint32 `json:"note"`  // the index of the blocked marks' note
+	Note   uint32 `json:"note"`  // the index of the note that the marks of the blocked URLs have
 	Count  int    `json:"count"`
 }
 
@@ -141,7 +141,8 @@ func (c *Crawl) Compare(before record.Summary) { c.before = &before }
 func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
 
 // AddPast is like Add for a record of an earlier run. Such a record has no
-// Decision. Instead, rule is the rule that blocked the URL, or nil.
+// Decision, so the caller passes the rule that blocked the URL, or nil if none
+// did.
 func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)

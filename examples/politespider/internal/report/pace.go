@@ -17,10 +17,10 @@ type pace struct {
 	earlies int
 	sent    int
 
-	// smallest is the tightest gap between two consecutive requests. The
-	// tightest gap is the one for which the gap minus the time owed is least.
-	// The field owed is the time that was owed in this gap. If there were fewer
-	// than two requests, smallest is -1.
+	// smallest is the time between two consecutive requests, and owed is the
+	// time that had to pass between them. This is the pair of consecutive
+	// requests for which smallest minus owed is least. If there were fewer than
+	// two requests, smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 

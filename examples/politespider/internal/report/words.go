@@ -10,7 +10,7 @@ import (
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// number() returns n with commas, as in 10,000. The page's script does the
+// number() returns n with commas, as in 10,000. The report's script does the
 // same.
 func number(n int) string {
 	s := strconv.Itoa(n)

@@ -31,9 +31,10 @@ var (
 	}).Parse(pageHTML))
 )
 
-// policy is the page's Content-Security-Policy. It allows the page's own script
-// and style, and nothing else. If a crawled site has smuggled a script or an
-// image into the page, the browser neither runs nor loads it.
+// policy is the report's Content-Security-Policy. It allows the report's own
+// script and style, and nothing else. If a crawled site has smuggled a script
+// or an image into the report, the browser neither runs the script nor loads
+// the image.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -43,7 +44,7 @@ func hash(text string) string {
 
 const maxLost = 10_000
 
-// An overview is the data that the page reads when it opens.
+// An overview is the data that the report's script reads when the report opens.
 type overview struct {
 	Hosts []hostOverview `json:"hosts"`
 	Lost  []lost         `json:"lost"`
@@ -72,8 +73,8 @@ type hostOverview struct {
 	Said     []*said            `json:"said"`
 }
 
-// A timeline is the data that the page reads when it shows a host. Most columns
-// have one value for each mark. Times are in milliseconds.
+// A timeline is the data that the report's script reads to show a host. Most
+// columns have one value for each mark. Times are in milliseconds.
 type timeline struct {
 	At       []int64    `json:"at"`
 	Took     []int64    `json:"took"` // -1: nothing was sent

@@ -26,7 +26,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The page has a mark for each request, and for each URL that was not
+// The report has a mark for each request, and for each URL that was not
 // requested.
 func TestWrite(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
@@ -72,7 +72,8 @@ func TestWrite(t *testing.T) {
 	var b timeline
 	doc.read(t, "timeline-1", &b)
 	// The note about a robots.txt is at the last request for the file. Here, a
-	// redirect led this request to another host.
+	// redirect led from one host to another, so the last request is at the
+	// second host.
 	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
 		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
 	}
@@ -101,8 +102,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// If net/http repeated a request, the page has several marks. Only the last
-// mark shows a failure, so the page counts as lost only once.
+// If net/http repeated a request, the report has several marks for one URL.
+// Only the last mark shows a failure, so the URL counts as lost once.
 func TestWrite_SentAgain(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
 	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})
@@ -124,8 +125,8 @@ var hostile = []string{
 	"\u2028pwned()\u2029", "\u202egnp.exe", "\x00\x1b[2J\xff", "__proto__", "constructor",
 }
 
-// Wherever a site can put a hostile text, the page shows the text as data. The
-// text adds no element, attribute or script.
+// Wherever a site can put a hostile text, the report shows the text as data.
+// The text adds no element, attribute or script.
 func TestWrite_HostileStrings(t *testing.T) {
 	plain := write(t, hostileCrawl(t, []string{"harmless"}), hostileSummary("harmless"))
 	for _, text := range hostile {
@@ -183,7 +184,7 @@ func hostileSummary(text string) record.Summary {
 	}
 }
 
-// The policy allows the page's own script and style, by their hashes, and
+// The policy allows the report's own script and style, by their hashes, and
 // nothing else.
 func TestWrite_Policy(t *testing.T) {
 	doc := write(t, New("", "", time.Now(), 0), record.Summary{})
@@ -208,7 +209,7 @@ func TestWrite_Policy(t *testing.T) {
 	}
 }
 
-// The page loads nothing from outside.
+// The report loads nothing from outside.
 func TestWrite_SelfContained(t *testing.T) {
 	doc := write(t, hostileCrawl(t, []string{"http://a.example/"}), hostileSummary("http://a.example/"))
 	doc.each(func(n *html.Node) {
@@ -228,7 +229,7 @@ func TestWrite_SelfContained(t *testing.T) {
 	})
 }
 
-// A Crawl keeps only a limited amount of data, and the page says so if
+// A Crawl keeps only a limited amount of data, and the report says so if
 // something was left out.
 func TestCrawl_Bounds(t *testing.T) {
 	c := New("", "", time.Now(), time.Second)
@@ -372,8 +373,8 @@ func (d document) read(t *testing.T, id string, into any) {
 	}
 }
 
-// skeleton returns the names of the page's elements and attributes. No site can
-// choose such a name.
+// skeleton returns the names of the report's elements and attributes. No site
+// can choose such a name.
 func (d document) skeleton() string {
 	var b strings.Builder
 	d.each(func(n *html.Node) {
@@ -386,7 +387,7 @@ func (d document) skeleton() string {
 	return b.String()
 }
 
-// text() returns the text of the page before its script runs.
+// text() returns the text of the report before its script runs.
 func (d document) text() string {
 	var b strings.Builder
 	for n := range d.Descendants() {

@@ -46,8 +46,8 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	return noURL(flags)
 }
 
-// forSites are the flags that only make sense for a crawl of sites. If such a
-// flag is given without a URL or "demo", the user probably forgot the URL.
+// forSites are flags that usually come with a URL. If such a flag is given with
+// neither a URL nor "demo", the user probably forgot the URL.
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
 func noURL(flags *flag.FlagSet) error {

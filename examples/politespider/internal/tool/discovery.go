@@ -37,8 +37,8 @@ func (d *discovery) follow(such frontier.Page, links []string) int {
 }
 
 // seed() queues the sitemaps that robots.txt names, if the crawl reads
-// sitemaps. Such a sitemap may be on any host, because the site itself names it
-// in its robots.txt.
+// sitemaps. Such a sitemap may be on any host, because the site's own
+// robots.txt names it.
 func (d *discovery) seed(decision *robotsmw.Decision) {
 	if !d.sitemaps || decision == nil || decision.File() == nil {
 		return

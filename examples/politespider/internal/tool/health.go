@@ -25,9 +25,9 @@ func (h *health) answer(host, url string) {
 	delete(h.put, url)
 }
 
-// putOff remembers that a page was put off. It returns true if the page was
-// also put off earlier, and its host has answered another page in between. Then
-// the page is probably broken.
+// putOff remembers that a page was put off. It reports whether the page is
+// probably broken. That is the case if the page was also put off earlier, and
+// its host has answered another page in between.
 func (h *health) putOff(host, url string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -36,7 +36,7 @@ type Job struct {
 	Store        robotsmw.Store       // keeps robots.txt records; nil: they are kept in memory only
 	Logger       *slog.Logger
 
-	Card bool // if true, the Crawler must only call PrintCard and return
+	Card bool // if true, the Crawler must call PrintCard instead of crawling
 
 	opts      *options
 	frontier  keep.Queue

@@ -8,8 +8,8 @@ import (
 
 // network() returns the RoundTripper that sends requests to the crawl's sites.
 // With -proxy, the RoundTripper uses the proxy. Without -proxy, it is the
-// argument base. If base is nil too, it is a transport to the demo or to the
-// internet. The function disconnect closes what was opened.
+// argument base or, if base is nil, a transport to the demo or to the internet.
+// The function disconnect closes what was opened.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
 	case o.through != nil:

@@ -32,9 +32,9 @@ func valuesOf(v flag.Value) []string {
 
 // recall returns the URLs to start with. These are the arguments or, if there
 // are none, the start URLs of the crawl that -resume continues. The result
-// recalled says whether there is such a crawl. If so, recall also sets the
-// flags that are missing on the command line. Each gets the value that it had
-// when the crawl began.
+// recalled says whether -resume continues a crawl. In that case, recall also
+// sets each flag that is missing on the command line to the value that the flag
+// had when the crawl began.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
 		return args, false, nil

@@ -66,7 +66,8 @@ type tab struct {
 }
 
 // open() shows a report in a tab of its own. The test fails if the browser
-// complains about anything, or if the page requests anything from the network.
+// complains about anything, or if the report requests anything from the
+// network.
 func open(t *testing.T, path string, width, height int64, dark bool) tab {
 	t.Helper()
 	needBrowser(t)
@@ -160,8 +161,8 @@ func (t tab) wait(expression string) {
 	}
 }
 
-// filter() runs JavaScript statements that change the filter of the page. It
-// waits until the page shows the result.
+// filter() runs JavaScript statements that change the filter of the report. It
+// waits until the report shows the result.
 func (t tab) filter(statements string) {
 	t.Helper()
 	before := eval[string](t, "document.documentElement.dataset.settled")

@@ -136,7 +136,7 @@ func inventedChecker(t testing.TB) *robotsmw.Checker {
 	return transport.Checker()
 }
 
-// The handler everywhere serves the same robots.txt on every host.
+// An everywhere is a handler that serves the same robots.txt on every host.
 type everywhere struct{ text string }
 
 func (e everywhere) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -172,7 +172,7 @@ func TestFilter(t *testing.T) {
 		t.Errorf("without a filter it says %q", got)
 	}
 
-	// Switch off one kind of mark after the other. Each time, the marks of this
+	// Switch off one kind of mark after the other. Each time, the marks of that
 	// kind disappear.
 	left := total
 	for i := range count("#kinds button") {
@@ -237,7 +237,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// All parts of the page can be used with the keyboard alone.
+// All parts of the report can be used with the keyboard alone.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 4, 60, 0)
@@ -407,7 +407,8 @@ func TestPhone_Answers(t *testing.T) {
 	}
 }
 
-// The page never runs anything that a site has sent, whatever the reader does.
+// The report never runs anything that a site has sent, whatever the reader
+// does.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	c, s := hostile(t)
@@ -442,8 +443,8 @@ func TestHostile(t *testing.T) {
 	tb.screenshot("hostile")
 }
 
-// In a report of 200 hosts, the page draws only timelines that are or were in
-// sight. The test logs how long the page takes, but sets no limit.
+// A report of 200 hosts draws only the timelines that are or were in sight. The
+// test logs how long the report takes to open and to filter, but sets no limit.
 func TestBig(t *testing.T) {
 	t.Parallel()
 	pages := 300

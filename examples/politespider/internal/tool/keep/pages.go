@@ -18,7 +18,7 @@ import (
 
 // Pages stores pages in a directory. The body of each page is in a file that is
 // named after the URL's hash. The file index.jsonl has a line about each page.
-// If a page is fetched again, it gets another line, and the last line counts.
+// If a page is fetched again, it gets another line, and its last line counts.
 // Several processes may share the directory. Pages is safe for concurrent use.
 type Pages struct {
 	Dir string // "": pages are not kept

@@ -121,10 +121,9 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later() returns a copy of a record, with the second argument added to each
-// time. The second argument is the time between the beginning of the crawl and
-// the beginning of the run. The times in the record count from the beginning of
-// the run. The times in the copy count from the beginning of the crawl.
+// later() returns a copy of a record. The times in the record count from the
+// beginning of its run, and the times in the copy count from the beginning of
+// the crawl. The second argument is the time between these two beginnings.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)

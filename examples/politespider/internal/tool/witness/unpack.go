@@ -8,9 +8,9 @@ import (
 )
 
 // If the body is compressed with gzip, unpack replaces resp.Body by a reader
-// that decompresses the body. Colly limits the size of a body before it
-// decompresses, so a few kilobytes could become gigabytes. With unpack, the
-// limit holds for the decompressed bytes.
+// that decompresses the body. Colly limits the size of a body, but decompresses
+// the body afterwards, so a few kilobytes could become gigabytes. With unpack,
+// the limit holds for the decompressed bytes.
 func unpack(resp *http.Response) {
 	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
 	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||
