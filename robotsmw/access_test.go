@@ -158,9 +158,9 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf derives a verdict from two decisions. By the rules in someRules,
-// the URL of the decision private is disallowed, and the URL of the decision
-// public is allowed.
+// verdictOf derives a verdict from two decisions. The decision private is about
+// a URL that someRules disallows, and the decision public is about a URL that
+// someRules allows.
 func verdictOf(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:
@@ -249,9 +249,9 @@ func TestRedirects(t *testing.T) {
 				if private.RobotsURL != "http://h0.example/robots.txt" {
 					t.Errorf("rules are said to be of %s, want the first authority", private.RobotsURL)
 				}
-				// Each of these hosts was asked for its own robots.txt exactly
-				// once. Its verdict depends on the number of hops from the host
-				// to the file.
+				// Each of these hosts must have been asked for its own
+				// robots.txt exactly once. The verdict about a host depends on
+				// the number of hops from that host to the file.
 				for i := range min(n, 6) {
 					host := fmt.Sprintf("h%d.example", i)
 					private, public := decide(t, c, "http://"+host+"/private/"), decide(t, c, "http://"+host+"/")
@@ -344,8 +344,8 @@ func TestRedirects(t *testing.T) {
 				web.Handle(fmt.Sprintf("h%d.example", i), status(302, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%3)))
 			}
 			c := newTestTransport(t, &web).Checker()
-			// The three checks run at once, so each check waits for the fetch
-			// of the next one.
+			// The three checks run at once. Their fetches must not wait for
+			// each other in a circle.
 			for _, a := range c.CheckAll(t.Context(), mustURLs(t, []string{"http://h0.example/", "http://h1.example/", "http://h2.example/"})) {
 				if a.Err != nil || !a.Decision.Allowed || a.Decision.Reason != Unavailable {
 					t.Errorf("%v, %v; want unavailable", a.Decision, a.Err)

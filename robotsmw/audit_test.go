@@ -16,8 +16,8 @@ import (
 )
 
 // auditedSite is a kind of origin. It has the answer to a request for
-// robots.txt, and says which paths that answer allows. The function in allowed
-// is written by hand, without a parser.
+// robots.txt, and says which paths that answer allows. The function in the
+// field allowed is written by hand, without a parser.
 type auditedSite struct {
 	kind    string
 	robots  http.Handler

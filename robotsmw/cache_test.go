@@ -65,8 +65,8 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 }
 
 // An unreachable origin keeps its place in memory until its next try. If such
-// origins hold all places, a new origin is refused until one of them may be
-// tried again.
+// origins hold all places, and no two of them belong to one domain, a new
+// origin is refused until one of them may be tried again.
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -117,8 +117,8 @@ func TestOneOriginFitsInto1Byte(t *testing.T) {
 	}
 }
 
-// If the records take too many bytes and none may be dropped, a new origin is
-// refused.
+// If the records take too many bytes, and no record may be dropped, a new
+// origin is refused.
 func TestHeldOriginsFillTheBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -84,7 +84,7 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
 // Check decides whether u may be fetched, by any method. If the robots.txt of
 // u's origin must be fetched first, Check fetches the file or joins a fetch
-// that is under way. It waits no longer than until ctx ends.
+// that is under way. Check waits until ctx ends at the latest.
 //
 // If robots.txt is unreachable, Check returns a Decision that says so, and no
 // error. There is an error only in these cases:
@@ -203,9 +203,9 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 }
 
 // target returns the text that rules are matched with: the path and the query
-// as they are sent. They are not decoded and not reordered. The result may
-// share memory with buf, which saves an allocation, and is valid until buf is
-// used again. If the result plain is true, the path has no other form.
+// as they are sent, neither decoded nor reordered. This text may share memory
+// with buf, which saves an allocation. So it is valid until buf is used again.
+// If the result plain is true, the path has no other form.
 func target(buf []byte, u *url.URL) (target string, plain bool) {
 	path := u.Path
 	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {
@@ -272,8 +272,8 @@ type Checked struct {
 const parallelOrigins = 64
 
 // CheckAll calls Check for many URLs. It fetches the robots.txt files of up to
-// 64 origins at the same time. The answers are in the order of the URLs. If one
-// check fails, this does not affect the others. To load the robots.txt of many
+// 64 origins at the same time. The answers are in the order of the URLs. A
+// check that fails does not affect the others. To load the robots.txt of many
 // origins before a crawl, call CheckAll and ignore the answers.
 func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	answers := make([]Checked, len(urls))

@@ -71,7 +71,7 @@ func TestUpgradedConnectionWorks(t *testing.T) {
 		t.Errorf("%q, %v", line, err)
 	}
 	conn.Close()
-	// The host's slot is free again.
+	// conn.Close must have freed the host's slot, which this request needs.
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	req, _ = http.NewRequestWithContext(ctx, "GET", server.URL+"/robots.txt", nil)

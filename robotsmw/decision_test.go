@@ -16,9 +16,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A decision says why it was made, as a sentence for people (the field text)
-// and as JSON for programs (the field json). A synctest clock starts at
-// midnight UTC on 1 January 2000.
+// A decision says why it was made. The field text has its sentence for people,
+// and the field json has its JSON for programs. The times in both follow from
+// synctest's clock, which starts at midnight UTC on 1 January 2000.
 func TestDecisionSaysWhy(t *testing.T) {
 	const a = "http://a.example/robots.txt"
 	for _, tt := range []struct {
@@ -157,9 +157,9 @@ func TestReasonText(t *testing.T) {
 	}
 }
 
-// With Options.KeepFiles, a decision has all lines of the robots.txt: of a
-// fetched file, of a stored file and of an override. Without KeepFiles, a
-// decision has no lines.
+// With Options.KeepFiles, a decision has all lines of the robots.txt, whether
+// the file was fetched, came from the Store or is an override. Without
+// KeepFiles, a decision has no lines.
 func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// DialControl returns a function for net.Dialer.Control. Before the dialer
-// connects to an address, it calls f with the address. If f returns an error,
-// there is no connection. Options.RefuseAddress works in the same way. Use
-// DialControl in the dialer of your own http.Transport.
+// DialControl returns a function for net.Dialer.Control, which the dialer calls
+// before it connects to an address. The function calls f with that address. If
+// f returns an error, there is no connection. DialControl is for the dialer of
+// your own http.Transport. If Options.Base is nil, set Options.RefuseAddress
+// instead.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(address)
@@ -23,16 +24,17 @@ func DialControl(f func(netip.Addr) error) func(network, address string, _ sysca
 
 // PublicOnly is a function for Options.RefuseAddress. It refuses every address
 // that is not on the public internet according to IANA's registries of
-// special-purpose addresses (RFC 6890). These are loopback, private,
-// link-local, reserved, unspecified and multicast addresses, addresses that
-// carriers share (RFC 6598), and addresses for documentation or benchmarks.
-// PublicOnly does not refuse an address that the registries call globally
-// reachable.
+// special-purpose addresses (RFC 6890). The refused addresses are loopback,
+// private, link-local, reserved, unspecified and multicast addresses, addresses
+// that carriers share (RFC 6598), and addresses for documentation or
+// benchmarks. PublicOnly does not refuse an address that the registries call
+// globally reachable.
 //
 // Some IPv6 addresses lead to IPv4 addresses: IPv4-mapped, NAT64 (RFC 6052),
-// 6to4 (RFC 3056) and Teredo (RFC 4380) addresses. They are judged by the IPv4
-// addresses too. PublicOnly does not know a network's own NAT64 prefixes. If
-// your network has any, refuse them yourself.
+// 6to4 (RFC 3056) and Teredo (RFC 4380) addresses. PublicOnly refuses such an
+// address if an IPv4 address that it leads to is refused. PublicOnly does not
+// know a network's own NAT64 prefixes. If your network has any, refuse them
+// yourself.
 func PublicOnly(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	b := blockOf(addr)

@@ -17,10 +17,10 @@ import (
 // the Transport's product tokens. It neither reads nor delays resp.Body. The
 // directives of the HTML are known when the caller has read the body.
 //
-// The directives hold for resp, whatever its status. After a 304 (Not
-// Modified), the page's earlier directives remain valid. PageDirectives looks
-// only at resp, which is the last hop: the header of a redirect says nothing
-// about its target.
+// The directives are those of resp, whatever its status. If resp is a 304 (Not
+// Modified), the earlier directives of the page remain valid. If redirects were
+// followed, resp is the last response, and PageDirectives looks at no other:
+// the header of a redirect says nothing about the redirect's target.
 //
 // PageDirectives also reports a refusal, such as the challenge of a wall. A
 // refusal found by status and header is known at once. A refusal found by marks
@@ -54,9 +54,9 @@ func PageDirectives(resp *http.Response) Page {
 	return says
 }
 
-// lookedAt returns what the method look has found out about resp. It takes this
-// from the context of the request that was sent, because http.Client may wrap
-// the body. If resp.Request is nil, lookedAt uses the body.
+// lookedAt returns what the method look has found out about resp. http.Client
+// may wrap the body, so lookedAt takes this from the context of the request
+// that was sent. If resp.Request is nil, lookedAt takes it from the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
 	if resp.Request == nil {
 		if body, _ = resp.Body.(*page.Body); body != nil {
@@ -122,8 +122,9 @@ func (s *sent) Value(key any) any {
 // DecisionOf returns the decision that allowed a request of a Transport. ctx is
 // the context with which the Transport sends the request. DecisionOf is for
 // code between the Transport and the network, such as the [politeness.Observer]
-// of its Limiter. It returns nil for any other context, and if
-// [Observer.Decided] is not set. The Decision is shared: do not change it.
+// of its Limiter. For any other context, DecisionOf returns nil. It always
+// returns nil if [Observer.Decided] is not set. The Decision is shared: do not
+// change it.
 func DecisionOf(ctx context.Context) *Decision {
 	s, _ := ctx.Value(sentKey{}).(*sent)
 	if s == nil {

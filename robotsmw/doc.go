@@ -44,7 +44,8 @@
 // Decision.Resolved has the disallowed form, unless that is the form as
 // written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
 // letter case and the query are not changed. robotstxt.Rules.MatchResolved
-// judges all three forms. Match judges only the form that it is given.
+// judges all three forms. robotstxt.Rules.Match judges only the form that it is
+// given.
 //
 // # What an answer to robots.txt means
 //
@@ -57,11 +58,11 @@
 //     1996 advises.
 //   - Unreachable (429, 5xx and any status not named above, network failure, a
 //     truncated or undecodable body, a wall's answer): all is disallowed until
-//     the file can be fetched. But an earlier good copy is obeyed in the
-//     meantime. After its lifetime, it is marked Decision.Stale. The next try
-//     is after Retry-After (up to 24 hours), or else after 1 minute, doubling
-//     up to 1 hour. With Options.AllowAfter30Days, an origin that has been
-//     unreachable for 30 days, without a good copy, allows all.
+//     the file can be fetched. If there is an earlier good copy, the copy is
+//     obeyed instead. After its lifetime, the copy is marked Decision.Stale.
+//     The next try is after Retry-After (up to 24 hours), or else after 1
+//     minute, doubling up to 1 hour. With Options.AllowAfter30Days, an origin
+//     that has been unreachable for 30 days, without a good copy, allows all.
 //
 // A good copy is also obeyed past its lifetime if a fetch would have to wait
 // for its slot for more than ten seconds. Then the copy is used at once and
@@ -90,25 +91,26 @@
 // A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
 // for at least 5 minutes and at most 24 hours. If they say nothing, the file is
 // kept for 24 hours. The record of an unavailable file is kept for the same
-// time. If the file is unavailable because a redirect led nowhere, or after too
-// many redirects, the record is kept for one hour. A file is revalidated with
-// its ETag and Last-Modified. The first request after four fifths of the
-// lifetime starts a refresh in the background and does not wait for it. Records
-// are in memory, bounded by Options.MaxOrigins and MaxBytes. A Store (package
-// diskstore, redisstore) keeps them over a restart or shares them.
+// time. But if the file is unavailable because a redirect led nowhere or there
+// were too many redirects, the record is kept for one hour. A file is
+// revalidated with its ETag and Last-Modified. The first request after four
+// fifths of the lifetime starts a refresh in the background and does not wait
+// for it. Records are in memory, bounded by Options.MaxOrigins and MaxBytes. A
+// Store (package diskstore, redisstore) keeps them over a restart or shares
+// them.
 //
-// An unreachable origin keeps its place in memory until its next try. Otherwise
-// a server in trouble would be asked too soon. An origin whose robots.txt is
-// being fetched keeps its place too. If such origins hold all places, one
-// domain gives way: the registrable domain (or IP address, or /64 network) with
-// the most unreachable origins. Its oldest unreachable origins are forgotten,
-// and one entry takes their place. After that, an unknown origin of that domain
-// is refused with a *politeness.DelayError, and nothing is sent to it. This
-// ends when the last of the forgotten origins might be tried again. In two
+// An unreachable origin keeps its place in memory until its next try. If its
+// place were given away, a server in trouble would be asked too soon. An origin
+// whose robots.txt is being fetched keeps its place too. If such origins hold
+// all places, one domain gives way: the registrable domain (or IP address, or
+// /64 network) with the most unreachable origins. Its oldest unreachable
+// origins are forgotten, and one entry takes their place. Until the last of the
+// forgotten origins might be tried again, an unknown origin of that domain is
+// refused with a *politeness.DelayError, and nothing is sent to it. In two
 // cases, a new origin is refused instead: if no domain has two unreachable
-// origins, or if the new origin belongs to the domain with the most. It is
-// refused until the first of the unreachable origins may be tried again. While
-// a fetch is under way, it is refused for at most one second.
+// origins, or if the new origin belongs to the domain with the most. The new
+// origin is refused until the first of the unreachable origins may be tried
+// again, or for at most one second if a fetch is under way.
 //
 // # One fetch
 //
@@ -119,12 +121,13 @@
 //
 // A fetch that has not got a slot is dropped when the last request that waited
 // for it has left. Nothing was sent, and nothing remains. A fetch that has got
-// a slot continues, and its result is kept. A refresh continues too, although
-// no request waits for it. But while no request waits, such a fetch or refresh
-// is dropped if its slot is more than ten minutes away. A dropped refresh
-// starts again when the host may be asked. A redirect may lead a fetch to a
-// host that may not be asked now. Such a fetch counts as refused until that
-// host may be asked.
+// a slot continues even if all requests have left, and its result is kept. A
+// refresh continues too, although no request waits for it. There is one
+// exception: while no request waits, any fetch or refresh is dropped if its
+// next slot is more than ten minutes away. A refresh that was dropped before
+// its first slot starts again when the host may be asked. A redirect may lead a
+// fetch to a host that may not be asked now. Such a fetch counts as refused
+// until that host may be asked.
 //
 // # Time
 //

@@ -205,8 +205,8 @@ func ExampleOptions() {
 	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
 
-// Join combines two Observers into one: the Observer of a metrics library and
-// your own. An Observer sets only the functions that it needs.
+// Join makes one Observer of two: here, the Observer of a metrics library and
+// your own. Each of the two sets only the functions that it needs.
 func ExampleObserver() {
 	var refused int
 	metrics := &robotsmw.Observer{

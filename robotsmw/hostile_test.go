@@ -125,8 +125,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The client follows a redirect to a URL of up to 8 KiB. Stats counts this URL
-// and the ETag, which are both kept. A redirect to a longer URL leads nowhere.
+// The client follows a redirect to a URL of up to 8 KiB. The client keeps this
+// URL and the ETag, and Stats counts both. A redirect to a longer URL leads
+// nowhere.
 func TestLengthOfALocation(t *testing.T) {
 	const most = 8 << 10
 	at := "http://a.example/"

@@ -114,8 +114,8 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 
 // tokenOf returns the product token of a User-Agent: its first product, or the
 // product after "compatible;" if the first is Mozilla. If the product is not a
-// single word, tokenOf returns an error. If it guessed instead, the crawler
-// might obey another crawler's rules.
+// single word, tokenOf returns an error. A guess might make the crawler obey
+// another crawler's rules.
 func tokenOf(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)
@@ -127,7 +127,7 @@ func tokenOf(userAgent string) (string, error) {
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
 	// A product may be followed by its version, a comment, a URL, or the end of
-	// the comment that contains the product. Another word means that the
+	// the comment that contains the product. If another word follows, the
 	// product's name has spaces.
 	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {
 		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens", userAgent, suggestToken(agent))

@@ -14,11 +14,11 @@ import (
 //
 // The functions are called in the middle of requests, by many goroutines at
 // once. They must return quickly, and must not call the Checker or the
-// Transport. A panic in Decided or Looked reaches the caller. A panic in the
-// others is logged and goes no further.
+// Transport. A panic in Decided or Looked reaches the caller. A panic in any
+// other function is logged and goes no further.
 //
 // Decided and Looked get the context of the request, or of the call of the
-// Checker. The others get a background context. The reason is that a fetch of
+// Checker. The other functions get a background context, because a fetch of
 // robots.txt belongs to none of the requests that wait for it.
 type Observer struct {
 	// Decided is called for every decision of Check and RoundTrip.
@@ -38,10 +38,11 @@ type Observer struct {
 	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
 	//
 	// body is the part of the body that was read. If the status is 2xx, or 4xx
-	// except 429, the body is decoded. Otherwise it is as it was received. It
-	// is not complete if the whole body is longer than a robots.txt may be, or
-	// if the status alone decides. err says why there is no answer, or why the
-	// answer is not complete. Do not change these values, and do not keep them.
+	// except 429, it is decoded. With any other status, it is as it was
+	// received. body is not complete if the whole body is longer than a
+	// robots.txt may be, or if the status alone decides. err says why there is
+	// no answer, or why the answer is not complete. Do not change these values,
+	// and do not keep them.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
 	// Read is called with each robots.txt, before any decision is based on it.
@@ -157,9 +158,9 @@ type Fetch struct {
 	Next      time.Time     // when robots.txt may be fetched again
 
 	// These describe the answer that is in force now, as in a Decision. If
-	// robots.txt is unreachable, they describe the last answer before that. If
-	// the answer had no file, SHA256 is "". If there was no answer, SHA256 is
-	// "" and the times are zero.
+	// robots.txt is unreachable, they describe the last answer before the
+	// failures. If there was no such answer, SHA256 is "" and the times are
+	// zero. SHA256 is also "" if the answer had no file.
 	SHA256           string
 	Fetched, Expires time.Time
 }

@@ -35,10 +35,10 @@ type Options struct {
 	ProductTokens []string
 
 	// StrictIdentity makes RoundTrip return an *IdentityError for a request
-	// whose own User-Agent contains none of the product tokens. For such a
-	// request, robots.txt would be read for another name than the server sees.
-	// False: the request is treated like any other, and the first such request
-	// is logged.
+	// whose own User-Agent contains none of the product tokens. The server
+	// would see another name than the one for which robots.txt was read. False:
+	// the request is treated like any other, and the first such request is
+	// logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
@@ -123,11 +123,11 @@ type Options struct {
 	AllowAfter30Days bool
 
 	// Override maps an origin ("https://example.com") to the text of a
-	// robots.txt. The crawler obeys this text there, in place of the origin's
-	// own file. The origin's own file is then fetched only if the robots.txt of
-	// another origin redirects to it. Override is meant for the owner of a
-	// site. "" allows everything there, and "User-agent: *\nDisallow: /\n"
-	// disallows everything. Nil: none.
+	// robots.txt. On this origin, the crawler obeys this text in place of the
+	// origin's own file. It fetches the origin's own file only if the
+	// robots.txt of another origin redirects to that file. Override is meant
+	// for the owner of a site. The text "" allows everything on the origin, and
+	// "User-agent: *\nDisallow: /\n" disallows everything. Nil: none.
 	Override map[string]string
 
 	// DryRun lets disallowed requests pass and only reports them. In their

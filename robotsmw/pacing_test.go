@@ -284,8 +284,9 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
-// For a page, the Crawl-delay of robots.txt replaces the caller's. A request
-// for robots.txt itself keeps the caller's Crawl-delay.
+// A caller may put a Crawl-delay into the context of a request. For a page, the
+// Transport replaces it by the Crawl-delay of robots.txt. If the caller
+// requests robots.txt itself, the Transport keeps it.
 func TestCallersCrawlDelay(t *testing.T) {
 	met := make(map[string]any)
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {

@@ -17,9 +17,9 @@ type Page struct {
 	robotsmeta.Directives
 	State PageState
 
-	// Refusal is not zero if the response is a refusal in place of the page, or
-	// may be one: a challenge, a block, a price, a licence, legal reasons, a
-	// rate limit.
+	// Refusal is zero unless the response is a refusal in place of the page, or
+	// may be one. A refusal is a challenge, a block, a price, a licence, legal
+	// reasons or a rate limit.
 	//
 	// If Refusal.Sure is set, status and header show the refusal. In this case
 	// the body is not content. There are no Directives, because they would not
@@ -37,8 +37,8 @@ type PageState uint8
 const (
 	// PageNotExamined: the body was not examined, so what it says is unknown.
 	// The reason is one of four: the body's coding is unknown or cannot be
-	// decoded, PageOptions.Off is set, the response is surely a refusal, or it
-	// did not come through a Transport.
+	// decoded, PageOptions.Off is set, the response is surely a refusal, or the
+	// response did not come through a Transport.
 	PageNotExamined PageState = iota
 
 	// PageHeaderOnly: there is no HTML body that could say more. A part of a
@@ -88,10 +88,10 @@ type PageOptions struct {
 	HeadOnly bool
 
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
-	// it returns. It reads for at most this time, and at most 64 KiB. If the
-	// head ends within these limits, PageDirectives knows its metas before the
-	// caller reads a byte. The caller gets the whole body, as without
-	// ReadAhead. 0: RoundTrip returns as soon as Base does.
+	// RoundTrip returns. RoundTrip then reads for at most this time, and at
+	// most 64 KiB. If the head ends within these limits, PageDirectives knows
+	// its metas before the caller reads a byte. The caller gets the whole body,
+	// as without ReadAhead. 0: RoundTrip returns as soon as Base does.
 	ReadAhead time.Duration
 
 	// Decoder returns a reader that decodes a Content-Encoding such as "br" or

@@ -138,7 +138,7 @@ func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 
 		resp = getPage(t, client)
 		io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-1))
-		resp.Body.Close() // this is before the first call of PageDirectives
+		resp.Body.Close() // the body is closed before the first call of PageDirectives
 		if r := PageDirectives(resp).Refusal; r.By != "Anubis" {
 			t.Errorf("closed early: %+v", r)
 		}

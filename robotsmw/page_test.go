@@ -563,7 +563,8 @@ func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 }
 
 // A RoundTripper around the Transport may start a goroutine that calls
-// PageDirectives. Meanwhile an http.Client with a Timeout wraps the body.
+// PageDirectives. This is safe even while an http.Client with a Timeout wraps
+// the body.
 func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {

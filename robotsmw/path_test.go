@@ -115,8 +115,9 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	}
 }
 
-// If another form of the path is disallowed, it is Decision.Resolved. Group and
-// CrawlDelay are the same as for any URL.
+// If the path is disallowed in a form other than the written one,
+// Decision.Resolved has that form. Group and CrawlDelay are the same as for any
+// URL.
 func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: ExampleBot\nCrawl-delay: 7\nDisallow: /private/\n"))

@@ -136,9 +136,9 @@ func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	}
 }
 
-// Origins whose robots.txt redirect in a circle are unavailable. No check waits
-// long, although all checks run at once. The same is true with a Store that is
-// a Locker.
+// Origins whose robots.txt redirect in a circle are unavailable. Even if all of
+// them are checked at once, no check waits long. This is true with and without
+// a Store that is a Locker.
 func TestCircles(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		for _, store := range []Store{nil, &memoryStore{}} {
@@ -168,8 +168,8 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// Two members of a fleet each check one of two origins that redirect to each
-// other. They do not wait for each other's lock for long.
+// Two origins redirect to each other, and each is checked by another member of
+// a fleet. Neither member waits long for the other member's lock.
 func TestCircleThroughTheStoreLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -191,8 +191,8 @@ func TestCircleThroughTheStoreLock(t *testing.T) {
 	})
 }
 
-// If an origin redirects to a host that must not be asked now, the origin is
-// not asked again at each check.
+// If an origin redirects to a host that must not be asked now, the redirecting
+// origin is not asked again at each check.
 func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Int64
@@ -214,8 +214,8 @@ func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	})
 }
 
-// If the target of a redirect is unreachable, the origin's next try is the
-// target's next try.
+// If the target of a redirect is unreachable, the redirecting origin is tried
+// again when the target may be tried again.
 func TestNextTryBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

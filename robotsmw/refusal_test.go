@@ -205,8 +205,8 @@ func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	})
 }
 
-// The client reads the page of a 4xx only as far as it searches for marks, and
-// for five seconds at most. After that, the status decides.
+// The client searches only the beginning of a 4xx's page for marks of a wall,
+// and reads for five seconds at most. If it finds no mark, the status decides.
 func TestPagesOfErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body http.Handler

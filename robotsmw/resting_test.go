@@ -120,8 +120,8 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	}
 }
 
-// All callers of a fetch give up, and then another caller comes. It gets
-// robots.txt when the host may be asked.
+// All callers of a fetch give up, and then another caller comes. The new caller
+// gets robots.txt when the host may be asked.
 func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -135,7 +135,7 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() { hurried(t, c, "http://a.example/", time.Second) })
-		wg.Go(func() { // this caller stays, and the others leave
+		wg.Go(func() { // this caller stays until the host may be asked; the others leave
 			if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
 				t.Errorf("%v after %v", d, time.Since(start))
 			}
@@ -152,7 +152,7 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 }
 
 // A refresh continues although no request waits for it. But if its host rests
-// for hours, no goroutine waits that long.
+// for hours, no goroutine waits for the end of the rest.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -187,9 +187,9 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// A fetch that has already got a slot continues to its end. So a later caller
-// gets the file, even if no caller's deadline is long enough for both requests
-// of a redirect.
+// A fetch that has already got a slot continues after its callers have left.
+// Here the fetch needs two requests, because robots.txt redirects. No caller's
+// deadline is long enough for both, but a later caller gets the file.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -375,8 +375,8 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	})
 }
 
-// While a host rests, a good copy is used. The copy may come from the Store. It
-// may belong to the origin that a redirect leads to. It is also used if the
+// While a host rests, a good copy is used. This is true for a copy from the
+// Store, for a copy that belongs to the target of a redirect, and if the
 // Limiter refuses the wait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
@@ -425,7 +425,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	}
 }
 
-// Until they end, fetches that wait or run count for MaxOrigins.
+// A fetch counts for MaxOrigins until it ends.
 func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 10

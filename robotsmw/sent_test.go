@@ -294,8 +294,8 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 }
 
 // A host that is longer than any DNS name is refused at once, whether it comes
-// from a URL, a Host or a redirect. Otherwise http.Client would convert the
-// host of a redirect, which takes long.
+// from a URL, a Host or a redirect. If the Transport did not refuse the host of
+// a redirect, http.Client would convert it, which takes long.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
 	for i := range 40_000 { // converting these takes half a minute

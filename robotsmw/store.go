@@ -20,7 +20,7 @@ import (
 //
 // Package storetest checks whether a Store meets these conditions. The Checker
 // gives each call of a Store two seconds. If a call fails, the Checker
-// continues without its result.
+// continues without the result of this call.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
@@ -28,14 +28,14 @@ type Store interface {
 }
 
 // A Locker is an optional part of a shared Store. With a Locker, a fleet
-// fetches each robots.txt once. The Checker holds the lock of a key while it
-// fetches. While it waits for a host that may not be asked now, it releases the
-// lock.
+// fetches each robots.txt once. While the Checker fetches, it holds the lock of
+// the key. But while the fetch waits for a host that may not be asked now, the
+// Checker releases the lock.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.
 // The lock ends when its unlock is called, or after ttl at the latest. unlock
-// is called once, by any goroutine. If another caller has got the lock in the
-// meantime, unlock must not end that lock.
+// is called once, by any goroutine. If the lock has ended by then and another
+// caller has got it, unlock must not end the other caller's lock.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }

@@ -304,8 +304,8 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 	})
 }
 
-// After a restart, a stored 404 is used until it expires. A good copy is used
-// for a month.
+// After a restart, a stored 404 is used until it expires. A stored good copy is
+// still used after 28 days of an outage.
 func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

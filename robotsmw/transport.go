@@ -132,8 +132,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
-	// If the rules have no Crawl-delay, the Limiter must know that too.
-	// Otherwise it would keep the previous Crawl-delay.
+	// If the rules have no Crawl-delay, the Limiter gets a 0. If it got
+	// nothing, it would keep the previous Crawl-delay.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
 	if o := t.cfg.Observer; o != nil && o.Decided != nil {
 		s.decision = new(d)
