@@ -43,9 +43,9 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 				}
 			}
 			for host, used := range web.used() {
-				// A kill loses at most one block of the budget, which is a 32nd
-				// of it. With a budget of bytes, the kill may also lose the
-				// page that was being read.
+				// A kill loses at most one block of the budget. A block is a
+				// 32nd of the budget. If the budget counts bytes, the kill may
+				// also lose the page that was being read.
 				most, least := requests, requests-kills*(requests/32+1)
 				if tt.bytes > 0 {
 					most = requests + 1 + kills
@@ -64,7 +64,7 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 }
 
 // Eight processes share the budget of each host. The budget holds although four
-// of them are killed.
+// of the processes are killed.
 func TestSpider_BudgetOfAFleet(t *testing.T) {
 	t.Parallel()
 	notAtMidnight(t)
@@ -106,8 +106,7 @@ func notAtMidnight(t *testing.T) {
 	}
 }
 
-// waitUntilQuiet waits until no request has come for some time. The argument
-// long is the length of this time.
+// waitUntilQuiet waits until no request has come for the duration long.
 func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()

@@ -14,8 +14,8 @@ import (
 var update = flag.Bool("update", false, "write what users get into testdata/buildlists.txt")
 
 // Each package has a list of modules that its users must require. This list
-// changes only on purpose. For each package, the test runs go mod tidy on a
-// module that imports only this package.
+// changes only on purpose. For each package, the test makes a module that
+// imports only this package, and runs go mod tidy there.
 func TestBuildLists(t *testing.T) {
 	const golden = "testdata/buildlists.txt"
 	var got bytes.Buffer
@@ -97,7 +97,7 @@ func requiredBy(t *testing.T, imported string) []string {
 	}
 	write("go.mod", fmt.Sprintf("module user.example\n\ngo %s\n\nrequire %s v0.0.0\n\nreplace %s => %q\n", goMod(t, ".").Go, module, module, root))
 	write("user.go", fmt.Sprintf("package user\n\nimport _ %q\n", imported))
-	// The go command finds all checksums here, so it asks no server for them.
+	// This go.sum has all checksums, so the go command asks no server for them.
 	var sums []byte
 	for _, file := range []string{"../go.sum", "peers/go.sum"} {
 		sum, err := os.ReadFile(file)

@@ -97,14 +97,14 @@ func (w *chaosWeb) unanswered(process string) int {
 	return n
 }
 
-// audit checks the log after a crawl. The argument killed has the names of the
-// processes that were killed. The crawl must have fetched each page, and no
-// other URL.
+// audit checks the log after a crawl: the crawl must have fetched each page,
+// and no other URL. The argument killed has the names of the processes that
+// were killed.
 //
 // A page may be fetched again only if a killed process was at work on it. A
 // process reports each page of a host as done before it asks the host for
 // another page. So after a kill, at most one page of each host is fetched
-// again, and at most one page for each worker.
+// again, and in all no more pages than the process had workers.
 //
 // audit returns how many pages were fetched again, and how many requests for
 // robots.txt there were.
@@ -226,8 +226,9 @@ func (p *chaosProcess) kill(t *testing.T) bool {
 	return exit != nil && !exit.Exited()
 }
 
-// headline matches the first line of a summary. A process that joined too late
-// to get a page prints no table of hosts below this line.
+// headline matches the first line of a summary. It does not match the table of
+// hosts below this line, because a process that joined too late to get a page
+// prints no table.
 var headline = regexp.MustCompile(`(?m)^\d+ hosts? in [^:]+: \d+ pages? fetched`)
 
 // wait waits until the process ends by itself. The test fails if the process
@@ -250,8 +251,8 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	}
 }
 
-// The test kills spiders, without a warning. Other spiders continue their
-// crawls. With COURTESY_CHAOS=1 the crawls are longer.
+// The test kills spiders without a warning, and other spiders continue the
+// crawls of the killed ones. With COURTESY_CHAOS=1 the crawls are longer.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")

@@ -71,8 +71,8 @@ var nginxFiles = map[string]string{
 	"report.pdf":              `%PDF-1.4`,
 }
 
-// nginxPages has all requests that a polite crawl of the site makes. It says
-// how often each of them is made.
+// nginxPages says which requests a polite crawl of the site makes, and how
+// often.
 var nginxPages = map[string]int{
 	"GET /robots.txt":              1,
 	"GET /":                        1,
@@ -328,7 +328,7 @@ func (s *nginxServer) answers(t *testing.T) bool {
 	}
 }
 
-// stop ends nginx. Before it ends, nginx completes its log. stop returns the
+// stop ends nginx, which first completes its log. stop then returns the
 // requests in the log, ordered by their starts.
 func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	t.Helper()

@@ -95,8 +95,9 @@ func (c chaos) crawl() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for host := range c.Hosts {
-		// On a busy machine the report may be late. But the time in the report
-		// is right, because the Limiter sets it.
+		// Granted reports the start to the test. On a busy machine the report
+		// may be late, but the time in it is right, because it comes from the
+		// Limiter.
 		traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 			fmt.Printf("%d %d\n", host, at.UnixNano())
 		}})
@@ -206,7 +207,8 @@ func (f *chaosFleet) start() *chaosMember {
 func (m *chaosMember) kill() { m.end(os.Kill) }
 
 // end sends the signal sig to a member, and waits until the member has ended.
-// If sig is nil, the member releases its hosts and ends.
+// If sig is nil, end only closes the member's standard input, and the member
+// releases its hosts and ends by itself.
 func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
 		return
@@ -264,9 +266,9 @@ func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	return stood
 }
 
-// busy reports whether the machine was too busy in a period. This means that
-// the process could not run for more than a quarter of the period. Too few
-// requests then prove nothing.
+// busy reports whether this process could not run for more than a quarter of a
+// period. If so, the machine was too busy, and too few requests in the period
+// prove nothing.
 func (m *metronome) busy(from, to int64) bool {
 	return int64(m.explain(from, to)) > (to-from)/4
 }
@@ -531,9 +533,10 @@ var chaosScenes = []chaosScene{
 // With COURTESY_CHAOS=1 it has 8, and the test takes three times as long.
 //
 // A start is the time at which a member's Limiter decided. The test also checks
-// when reports arrive. On a busy machine a report may be late, and the next one
-// on time. So the test allows for late reports, and for times in which the test
-// itself could not run.
+// when the members' reports of their requests arrive. On a busy machine a
+// report may be late and the next one on time, so that the two arrive too close
+// together. The test allows for that, and for times in which the test itself
+// could not run.
 func TestRedisLimitChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -734,8 +737,8 @@ func (f *chaosFleet) moveSlot() {
 }
 
 // clockShim is a C library that shifts a program's wall clock. CHAOS_CLOCK
-// names a file that says by how many seconds. (Under libfaketime, Debian's
-// redis-server hangs.)
+// names a file that says by how many seconds. libfaketime would do this too,
+// but Debian's redis-server hangs with it.
 const clockShim = `#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

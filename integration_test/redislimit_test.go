@@ -49,8 +49,8 @@ func warm(t testing.TB, l *politeness.Limiter) {
 	g.Done(ok200)
 }
 
-// An ACL user needs only the commands, keys and channels in the doc of
-// redislimit. If a right is missing, the error says so.
+// An ACL user needs only the commands, keys and channels that the doc of
+// redislimit lists. If a right is missing, the error says so.
 func TestRedisLimitNeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -193,9 +193,9 @@ func TestRedisLimitIsFair(t *testing.T) {
 			if r.nearest < tt.delay-time.Millisecond {
 				t.Errorf("two starts are %v apart, want %v", r.nearest, tt.delay)
 			}
-			// Each member may have two turns of about two seconds. The crawl
-			// takes longer than all of these, so the test fails if a member
-			// gets nothing.
+			// While a member waits, each member may have two turns of about two
+			// seconds. The crawl takes longer than all these turns together, so
+			// the test fails if a member gets nothing.
 			if most := members * 2 * 2 * time.Second; r.wait > most {
 				t.Errorf("a member waits for %v, want %v at most", r.wait, most)
 			}
@@ -273,8 +273,8 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 	return r
 }
 
-// If another member waits for a host, the host changes hands within 20 ms of
-// the end of a turn. This holds for the median, on a machine that is not busy.
+// If another member waits for a host, the host changes hands soon after the end
+// of a turn: within 20 ms in the median, on a machine that is not busy.
 func TestRedisLimitHandOver(t *testing.T) {
 	server := redisserver.Start(t)
 	var gave atomic.Int64

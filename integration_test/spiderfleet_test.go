@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// The processes of a crawl keep their hosts. If one of them is killed, the
-// others take over its hosts within two and a half leases. No page is lost, and
-// only pages in flight are fetched twice.
+// The processes of a crawl keep their hosts. If a process is killed, the others
+// take over its hosts within two and a half leases. No page is lost, and only
+// pages in flight are fetched twice.
 func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -59,11 +59,10 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 }
 
-// moves has three results. A visit is a request to a host that had been asked
-// before, and visits is the number of visits. A visit is a move if the previous
-// request to the host came from another process, and moves is the number of
-// moves. For each process, owners has the hosts that this process was the last
-// to ask.
+// moves counts the moves and the visits. A visit is a request to a host that
+// had been asked before. A move is a visit for which the previous request to
+// the host came from another process. For each process, the result owners has
+// the hosts that this process was the last to ask.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +84,7 @@ func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 }
 
 // next returns when a page of the host was first requested after the given
-// time. It returns the zero time if none was.
+// time. If there was no such request, next returns the zero time.
 func (w *chaosWeb) next(host string, after time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

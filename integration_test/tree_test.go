@@ -89,8 +89,8 @@ func TestOneModule(t *testing.T) {
 	}
 }
 
-// Every module that this one requires is in the build list of its users, or at
-// least in their go.sum.
+// Few modules are required directly. Each of them is in the build list of every
+// user of Courtesy, or at least in the user's go.sum.
 func TestFewRequirements(t *testing.T) {
 	const most = 10
 	var direct []string
@@ -137,8 +137,9 @@ func goModIn(t *testing.T, dir string) moduleFile {
 	return mod
 }
 
-// No file names a directory of the machine it was written on, or the registry
-// that its dependencies came from. The test asks this machine for these names.
+// No file names a directory of the machine on which the file was written, or a
+// registry that this machine uses. The test takes these names from the machine
+// on which it runs.
 func TestNothingOfOneMachine(t *testing.T) {
 	forbidden := ofThisMachine(t)
 	for _, file := range trackedFiles(t) {

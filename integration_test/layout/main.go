@@ -15,9 +15,9 @@
 // it uses: an identifier, a method or a field.
 //
 // If the package can be read from one end to the other, all arrows lead down.
-// In this case, a file stands one floor above everything that it uses. If files
-// use each other in a circle, some arrows run back up. The command finds the
-// order of the files in which the fewest arrows run back up.
+// In this case, a file stands one floor above the highest file that it uses. If
+// files use each other in a circle, some arrows run back up. The command finds
+// the order of the files in which the fewest arrows run back up.
 package main
 
 import (

@@ -35,8 +35,8 @@ var (
 	// The property silence allows the same faults as the property served.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
 	// safetyAgain is like safety, but a member may stop wanting the host, or
-	// want it again, even while it gives the host away. servedAgain is like
-	// served, but a member stops wanting the host once.
+	// want the host again, even while the member gives the host away.
+	// servedAgain is like served, but a member stops wanting the host once.
 	safetyAgain = property{spin: "-DAGAIN", gcc: "-DSAFETY"}
 	servedAgain = property{spin: "-DLIVE -DLosses=0 -DAGAIN", gcc: "-DNFAIR=3", pan: "-a -f"}
 )

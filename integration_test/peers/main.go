@@ -7,9 +7,10 @@
 //	COURTESY_PEERS=DIR go run .               # also parsers that are cloned there
 //
 // One peer is always compared: github.com/temoto/robotstxt, by itself and in
-// the way colly uses it. Courtesy and this peer are measured alternately, and
-// the fastest round of each counts. Other load on the machine can only add to a
-// time. For a first verdict, however, the median of the times counts.
+// the way colly uses it. Courtesy and this peer are measured alternately. The
+// fastest round of each counts, because other load on the machine can only add
+// to a time. The first verdict is an exception: there, the median of the rounds
+// counts.
 //
 // COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl.
 // A relative path starts at the repository's root.

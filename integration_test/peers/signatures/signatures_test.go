@@ -120,9 +120,9 @@ var targets = []string{
 	"https://a.example/moved",
 }
 
-// The URL capitals is tested only without HTTP/2. If a host has capitals
-// outside ASCII, net/http (Go 1.26) never stops waiting for its HTTP/2
-// connection.
+// The URL capitals is tested only without HTTP/2. For a host with capitals
+// outside ASCII, net/http (Go 1.26) waits for an HTTP/2 connection and never
+// stops.
 const capitals = "https://BÜCHER.example/"
 
 func targetsFor(http2 bool) []string {
@@ -160,7 +160,7 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// Signatures are valid without robotsmw too. Without it, hosts stay as the
+// Signatures are valid without robotsmw too. In this case, hosts stay as the
 // caller wrote them.
 func TestTransportAlone(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
@@ -226,8 +226,8 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 	}
 }
 
-// forgeries yields copies of the request. In each copy, a different signed byte
-// is changed. The string names the changed byte.
+// forgeries yields copies of the request. In each copy, another signed byte is
+// changed. The string that comes with the copy names this byte.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
