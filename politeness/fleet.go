@@ -83,18 +83,19 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 		l.mu.Unlock()
 		return
 	}
-	fresh, waited := !p.owned, now-p.since
+	fresh, waited, v := !p.owned, now-p.since, decode(state)
 	if fresh {
 		p.owned, p.since, p.why = true, now, nil
 		l.stats.Unowned--
 		l.stats.Owned++
 		l.inherit(p, state, ago, now)
+		l.inheritBudget(h, v[budgetDay], v.taken()) // not in Wait: an owner gives back what it has reserved and does not use
 		if !clean {
 			h.stamp(now-ago, false)
 		}
 		l.drawJitter(h)
 		l.retime(h, now)
-	} else if a, v := l.accountOf(h.key), decode(state); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
+	} else if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
 		// The claim is stored, so it may be used.
 		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
 	}
@@ -471,7 +472,6 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 		h.learnt.incident = max(h.learnt.incident, now-ago-v.span(sinceIncident))
 	}
 	p.kept = h.lesson()
-	l.inheritBudget(h, v[budgetDay], v.taken())
 }
 
 // unownedUntil returns the earliest time at which this Limiter can own h. It

@@ -148,10 +148,10 @@ function operations.want(host)
   end
   local holder = r[OWNER] + r[OFFER] -- one of the two is 0
   if not forget(r) then
+    r[#r + 1] = me
+    put(host, r)
     tell(holder, 0, host)
   end
-  r[#r + 1] = me
-  put(host, r)
   redis.call('HSET', prefix .. 'asked' .. holder, host, '')
   return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
 end

@@ -82,6 +82,7 @@ type place struct {
 	offered int64     // the token of the latest offer that came as a hint
 	heard   time.Time // when that hint came
 	holder  string    // the owner that Redis named last; "": none
+	away    bool      // the Hold was last told that Redis does not answer
 }
 
 // watched is what is known about a session: the number of its latest call, when
@@ -232,9 +233,10 @@ func (m *member) hint(channel, text string) {
 	}
 }
 
-// lose gives up p's host and tells its Hold so. It does not tell Redis.
+// lose gives up p's host and tells its Hold so. It tells Redis only if Redis may
+// have been told that this member owns the host in a new epoch.
 func (m *member) lose(p *place) {
-	p.leaving, p.unknown, p.enter = false, false, false
+	p.leaving, p.unknown, p.drop, p.enter = false, false, p.drop || p.enter, false // the enter may have run
 	if hold := p.hold; p.owned {
 		p.hold, p.owned, p.others, p.news = nil, false, false, false
 		hold.Lose()
@@ -269,10 +271,9 @@ func (m *member) join(now time.Time) {
 		return
 	}
 	anew := m.epoch != "" && epoch != m.epoch
-	carry := anew && m.Trusted()
 	for _, p := range m.places {
 		p.drop, p.holder, p.offered = false, "", 0
-		p.enter = carry && (p.owned || p.leaving && !p.unknown)
+		p.enter = anew && m.Trusted() && (p.owned || p.leaving && !p.unknown)
 		if !p.enter {
 			m.lose(p)
 		}
@@ -337,8 +338,7 @@ func (m *member) listen(now time.Time) {
 // not as it should be.
 func (m *member) fail(err error) {
 	now := time.Now()
-	m.failing = err
-	m.failures++
+	m.failing, m.failures = err, m.failures+1
 	m.retry = now.Add(min(25*time.Millisecond<<min(m.failures, 8), maxRetry))
 	what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
 	if refused := refusal(err); refused != nil {
@@ -360,6 +360,7 @@ func (m *member) fail(err error) {
 // for p's host.
 func (m *member) away(p *place) {
 	if m.told && p.hold != nil && !p.owned {
+		p.away = true
 		p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
@@ -526,8 +527,12 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 		opens := now.Add(milliseconds(answer, 1) + time.Millisecond)
 		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
-		p.holder = fmt.Sprint("member ", at[int64](answer, 1))
-		p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", p.holder))
+		// The Hold is told only what is new: ago is so small that a pause that is
+		// told again would end later.
+		if holder := fmt.Sprint("member ", at[int64](answer, 1)); p.away || holder != p.holder || string(state) != string(p.state) {
+			p.away, p.holder, p.state = false, holder, state
+			p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))
+		}
 	}
 }
 
@@ -582,11 +587,12 @@ func (m *member) tidy(p *place) {
 // end ends the session. It reports whether the goroutine may end too. The
 // goroutine may not end if a host is needed again.
 func (m *member) end() bool {
-	left := m.id == 0
-	if m.id != 0 && m.failing == nil {
-		args, _ := m.compose(time.Now(), false)
-		_, _, err := m.ask(callScript, append(args, "finish", m.id, m.number, "", 0)...)
-		left = err == nil
+	if err := m.failing; m.id != 0 {
+		if err == nil {
+			args, _ := m.compose(time.Now(), false)
+			_, _, err = m.ask(callScript, append(args, "finish", m.id, m.number, "", 0)...)
+		}
+		*m.left = err == nil
 	}
 	m.id = 0
 	m.trust.Store(nil)
@@ -601,7 +607,7 @@ func (m *member) end() bool {
 		return false
 	}
 	close(m.done)
-	m.done, m.left = nil, left
+	m.done = nil
 	return true
 }
 

@@ -47,7 +47,7 @@ func (s *server) run(ctx context.Context, script *redis.Script, sent *sendings, 
 	args = append([]any{sent}, args...)
 	reply, err := script.EvalSha(ctx, s.client, s.keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		sent.n.Store(0)
+		sent.n.Add(-1) // an earlier sending may have run, at a primary that was replaced
 		reply, err = script.Eval(ctx, s.client, s.keys, args...).Slice()
 	}
 	return reply, err

@@ -58,7 +58,7 @@ type Fleet struct {
 	mu    sync.Mutex    // held for moments; taken after the Limiter's lock, never before it
 	inbox []func()      // what the goroutine has to do next
 	done  chan struct{} // closed when the goroutine has ended; nil: it does not run
-	left  bool          // Redis has confirmed the end of the last session
+	left  *bool         // to be read once done is closed: Redis has confirmed the end of the session
 
 	member member // used by the goroutine only
 }
@@ -129,7 +129,7 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	defer f.mu.Unlock()
 	f.put(func() { f.member.look(h) })
 	if f.done == nil {
-		f.done, f.left = make(chan struct{}), false
+		f.done, f.left = make(chan struct{}), new(true)
 		go f.member.run()
 	}
 }
@@ -149,7 +149,7 @@ func (f *Fleet) put(do func()) {
 func (f *Fleet) hear(channel, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.inbox) < 10_000 { // if a hint is dropped, the next beat says the same
+	if text == "" || len(f.inbox) < 10_000 { // if a hint is dropped, the next beat says the same
 		f.put(func() { f.member.hint(channel, text) })
 	}
 }
@@ -175,21 +175,19 @@ func (f *Fleet) Trusted() bool {
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	f.put(f.member.close)
-	done := f.done
+	done, left := f.done, f.left
 	f.mu.Unlock()
 	if done == nil {
 		return nil
 	}
 	select {
 	case <-done:
+		if *left {
+			return nil
+		}
 	case <-time.After(3 * f.timeout):
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.left {
-		return errors.New("redislimit: Close: Redis does not answer: the hosts of this member rest until its session has ended, in two and a half Leases at most")
-	}
-	return nil
+	return errors.New("redislimit: Close: Redis does not answer: the hosts of this member rest until its session has ended, in two and a half Leases at most")
 }
 
 // ask runs a script and waits for its answer, but no longer than Timeout. The
