@@ -603,12 +603,15 @@ func (m *member) end() bool {
 	clear(m.todo)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.inbox) > 0 {
-		return false
+	over := len(m.inbox) == 0
+	if over || m.closed { // Close does not wait for those who ask in vain
+		close(m.done)
+		m.done, m.left = make(chan struct{}), new(true)
 	}
-	close(m.done)
-	m.done = nil
-	return true
+	if over {
+		m.done = nil
+	}
+	return over
 }
 
 // at returns element i of a list in an answer. If there is no such element, or
