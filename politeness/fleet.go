@@ -304,6 +304,8 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
+	} else if p != nil && !p.owned {
+		p.hope = max(p.hope, now+linger) // until then, the request can find out why it was refused
 	}
 }
 
@@ -321,9 +323,6 @@ func (l *Limiter) review(p *Hold) {
 // why returns the error, of the Budget or of the fleet, that holds up requests
 // to the host with this key. It returns nil if they wait only for their time.
 func (l *Limiter) why(key string) error {
-	if l.Fleet == nil && l.books == nil {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.accountOf(key); a != nil && a.err != nil {

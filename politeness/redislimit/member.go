@@ -123,7 +123,8 @@ func (m *member) step() (wait time.Duration, over bool) {
 		return idleFor - idle, false
 	case len(m.places) == 0, m.closed && (m.id == 0 || m.failing != nil),
 		m.failing != nil && now.Sub(m.answered) > 2*m.lease && m.count(func(p *place) bool { return p.hold != nil }) == 0:
-		return 0, m.end() // after two Leases, even hosts that could not be given back are free
+		m.end() // after two Leases, even hosts that could not be given back are free
+		return 0, true
 	case now.Before(m.retry):
 		return m.retry.Sub(now), false
 	case m.id == 0:
@@ -233,8 +234,8 @@ func (m *member) hint(channel, text string) {
 	}
 }
 
-// lose gives up p's host and tells its Hold so. It tells Redis only if Redis may
-// have been told that this member owns the host in a new epoch.
+// lose gives up p's host, and tells its Hold. Redis is told only if it may take
+// this member for the owner in a new epoch.
 func (m *member) lose(p *place) {
 	p.leaving, p.unknown, p.drop, p.enter = false, false, p.drop || p.enter, false // the enter may have run
 	if hold := p.hold; p.owned {
@@ -325,11 +326,11 @@ func (m *member) listen(now time.Time) {
 	m.unlisten()
 	ctx, cancel := context.WithCancel(context.Background())
 	m.unlisten = cancel
-	channel := m.channel
+	f, channel := m.Fleet, m.channel
 	go func() {
-		m.engine.listen(ctx, channel, func(text string) { m.hear(channel, text) })
+		f.engine.listen(ctx, channel, func(text string) { f.hear(channel, text) })
 		if ctx.Err() == nil {
-			m.hear(channel, "")
+			f.hear(channel, "")
 		}
 	}()
 }
@@ -426,6 +427,9 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		say("keep", p, known && p.owned && p.news)
 		say("want", p, known && p.hold != nil && !p.owned)
 		m.tidy(p)
+	}
+	if len(m.todo) == 0 {
+		m.todo = make(map[*place]bool) // a map does not shrink, and a large one takes long to search
 	}
 	say("beat", new(place), due)
 	return args, operations
@@ -527,8 +531,8 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 		opens := now.Add(milliseconds(answer, 1) + time.Millisecond)
 		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
-		// The Hold is told only what is new: ago is so small that a pause that is
-		// told again would end later.
+		// The Hold is told only what is new. A pause that it is told again would
+		// end later, because ago may be too short.
 		if holder := fmt.Sprint("member ", at[int64](answer, 1)); p.away || holder != p.holder || string(state) != string(p.state) {
 			p.away, p.holder, p.state = false, holder, state
 			p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))
@@ -584,9 +588,9 @@ func (m *member) tidy(p *place) {
 	}
 }
 
-// end ends the session. It reports whether the goroutine may end too. The
-// goroutine may not end if a host is needed again.
-func (m *member) end() bool {
+// end ends the session. The goroutine ends too. If there is more to do, another
+// one is started, so Close does not wait for requests that still come.
+func (m *member) end() {
 	if err := m.failing; m.id != 0 {
 		if err == nil {
 			args, _ := m.compose(time.Now(), false)
@@ -594,24 +598,14 @@ func (m *member) end() bool {
 		}
 		*m.left = err == nil
 	}
-	m.id = 0
 	m.trust.Store(nil)
 	m.unlisten()
-	m.failing, m.failures, m.told, m.lapsed = nil, 0, false, false
-	m.answered, m.retry = time.Time{}, time.Time{}
-	clear(m.places)
-	clear(m.todo)
+	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), unlisten: m.unlisten, closed: m.closed, epoch: m.epoch}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	over := len(m.inbox) == 0
-	if over || m.closed { // Close does not wait for those who ask in vain
-		close(m.done)
-		m.done, m.left = make(chan struct{}), new(true)
-	}
-	if over {
-		m.done = nil
-	}
-	return over
+	close(m.done)
+	m.done = nil
+	m.start()
 }
 
 // at returns element i of a list in an answer. If there is no such element, or

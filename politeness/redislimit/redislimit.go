@@ -128,7 +128,13 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.put(func() { f.member.look(h) })
-	if f.done == nil {
+	f.start()
+}
+
+// start starts the goroutine if it does not run and has something to do. The
+// caller must hold f.mu.
+func (f *Fleet) start() {
+	if f.done == nil && len(f.inbox) > 0 {
 		f.done, f.left = make(chan struct{}), new(true)
 		go f.member.run()
 	}

@@ -116,6 +116,62 @@ func TestWeather_CloseWithoutRedis(t *testing.T) {
 	}
 }
 
+// Close without Redis returns an error even if a request waits for a host that
+// this member owns.
+func TestWeather_CloseWithoutRedisAmongRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := (&crew{T: t}).member(&politeness.Limiter{Delay: time.Hour})
+		s.ask(t, time.Minute, ok200)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.limiter.Acquire(ctx, &url.URL{Host: "shop.example"})
+		}()
+		synctest.Wait()
+		s.die()
+		time.Sleep(5 * time.Second)
+		if err := s.Close(); err == nil {
+			t.Error("Close says that Redis has confirmed")
+		}
+		cancel()
+		<-done
+	})
+}
+
+// Close returns nil and soon, even if requests come at that moment.
+func TestWeather_CloseAmongRequests(t *testing.T) {
+	t.Parallel()
+	for range 60 { // what this test is about depends on the order of moments
+		f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &politeness.Limiter{Fleet: f}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		var n atomic.Int64
+		for range 8 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					short, cancel := context.WithTimeout(ctx, time.Millisecond)
+					if g, err := l.Acquire(short, &url.URL{Host: fmt.Sprint("h", n.Add(1), ".example")}); err == nil {
+						g.Done(ok200)
+					}
+					cancel()
+				}
+			})
+		}
+		time.Sleep(3 * time.Millisecond)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		wg.Wait()
+		f.Close() // the requests that came after the first call
+	}
+}
+
 // As soon as a new fleet is 2 s old, it gives away all the hosts that its
 // members wait for, however many they are.
 func TestWeather_ManyHostsOfANewFleet(t *testing.T) {
@@ -507,6 +563,42 @@ func TestWeather_LostEnter(t *testing.T) {
 		}
 		if gap := time.Since(last); gap < delay || gap > 2*delay {
 			t.Errorf("the next owner started %v after the last", gap)
+		}
+	})
+}
+
+// A member enters its host into a new epoch and does not learn that it did, and
+// needs it no more. Others get the host although the member goes on with
+// another one.
+func TestWeather_LostEnterOfAHostNotNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		engine := &muffled{link: a.link}
+		a.Fleet.engine = engine
+		g, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			for stop.Err() == nil {
+				g, _ := a.limiter.Acquire(stop, &url.URL{Host: "other.example"})
+				g.Done(ok200)
+			}
+		}()
+		time.Sleep(100 * time.Millisecond)
+		c.memory.flush()
+		time.AfterFunc(5*time.Second, func() { g.Done(ok200) })
+		time.AfterFunc(11500*time.Millisecond, func() { engine.mended.Store(true) })
+		began := time.Now()
+		_, err = b.ask(t, 10*time.Minute, ok200)
+		t.Logf("b has the host after %v: %v", time.Since(began), err)
+		if err != nil || time.Since(began) > time.Minute {
+			t.Errorf("b has the host after %v: %v", time.Since(began), err)
 		}
 	})
 }

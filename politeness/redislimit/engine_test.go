@@ -1,0 +1,66 @@
+package redislimit
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A call that was sent twice may have run, even if the server that refused it
+// last does not know the script.
+func TestSendings_NoScript(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer client.Close()
+	client.AddHook(noScript{})
+	s := &server{client, []string{"a", "b"}}
+	sent := new(sendings)
+	if _, err := s.run(t.Context(), callScript, sent, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := sent.n.Load(); n != 2 {
+		t.Errorf("%d sendings that may have run, want 2", n)
+	}
+}
+
+// noScript is a hook in place of a server that does not know callScript. The
+// client sends each EVALSHA to it twice.
+type noScript struct{}
+
+func (noScript) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (noScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (noScript) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		send := func() {
+			for _, a := range cmd.Args() {
+				if s, ok := a.(*sendings); ok {
+					s.MarshalBinary()
+				}
+			}
+		}
+		send()
+		if cmd.Name() == "evalsha" {
+			send() // the first connection broke before the answer came
+			err := refusalText("NOSCRIPT No matching script.")
+			cmd.SetErr(err)
+			return err
+		}
+		cmd.(*redis.Cmd).SetVal([]any{"epoch"})
+		return nil
+	}
+}
+
+// The end of the hints is heard, however much else there is to do.
+func TestHear_EndOfHintsIsHeard(t *testing.T) {
+	f := &Fleet{wake: make(chan struct{}, 1)}
+	for range 10_000 {
+		f.put(func() {})
+	}
+	f.hear("c", "1 h")
+	f.hear("c", "")
+	if n := len(f.inbox); n != 10_001 {
+		t.Errorf("%d", n)
+	}
+}

@@ -1,0 +1,116 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// Members that take turns with a host have together what one of them would have
+// alone: the same Budget, the same pauses, and as few events.
+
+// Two members that take turns use up a Budget, whatever each of them reserves.
+func TestTurns_BudgetIsUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		const requests = 320
+		var total atomic.Int32
+		var wg sync.WaitGroup
+		for range 2 {
+			s := c.member(&politeness.Limiter{Budget: politeness.Budget{Requests: requests}})
+			defer s.Close()
+			wg.Go(func() {
+				for {
+					_, err := s.ask(t, time.Hour, ok200)
+					if d, is := errors.AsType[*politeness.DelayError](err); is && d.Reason == "budget" {
+						return
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					total.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if n := total.Load(); n != requests {
+			t.Errorf("%d requests of a Budget of %d", n, requests)
+		}
+	})
+}
+
+// A pause ends for all members at about the same time, however often those that
+// wait are told of it.
+func TestTurns_PauseEndsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		var mu sync.Mutex
+		var paused time.Time
+		next := make(map[int]time.Time)
+		stop, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 3 {
+			s := c.member(&politeness.Limiter{})
+			defer s.Close()
+			wg.Go(func() {
+				for n := 0; ; n++ {
+					g, err := s.limiter.Acquire(stop, &url.URL{Host: "shop.example"})
+					if err != nil {
+						return
+					}
+					o := ok200
+					mu.Lock()
+					if paused.IsZero() && i == 0 && n == 5 {
+						paused = time.Now()
+						o = politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"20"}}}
+					} else if !paused.IsZero() && next[i].IsZero() {
+						next[i] = time.Now()
+					}
+					mu.Unlock()
+					g.Done(o)
+				}
+			})
+		}
+		time.Sleep(3 * time.Minute)
+		cancel()
+		wg.Wait()
+		for i, at := range next {
+			t.Logf("member %d starts %v after the 429", i, at.Sub(paused))
+			if at.Sub(paused) > 30*time.Second {
+				t.Errorf("member %d starts %v after the 429", i, at.Sub(paused))
+			}
+		}
+	})
+}
+
+// A request that waits for another member's host is told of its estimate when
+// that changes, not all the time.
+func TestTurns_QueuedIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		g, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		b.limiter.Acquire(politeness.WithTrace(ctx, &politeness.Trace{Queued: func(time.Time, politeness.Reason) { told++ }}), &url.URL{Host: "shop.example"})
+		g.Done(ok200)
+		if told > 3 {
+			t.Errorf("told %d times in 30 s", told)
+		}
+	})
+}
