@@ -23,14 +23,14 @@ func first() (l link) {
 	return l
 }
 
-// sealed is the number of bytes at the end of a line that are not hashed: the
-// member "hash" with its comma, and the closing brace.
+// The constant "sealed" is the number of bytes at the end of a line that are
+// not hashed: the member "hash" with its comma, and the closing brace.
 const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
 // appendLine appends the line that follows l, and returns the new end of the
-// chain. The argument members has the text between the members "n" and "prev",
-// in parts that are joined as they are. This text must neither begin nor end
-// with a comma.
+// chain. The last arguments are the text between the members "n" and "prev", in
+// parts that are joined as they are. This text must neither begin nor end with
+// a comma.
 func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	start := len(b)
 	b = append(b, `{"n":`...)
@@ -48,10 +48,10 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	return append(b, '\n'), l
 }
 
-// The function "follows" checks one line, with its newline. ok reports whether
-// the line is whole and its hash is right. prev is the end of the chain before
-// the line, as the line itself states it. next is the end of the chain after
-// the line.
+// The function "follows" checks one line, with its newline. It returns the end
+// of the chain before the line, as the line itself states it, and the end of
+// the chain after the line. ok is false if the line is not whole or its hash is
+// wrong.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {
@@ -77,7 +77,7 @@ func follows(line []byte) (prev, next link, ok bool) {
 
 // scan reads a segment up to the first line that is not good. It returns the
 // end of the chain, the number of good bytes, and the size of the file. If no
-// line is good, end is the zero value.
+// line is good, the end of the chain is the zero value.
 func scan(path string) (end link, good, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -56,8 +56,8 @@ func BenchmarkCost(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// costOf returns a function that sends the given number of requests. rec
-// records them, unless rec is nil.
+// costOf returns a function that sends the given number of requests. If rec is
+// not nil, it records them.
 func costOf(b *testing.B, rec *Recorder) func(requests int) {
 	var web robotstest.Internet
 	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /articles/\nDisallow: /articles/private\n"})

@@ -48,8 +48,8 @@ func (s mapStore) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// A fullDisk creates files on a disk. Its field left is the number of bytes for
-// which the disk has room. A write of more bytes fails with ENOSPC.
+// A fullDisk creates files on a disk. The disk has room for as many bytes as
+// fullDisk.left says. A write of more bytes fails with ENOSPC.
 type fullDisk struct {
 	left atomic.Int64
 	slow atomic.Pointer[chan struct{}] // if not nil, each write waits until the channel is closed
@@ -74,7 +74,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	}
 	n := int64(len(p))
 	if left := f.disk.left.Add(-n); left < 0 {
-		f.disk.left.Add(-left) // sets the field left to 0
+		f.disk.left.Add(-left) // now f.disk.left is 0
 		n = max(n+left, 0)
 		n, _ := f.file.Write(p[:n])
 		return int(n), syscall.ENOSPC

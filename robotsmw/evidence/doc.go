@@ -61,7 +61,7 @@
 // So a changed byte is noticed, because the line no longer has the hash that it
 // names. But somebody who can write all files could compute all hashes anew. To
 // rule this out, deposit the hash of the last line elsewhere ([Recorder.Head]).
-// Then neither that line nor any line before it can be changed without notice.
+// Then a change of that line, or of any line before it, can be noticed.
 //
 // Times are RFC 3339 in UTC with nine digits after the second, durations are in
 // seconds, and sizes in bytes. A member whose value is 0, "" or false is left
@@ -162,8 +162,8 @@
 //   - robots: this is a request for a robots.txt. It neither waits for a
 //     Crawl-delay nor counts for one
 //   - start: the time of the start, by a clock that nobody sets. Within one
-//     session, the start, at, end, until and paused_until of one Limiter are
-//     times by that clock, so their differences are true durations
+//     session, the members start, at, end, until and paused_until of one
+//     Limiter are times by that clock, so their differences are true durations
 //   - interval (always there): the larger of delay (always there) and
 //     crawl_delay. Two requests to the host start at least the interval apart.
 //     Jitter makes this time longer. interval_why: "delay", "adaptive delay",

@@ -110,10 +110,10 @@ const mostFiles = 100_000
 type queue struct {
 	mu      sync.Mutex // never held during a write to the disk
 	next    batch
-	spare   batch // put into the field next when the writer takes the batch that was there
+	spare   batch // becomes queue.next when the writer takes the batch that was there
 	running bool
 	closed  bool
-	idle    sync.Cond // its lock is mu; signals that the field running has become false
+	idle    sync.Cond // its lock is mu; signals that queue.running has become false
 	files   map[[64]byte]struct{}
 	refused map[uint64]struct{}
 	most    int
@@ -247,5 +247,5 @@ func begin(b []byte, k kind, at time.Time) []byte {
 }
 
 // buffers is a pool of buffers in which lines are built. The queue copies each
-// line, so a buffer can be used again after put.
+// line, so a buffer can be used again after put().
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

@@ -248,8 +248,8 @@ func limiterText(number int64, l *politeness.Limiter) []byte {
 
 func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }
 
-// orDefault returns v if v is positive, the parameter zero if v is 0, and the
-// parameter negative if v is below 0.
+// orDefault returns its first argument if that is positive, its second if the
+// first is 0, and its third if the first is negative.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:

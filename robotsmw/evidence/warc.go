@@ -310,8 +310,8 @@ func (w *warcFile) exchange(x *exchange) []byte {
 	return append(appendPlace(b, kind, w.member(head, block, "application/http;msgtype=response")), '}')
 }
 
-// fact appends a line of the record as a metadata record. about is the
-// WARC-Target-URI, or "" for none. To save time, the metadata record is not
+// fact appends a line of the record as a metadata record. The first argument is
+// the WARC-Target-URI, or "" for none. To save time, the metadata record is not
 // compressed: it is a gzip member with one stored block (RFC 1952, RFC 1951
 // §3.2.4). A metadata record that does not fit into such a block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {

@@ -36,8 +36,8 @@ type writer struct {
 
 	standing [][]byte // the robot and limiter lines, which each segment repeats
 	out      []byte   // lines that are not on the disk yet
-	begun    []entry  // empty; kept so that the method write can use its memory again
-	ahead    link     // the end of the chain, including the lines of out
+	begun    []entry  // empty; kept so that write() can use its memory again
+	ahead    link     // the end of the chain, including the lines in writer.out
 	lost     loss
 	all      int       // how many lines were lost in the session
 	retry    time.Time // after a disk error, no segment is begun before this time
@@ -128,7 +128,7 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.kind.stands() { // the method open has already written the robot and limiter lines
+		if !opened || !e.kind.stands() { // open() has already written the robot and limiter lines
 			w.add(&e, b.text[e.from:e.to])
 			begun = append(begun, e)
 		}
@@ -170,9 +170,8 @@ func (w *writer) add(e *entry, text []byte) {
 }
 
 // flush adds a loss line if lines were lost. It then writes the WARC records
-// and the lines to the disk. If a write fails, flush gives up the segment. The
-// result kept then says how many lines of the field out are completely on the
-// disk.
+// and the lines to the disk. If a write fails, flush gives up the segment. It
+// then returns how many lines of w.out are completely on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
@@ -292,7 +291,7 @@ func (w *writer) open(now time.Time) bool {
 		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
 		return false
 	}
-	w.cut, w.why = nil, "error" // the reason for the next segment, unless rotate sets another one
+	w.cut, w.why = nil, "error" // the reason for the next segment, unless rotate() sets another one
 	return true
 }
 

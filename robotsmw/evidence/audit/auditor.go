@@ -27,7 +27,7 @@ type Auditor struct {
 	epoch    int
 	newest   int64
 	found    reorder
-	spans    map[string]*Span // open Spans, by host
+	spans    map[string]*Span // by host: the Span that has not ended yet
 	lastName string
 	last     *robot
 }

@@ -25,8 +25,8 @@ var (
 	errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 )
 
-// A caddyLine has those members of a line that an audit needs, as JSON: a
-// string has its quotes. Missing members are nil.
+// A caddyLine has those members of a line that an audit needs. Their values are
+// still JSON, so a string has its quotes. Missing members are nil.
 type caddyLine struct {
 	ts, duration, status, logger           []byte
 	host, uri, agent, retryAfter, respDate []byte
@@ -43,10 +43,9 @@ func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error
 	return p.read(&c, e)
 }
 
-// The method "read" does the same as the method caddy, for a line that has been
-// scanned.
+// The method "read" does what caddy() does, for a line that has been scanned.
 func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
-	// The same file may have other lines, which read skips: messages of Caddy
+	// The same file may have other lines, which are skipped: messages of Caddy
 	// itself, and lines about the errors of failed requests.
 	if logger, ok := text(c.logger); ok && !strings.HasPrefix(logger, "http.log.access") || !c.hasRequest && !ok {
 		return false, false, nil
@@ -136,8 +135,8 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 
 // retryAfter returns how long a Retry-After with this value asks to wait. If
 // the value cannot be read, the result is 0. If the value is a date, the wait
-// begins at the argument date, the Date of the answer. If date cannot be read,
-// the wait begins at the argument now.
+// begins at the Date of the answer, which is the second argument. If that Date
+// cannot be read, the wait begins at the third argument.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.Trim(value, " \t\"")
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -207,7 +206,8 @@ func (c *caddyLine) request(s *scanner, key []byte) bool {
 	return s.value(nil)
 }
 
-// A scanner reads the JSON in its field rest. It returns parts of its input,
+// A scanner reads the JSON in scanner.rest. To take something means to read it
+// and to remove it from scanner.rest. A scanner returns parts of its input,
 // without copying them.
 type scanner struct {
 	rest  []byte
@@ -235,8 +235,8 @@ func (s *scanner) take(b byte) bool {
 	return true
 }
 
-// object takes a JSON object. It calls the function member with each key, and
-// that function must take the value of the key.
+// object takes a JSON object. It calls member() with each key. Each time,
+// member() must take the value of that key.
 func (s *scanner) object(member func(key []byte) bool) bool {
 	if !s.take('{') {
 		return false
@@ -267,7 +267,7 @@ func (s *scanner) object(member func(key []byte) bool) bool {
 	}
 }
 
-// members works like object, but also takes any other value.
+// members does what object() does, but also takes any other value.
 func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	if !s.isNext('{') {
 		return s.value(nil)
@@ -313,8 +313,8 @@ func (s *scanner) array(element func() bool) bool {
 	}
 }
 
-// value takes any JSON value. If into is not nil, value stores the bytes of the
-// JSON value in it.
+// value takes any JSON value. If the argument is not nil, it gets the bytes of
+// that value.
 func (s *scanner) value(into *[]byte) bool {
 	s.space()
 	if len(s.rest) == 0 {
@@ -352,8 +352,8 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
-// str takes a JSON string. If into is not nil, str stores the string in it,
-// with its quotes.
+// str takes a JSON string. If the argument is not nil, it gets the string, with
+// its quotes.
 func (s *scanner) str(into *[]byte) bool {
 	text := s.rest
 	for i := 1; i < len(text); i++ {

@@ -29,8 +29,8 @@ var (
 
 const sealLength = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
-// longestRecord is how many bytes a line of a record may have. readRecordLine
-// may cut off a longer line, and then its hash is wrong.
+// longestRecord is how many bytes a line of a record may have. A longer line
+// may be read only in part, and then its hash is wrong.
 const longestRecord = 16 << 20
 
 // ReadRecord judges a crawl by the record that package evidence has written
@@ -97,8 +97,8 @@ func (c *chain) say(file string, line int, err error) {
 	c.a.broken(Broken{Input: c.name + "/" + file, Line: max(line, 1), Err: err})
 }
 
-// segment reads a file of the record. next is the name of the following file,
-// or "" if this file is the last one.
+// segment reads a file of the record. The second argument is the name of the
+// following file, or "" if this file is the last one.
 func (c *chain) segment(name, next string) error {
 	file, err := c.dir.Open(name)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A time that is not known is equal to the constant never.
+// A time that is not known has this value.
 const never = math.MinInt64
 
 func nanos(t time.Time) int64 {

@@ -298,7 +298,7 @@ func (p *parser) date(s []byte) (int64, bool) {
 	return t, true
 }
 
-// two returns the value of two digits, or -1 if they are not digits.
+// two() returns the value of two digits, or -1 if they are not digits.
 func two(s []byte) int {
 	if s[0] < '0' || s[0] > '9' || s[1] < '0' || s[1] > '9' {
 		return -1

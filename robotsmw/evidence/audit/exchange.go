@@ -26,9 +26,9 @@ type exchanges struct {
 
 const pendingExchanges = 64
 
-// add takes a record. If the record completes an exchange, add calls the
-// function each with that exchange. If too many exchanges are incomplete, add
-// calls the function with the oldest one.
+// add takes a record. It calls each() with the event of an exchange in two
+// cases: if the record completes the exchange, or if the exchange is the oldest
+// of too many incomplete ones.
 func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	switch r.kind {
 	case "warcinfo":
@@ -179,8 +179,8 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 
 // redirect returns the origin of the robots.txt that a redirect leads to, and
 // the URL that is requested next. Both are "" if the redirect leads nowhere. If
-// the redirect leads to a path other than /robots.txt, redirect returns an
-// origin with the scheme "unknown", which has no file of its own.
+// the redirect leads to a path other than /robots.txt, the returned origin has
+// the scheme "unknown", and no file of its own.
 func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {
@@ -213,8 +213,8 @@ func (x *exchanges) warcinfo(r *WARCRecord) {
 }
 
 // AddWARC adds the robots.txt files of a WARC file. Each is in force from the
-// date of its record on. AddWARC calls the function broken for each record that
-// it cannot use. It returns an error if it cannot read the rest of the file.
+// date of its record on. For each record that it cannot use, AddWARC calls
+// broken(err). It returns an error if it cannot read the rest of the file.
 func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 	for {
 		r, err := w.Next()

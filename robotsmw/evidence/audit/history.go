@@ -18,12 +18,12 @@ type History struct {
 	recent  int                  // how many versions each timeline keeps; 0: all
 }
 
-// Add adds a robots.txt. The argument from is the time from which the file is
-// in force. If from is zero, the file was always in force. host is
-// "example.com", or "https://example.com" if http and https have different
-// files. If host is "", the file is for every host. status is the status of the
-// answer. With a 2xx, body is the file. A 304 changes nothing, a 5xx allows
-// nothing, and any other status allows everything.
+// Add adds a robots.txt that is in force from the given time on, or always if
+// that time is zero. host is "example.com", or "https://example.com" if http
+// and https have different files. If host is "", the file is for every host.
+// status is the status of the answer. With a 2xx, body is the file. A 304
+// changes nothing, a 5xx allows nothing, and any other status allows
+// everything.
 func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {
@@ -158,7 +158,7 @@ func (l *timeline) at(t int64) *file {
 type capture struct {
 	status int
 	body   []byte
-	to     string // if status is a redirect: the origin that the function redirect has returned
+	to     string // if status is a redirect: the origin that redirect() has returned
 }
 
 // A file is the meaning of an answer for robots.txt: a robots.txt, a status, or

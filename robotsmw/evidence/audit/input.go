@@ -211,8 +211,8 @@ func (f *feed) dated(r *WARCRecord) {
 	f.newest = max(f.newest, at)
 }
 
-// send sends the batch if it is large enough or the last one. The argument read
-// is the number of bytes that were read since the last call. send returns false
+// send sends the batch if it is large enough or the last one. The first
+// argument is how many bytes were read since the last call. The result is false
 // if ctx has ended.
 func (f *feed) send(read int, last bool) bool {
 	if f.batch.bytes += read; f.batch.bytes < batchBytes && !last {

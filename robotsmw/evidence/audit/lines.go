@@ -25,7 +25,7 @@ func newLineReader(from io.Reader) *lineReader {
 	return &lineReader{from: from, buf: make([]byte, 0, 64<<10)}
 }
 
-// next returns a line without its end. The line is valid until the next call.
+// next returns a line without its LF or CR LF. It is valid until the next call.
 // If the line is too long, the error is errLong, and later lines can still be
 // read. At the end of the stream, the error is io.EOF or the error of reading.
 func (l *lineReader) next() ([]byte, error) {

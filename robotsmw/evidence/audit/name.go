@@ -26,7 +26,7 @@ func pathOf(url string) string {
 
 // originOf returns the scheme and host of an absolute URL. If s is a Host
 // header, the scheme is "". The host is in lower case, without a dot at its
-// end, and without the scheme's default port (80 and 443 if there is no
+// end, and without the scheme's default port (80 or 443 if there is no
 // scheme).
 func originOf(s string) (scheme, host string) {
 	scheme, rest, ok := strings.Cut(s, "://")

@@ -9,8 +9,8 @@ const (
 	windowBytes  = 64 << 20 // about how many bytes the URLs and hosts in a window may take
 )
 
-// A window sorts events. Its heap has the places of the events in the slice
-// events.
+// A window sorts events. For each event, window.heap has the event's key and
+// its index in window.events.
 type window struct {
 	heap   []place
 	events []event
@@ -49,8 +49,9 @@ func (w *window) push(e *event) {
 	}
 }
 
-// pop takes the first event if its key is at most the argument until, or if the
-// window holds too many events or bytes. Otherwise it returns false.
+// pop takes the first event if the event's key does not exceed the first
+// argument, or if the window holds too many events or bytes. Otherwise it
+// returns false.
 func (w *window) pop(until int64, e *event) bool {
 	if len(w.heap) == 0 || w.heap[0].key > until && len(w.heap) <= windowEvents && w.bytes <= windowBytes {
 		return false

@@ -64,8 +64,8 @@ func fetchLine(clock string) string {
 }
 
 // pageLine returns the members of a request line. The decision was made when
-// the request began, by a robots.txt. The argument text is the content of that
-// robots.txt, and the argument fetched is the time of its fetch.
+// the request began. The last two arguments are about the robots.txt that
+// decided: the time of its fetch, and its content.
 func pageLine(start, path, fetched, text string) string {
 	date := "2026-11-20T"
 	if strings.Contains(start, "T") {

@@ -17,8 +17,8 @@ type recordJudge struct {
 	name     string
 	tokens   []string
 	override map[string]string
-	forbid   bool                        // 401 and 403 forbid everything
-	after30  bool                        // a robots.txt that is unreachable for 30 days allows everything
+	forbid   bool                        // whether 401 and 403 forbid everything
+	after30  bool                        // whether everything is allowed after 30 days without a robots.txt
 	partial  bool                        // the beginning of the record is missing
 	files    map[string]*robotstxt.Rules // by the hash of the file
 	origins  map[string][]state          // the latest states, by the URL of robots.txt
@@ -28,8 +28,7 @@ type recordJudge struct {
 	newest   time.Time                   // the latest time of a line about the pace
 }
 
-// A state is what was known about an origin's robots.txt. Its field from is the
-// time from which that was known.
+// A state is what was known about an origin's robots.txt from state.from on.
 type state struct {
 	from, fetched, expires time.Time
 	sha256                 string
@@ -42,7 +41,7 @@ type state struct {
 // A recordHost is the pace of one host.
 type recordHost struct {
 	last, lastPage *recordLine // last is the latest request, and lastPage the latest one for a page
-	asked, left    time.Time   // when the pause that ends last began, and when it ends
+	asked, left    time.Time   // the beginning and the end of the pause that ends last
 }
 
 const keptStates = 8
@@ -161,8 +160,8 @@ func (h *recordHost) rest(at, until time.Time) {
 	}
 }
 
-// gap reports a violation if a request began in a pause, or too soon after an
-// earlier request.
+// gap reports a violation if a request for a page began in a pause, or if any
+// request began too soon after an earlier one.
 func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	r, s := j.site(v)
 	violation := Violation{Time: v.Start, Robot: r.name, Host: s.host.Name, URL: v.Target}
@@ -173,8 +172,8 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 		j.a.report(violation, r, s)
 	}
 	// Any two requests must be at least the delay apart, and any two requests
-	// for pages at least the Crawl-delay. If both gaps are too short, gap
-	// reports the one that lacks more.
+	// for pages at least the Crawl-delay. If both gaps are too short, only the
+	// one that lacks more is reported.
 	short := func(last *recordLine, want time.Duration) time.Duration {
 		if last == nil {
 			return 0
@@ -341,10 +340,10 @@ func (j *recordJudge) refusal(v *recordLine) error {
 
 // isStale reports whether the file that a decision names was too old. If
 // another file was in force, the named file was too old. The file in force
-// itself was too old if its lifetime had been over for longer than the constant
-// settles. But an old file in force may be used in two cases: if a later fetch
-// has failed, or if the decision is marked stale and the file was fetched at
-// most 24 hours before.
+// itself was too old if its lifetime had ended more than five seconds before.
+// But an old file in force may be used in two cases: if a later fetch has
+// failed, or if the decision is marked stale and the file was fetched at most
+// 24 hours before.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:

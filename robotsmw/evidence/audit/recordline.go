@@ -9,31 +9,31 @@ import (
 )
 
 // A recordLine is a line of a record, with the members that an audit needs. The
-// comment above each group of fields names the events that have these members.
+// comment above each group of fields says which lines have these members.
 type recordLine struct {
 	N     uint64    `json:"n"`
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
 	Prev  string    `json:"prev"`
 
-	// segment, close
+	// in segment and close lines
 	Session string     `json:"session"`
 	Why     string     `json:"why"`
 	Cut     *recordCut `json:"cut"`
 
-	// robot
+	// in robot lines
 	Tokens            []string          `json:"tokens"`
 	DisallowForbidden bool              `json:"disallow_forbidden"`
 	AllowAfter30Days  bool              `json:"allow_after_30_days"`
 	Override          map[string]string `json:"override"`
 
-	// limiter
+	// in limiter lines
 	EndToStart    bool    `json:"end_to_start"`
 	MaxCrawlDelay float64 `json:"max_crawl_delay"`
 	ClampDelay    bool    `json:"clamp_crawl_delay"`
 	MaxRetryAfter float64 `json:"max_retry_after"`
 
-	// file, robots
+	// in file and robots lines
 	SHA256  string    `json:"sha256"`
 	Text    string    `json:"text"`
 	Base64  string    `json:"base64"`
@@ -43,7 +43,8 @@ type recordLine struct {
 	Expires time.Time `json:"expires"`
 	Cause   string    `json:"cause"`
 
-	// request, answer, pause; decision lines have only url and decision
+	// in request, answer and pause lines; "url" and "decision" are also in
+	// decision lines
 	Limiter    int             `json:"limiter"`
 	Request    int             `json:"request"`
 	Target     string          `json:"url"`
@@ -57,12 +58,12 @@ type recordLine struct {
 	Asks       float64         `json:"asks"`
 	Decision   *recordDecision `json:"decision"`
 
-	// loss; in a robots line, from is "fetch" or "store"
+	// in loss lines; "from" is also in robots lines: "fetch" or "store"
 	From string         `json:"from"`
 	To   string         `json:"to"`
 	Lost map[string]int `json:"lost"`
 
-	// fetch, segment, close: parts of WARC files
+	// in fetch, segment and close lines: parts of WARC files
 	Pieces json.RawMessage `json:"warc"`
 }
 

@@ -31,7 +31,7 @@ type Request struct {
 
 // An event is a Request to be judged. Times are nanoseconds of Unix time.
 type event struct {
-	start, end int64 // equal to the constant never if not known
+	start, end int64 // "never" means not known
 	rounded    int64
 	scheme     string
 	host       string
@@ -52,9 +52,9 @@ func (e *event) time() int64 {
 	return e.start
 }
 
-// key returns the time by which events are judged. For a page it is the start,
-// if that is known. For a robots.txt it is the end, because the robot knows the
-// rules only then.
+// key returns the time by which events are sorted before they are judged. For a
+// page it is the start, if that is known. For a robots.txt it is the end,
+// because the robot knows the rules only then.
 func (e *event) key() int64 {
 	if e.start != never && !e.isRobots() {
 		return e.start

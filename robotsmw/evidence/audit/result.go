@@ -14,11 +14,11 @@ type Result struct {
 	Violations int
 	Unaudited  int            // requests for pages that cannot be judged, or that a record has lost
 	Broken     int            // lines and records that could not be read or used
-	Cut        int            // inputs that could not be read to their end, and gaps and changes in records
+	Cut        int            // inputs not read to their end, and losses and most faults in records
 	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
-	Spans      []Span         // with unaudited requests; at most 1,000: one of host "…" is for all others
+	Spans      []Span         // with unaudited requests; at most 1,000: the one of host "…" covers the rest
 }
 
 // A RobotResult is the result for one robot.
@@ -31,12 +31,12 @@ type RobotResult struct {
 	Kinds       map[Kind]int // how many violations of each kind
 	Violations  []Violation  // the first 100
 	First, Last time.Time
-	ShortestGap time.Duration   // between two pages of one host; negative if there were no two
+	ShortestGap time.Duration   // between two pages of one host; negative: there was no such gap
 	CrawlDelay  time.Duration   // the longest Crawl-delay in force between two pages
 	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
 
-	today *Day  // what the method day returned last
-	begun int64 // the beginning of the day in the field today
+	today *Day  // the last result of day()
+	begun int64 // the beginning of the day that day() returned last
 }
 
 // A HostResult is the result for one host.

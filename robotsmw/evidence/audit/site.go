@@ -11,11 +11,11 @@ type site struct {
 	host    *HostResult
 	epoch   int
 	fetches []fetch // the latest fetches of robots.txt
-	fetched int64   // the time of the first fetch; the constant never: there was none
-	since   int64   // no page began before this time; the constant never: not known
+	fetched int64   // the time of the first fetch; "never" means that there was none
+	since   int64   // no page began before this time; "never" means not known
 	accused bool    // BeforeRobotsTxt has been reported
 
-	file  *file // the field rules is made from this file
+	file  *file // the file that site.rules is made from
 	rules *rules
 
 	pace
@@ -51,7 +51,7 @@ func (s *site) fetch(f fetch) {
 }
 
 // lastGood returns the latest fetch that got a 200 or 304, and that was not
-// after the argument at. It prefers a fetch with the given scheme, because http
+// after the given time. It prefers a fetch with the given scheme, because http
 // and https may have different files. Without such a fetch, it returns the
 // latest good one with the other scheme, because a redirect may have led there.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
@@ -75,14 +75,14 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 // any time since the robot's first fetch of robots.txt, because the audit
 // assumes that the robot began no page before that fetch.
 //
-// earliest is the first moment at which the latest request can have begun, if
-// all gaps before it were long enough. Gaps that are already proven too short
-// are left out of this calculation. When the next request comes, its gap is
-// proven too short if that request must have begun less than a Crawl-delay
-// after earliest.
+// pace.earliest is the first moment at which the latest request can have begun,
+// if all gaps before it were long enough. Gaps that are already proven too
+// short are left out of this calculation. When the next request comes, its gap
+// is proven too short if that request must have begun less than a Crawl-delay
+// after pace.earliest.
 type pace struct {
 	earliest int64
-	last     int64  // the time of the latest request, as logged; the constant never: there was none
+	last     int64  // the time of the latest request, as logged; "never" means none
 	recent   []page // pages with known starts, to judge a page that comes late
 }
 
@@ -95,20 +95,20 @@ type page struct {
 
 const keptPages = 64
 
-// The type "short" is a gap that is too short. It begins at the time previous
-// and ends at the time at, when url was requested.
+// The type "short" is a gap that is too short. It lasts from short.previous to
+// short.at, when short.url was requested.
 type short struct {
 	at, previous int64
 	url          string
 }
 
 // The method "next" notes a request and returns the gaps that it proves to be
-// too short. The argument since is the earliest time at which the request can
-// have begun, or the constant never if no such time is known. want is the
-// Crawl-delay. least is the shortest gap between the request and a neighbouring
-// one, as logged, or the constant never if no such gap is known. told is false
-// if next cannot tell, because the request comes so late that the pages before
-// it are no longer known.
+// too short. The second argument is the earliest time at which the request can
+// have begun. The third one is the Crawl-delay. The second result is the
+// shortest gap between the request and a neighbouring one, as logged. If that
+// time or that gap is not known, it is "never". The last result is false if the
+// gaps cannot be judged, because the request comes so late that the pages
+// before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
@@ -190,8 +190,8 @@ func (p *pace) keep(i int, q page) {
 }
 
 // forget forgets all times before an epoch, because they cannot be compared
-// with those of the epoch. at is the time of the first request in the epoch. If
-// a fetch of robots.txt has a later time, its time is set to at.
+// with those of the epoch. The second argument is the time of the first request
+// in the epoch. If a fetch of robots.txt has a later time, it gets this time.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}

@@ -102,8 +102,8 @@ func (o *reorder) push(v Violation) {
 	}
 }
 
-// pop takes the earliest violation, if its time is before the argument bound or
-// if too many are held. Otherwise ok is false.
+// pop takes the earliest violation, if it was before the given time or if too
+// many are held. Otherwise ok is false.
 func (o *reorder) pop(bound time.Time) (v Violation, ok bool) {
 	last := len(o.held) - 1
 	if last < 0 || !o.held[0].Time.Before(bound) && last < heldViolations && o.bytes <= heldBytes {

@@ -89,7 +89,7 @@ func atEnd(err error) error {
 }
 
 // goesOn reports whether Next can return more records after this error. If so,
-// goesOn calls the function broken with the error.
+// it calls broken(err).
 func goesOn(err error, broken func(error)) bool {
 	if _, ok := errors.AsType[*WARCError](err); ok {
 		broken(err)
@@ -257,7 +257,8 @@ func (w *WARCReader) resync() error {
 	}
 }
 
-// get returns the first value of a field. name must be in the form of net/http.
+// get returns the first value of a field. The argument must have the form that
+// net/http gives to names of fields.
 func (r *WARCRecord) get(name string) string {
 	if values := r.header[name]; len(values) > 0 {
 		return values[0]

@@ -12,8 +12,8 @@ import (
 
 func warcOf(records ...string) string { return strings.Join(records, "") }
 
-// warcRecord returns a record. fields are further header fields, each with CR
-// LF at its end.
+// warcRecord returns a record. The argument "fields" has further header fields,
+// each with CR LF at its end.
 func warcRecord(kind, uri, date, fields, block string) string {
 	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, uri, fields, len(block), block)
 }
@@ -140,7 +140,7 @@ func TestHistory_AddWARC(t *testing.T) {
 		10:00:04 OtherBot/1.0 /robots.txt
 		10:31:00 OtherBot/1.0 /a`)).String()
 	want := "10:00:00 ExampleBot a.example/private/a before-robots-txt\n10:00:03 ExampleBot a.example/private/b disallowed\n"
-	if got != want { // half an hour earlier, OtherBot got a robots.txt that allows /a
+	if got != want { // OtherBot may still obey the file of 10:00:02, which allows /a
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
@@ -203,7 +203,7 @@ func TestRead_WARCCutShort(t *testing.T) {
 }
 
 // zippedUntil returns the beginning of a gzip file. A reader that decompresses
-// it gets the argument text, and then an error.
+// it gets the given text, and then an error.
 func zippedUntil(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
