@@ -178,9 +178,9 @@ func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	return status, body
 }
 
-// startDemoNginx starts an nginx that passes requests on to the demo. The
-// argument demo is the address of the demo's server. The function stop ends the
-// nginx and returns the name of its complete log.
+// startDemoNginx starts an nginx that passes requests on to the demo's server
+// at the given address. The returned function ends the nginx and returns the
+// name of its complete log.
 func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")

@@ -44,7 +44,7 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 }
 
 // demoInterval returns the least time between the starts of two requests to a
-// host. The argument previous is the target of the earlier request.
+// host. The second argument is the target of the earlier request.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {
 		return 2 * time.Second // the host's Crawl-delay

@@ -58,7 +58,7 @@
 //
 // With -report FILE, the spider writes the outcome of a run as one HTML file. A
 // browser shows the file without a network. For each host, the report compares
-// the start of every request with the interval in force. It shows the pauses
+// the gaps between requests with the interval in force. It shows the pauses
 // after a 429 or 503, and how much time they cost. It shows the answers by
 // status, and how long the answers took. It also shows which line of which
 // robots.txt blocked which URLs, what pages say, and what was lost.

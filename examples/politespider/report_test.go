@@ -96,7 +96,7 @@ func TestCrawl_ReportFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			os.RemoveAll(dir) // after the check at the beginning of the crawl
+			os.RemoveAll(dir) // the spider has already checked that it can write there
 			page200("fine").ServeHTTP(w, r)
 		}))
 		var stderr bytes.Buffer

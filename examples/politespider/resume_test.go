@@ -17,9 +17,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// A chain is a site in which each page links to the next. The field asked has
-// the requested paths. If a requested page exists, ServeHTTP calls the function
-// in the field at.
+// A chain is a site in which each page links to the next. ServeHTTP adds each
+// requested path to chain.asked. If the page exists, ServeHTTP calls chain.at.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)
@@ -106,7 +105,7 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 		want int // number of pages requested in all runs so far
 	}{
 		{[]string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=3", server.URL + "/0"}, 3},
-		{nil, 3}, // the first run reached its -max-pages
+		{nil, 3}, // no further page, because the first run reached its -max-pages
 		{[]string{"-max-pages=5"}, 5},
 		{[]string{"-max-pages=0", server.URL + "/0"}, 10},
 	} {

@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// If a host answers with a long Retry-After, no worker waits for the host.
-// Meanwhile, a single worker crawls the other hosts.
+// If a host answers with a long Retry-After, no worker waits for the host. Even
+// a crawl with a single worker goes on with the other hosts.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -161,8 +161,8 @@ func TestCrawl_BrokenPages(t *testing.T) {
 	}
 }
 
-// The status of the answer decides the verdict. Only fetched and moved pages
-// count as pages with noindex.
+// The status of the answer decides the verdict. A noindex is reported only for
+// pages that were fetched or moved.
 func TestCrawl_Statuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -222,8 +222,8 @@ func TestCrawl_NothingThere(t *testing.T) {
 	}
 }
 
-// The summary says that the ports of a host share one pace, and what each
-// port's robots.txt answered.
+// The summary says that the ports of a host share one pace. For each port, it
+// has the status of robots.txt.
 func TestCrawl_Ports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
