@@ -28,9 +28,8 @@ func (a Adaptive) check() error {
 
 func (a Adaptive) ceiling() time.Duration { return orDefault(a.Max, time.Minute, forever) }
 
-// next returns the delay that replaces the argument delay after an answer.
-// latency is how long the answer took, and ok says whether the answer may lower
-// the delay.
+// next returns a host's new delay, computed from the old one and from the
+// latency of an answer. ok says whether the answer may lower the delay.
 func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	want := a.ceiling()
 	if product := a.Factor * float64(latency); product < float64(want) {

@@ -42,7 +42,7 @@ type attempt struct {
 	ending *ending       // the functions to call at the end
 	first  struct {      // room for the first call of AfterFunc; net/http makes only one
 		ending
-		taken bool // first is or was in use. It is never reused: its stop may be called again
+		taken bool // the room was given away. It is never reused: its stop() may be called again
 	}
 }
 
@@ -192,7 +192,7 @@ func (a *attempt) explain(err error) error {
 	case a.switched || !a.timedOut():
 		return err
 	case err == context.DeadlineExceeded:
-		return &timeoutError{after: a.timeout} // err adds nothing to this text
+		return &timeoutError{after: a.timeout} // err would add nothing to the message
 	}
 	return &timeoutError{a.timeout, err}
 }
@@ -210,7 +210,7 @@ func (a *attempt) timedOut() bool {
 // earlier than all others wakes a thread.
 type watch struct {
 	mu    sync.Mutex
-	first *attempt // the oldest; next and prev link the attempts into a ring
+	first *attempt // the oldest; all attempts are linked into a ring
 	set   bool     // a timer is set, perhaps for an attempt that has ended
 }
 
@@ -218,7 +218,7 @@ type watch struct {
 func (w *watch) begin(a *attempt) (now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now = time.Now() // read under the lock, so that the ring is in the order of deadlines
+	now = time.Now() // taken under the lock, so that the ring is in the order of deadlines
 	a.deadline = now.Add(a.timeout)
 	if w.first == nil {
 		a.prev, a.next = a, a

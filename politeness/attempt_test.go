@@ -215,7 +215,7 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 }
 
 // An attempt keeps a function that was passed to AfterFunc until the attempt
-// ends, or until the caller calls the function stop that AfterFunc returned.
+// ends, or until the caller calls stop(), which AfterFunc returned.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {

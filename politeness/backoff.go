@@ -109,8 +109,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	return l.pause(g, o, wait, now)
 }
 
-// pause lets no request to g's host start for the duration wait. It returns nil
-// if wait is 0, or if the host is already paused for at least as long.
+// pause lets no request to g's host start for the given time. It returns nil if
+// that is 0, or if the host is already paused for at least as long.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -132,8 +132,8 @@ func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 }
 
 // heed applies the quotas that a response tells. The event is nil unless the
-// quotas began or prolonged a pause. slower reports whether the host got a new
-// interval, with which its quota lasts.
+// quotas began or prolonged a pause. It also reports whether the host got a new
+// interval, chosen so that its quota lasts.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)

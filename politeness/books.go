@@ -30,7 +30,7 @@ type books struct {
 
 	// The next fields belong to the goroutine that writes.
 	day int64
-	as  string // the value of me at the previous write
+	as  string // how this process signed at the previous write
 	at  int64  // how many bytes of the file have been read
 }
 
@@ -60,11 +60,11 @@ func (b *books) path(day int64) string {
 	return filepath.Join(b.dir, time.Unix(day*86400, 0).UTC().Format(time.DateOnly)+booksSuffix)
 }
 
-// write appends lines to the day's file and syncs the file, so that a power
-// failure does not lose them. It returns the entries that were added since its
-// latest read of the file, including those of the argument lines. But if the
-// argument day or the argument me differs from that of the previous call, write
-// returns all entries of the file.
+// write appends this process's lines to the day's file and syncs the file, so
+// that a power failure does not lose them. It returns the entries that were
+// added since its latest read of the file, including those it has just written.
+// But on a new day, or when this process signs in a new way, it returns all
+// entries of the file.
 func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 	return entriesOf(text), nil
 }
 
-// tidy removes the files of all days before yesterday. The argument day is
-// today. tidy keeps yesterday's file, because the clock of another process may
-// be behind. If a file cannot be removed, the next day's tidy tries again.
+// tidy, called with today's number, removes the files of all days before
+// yesterday. It keeps yesterday's file, because the clock of another process
+// may be behind. If a file cannot be removed, the next day's tidy tries again.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {

@@ -122,7 +122,7 @@ func TestBudget_ClockSetBack(t *testing.T) {
 			l.mu.Unlock()
 			want := 3
 			if dir != "" {
-				want = 0 // the books contain the claims that the first call of use made for today
+				want = 0 // the books contain the claims that the first use() made for today
 			}
 			if n := use(); today != 3 || n != want {
 				t.Errorf("%s: %d requests, and %d when the clock was right again; want 3 and %d", name, today, n, want)

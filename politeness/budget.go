@@ -44,7 +44,7 @@ type account struct {
 	left  purse         // this process's unused part of taken; negative if it used more
 	claim purse         // what this process is reserving now; zero: nothing
 	err   error         // why the last reservation failed
-	retry time.Duration // after err: when to try the reservation again
+	retry time.Duration // when to try again, if the last reservation failed
 }
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
@@ -73,8 +73,7 @@ func block(limit, taken, left int64) int64 {
 	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // -left: what was used beyond the reservation
 }
 
-// grant returns the part of a claim that the Budget covers beyond what is
-// taken.
+// grant returns how much of a claim fits into what is left of the Budget.
 func (b Budget) grant(taken, claim purse) purse {
 	return purse{min(claim.requests, max(b.Requests-taken.requests, 0)), min(claim.bytes, max(b.Bytes-taken.bytes, 0))}
 }
@@ -201,8 +200,8 @@ func (l *Limiter) claim(a *account, h *host) {
 	}
 }
 
-// spend subtracts what was used from the account of g's host. Call it only if
-// the Limiter has a Budget.
+// spend notes requests and bytes as used in the account of g's host. Call it
+// only if the Limiter has a Budget.
 func (l *Limiter) spend(g *Grant, used purse) {
 	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
 		return // no room for an account: g is Exempt, or the day has changed
@@ -266,10 +265,10 @@ func (l *Limiter) keepBooks() {
 	}
 }
 
-// booked applies the results of books.write: the entries that it read, and its
-// error err. keys names the hosts whose claims were queued, and claimed has the
-// accounts whose claims were written. The result tell is the error to log. It
-// is nil if nothing failed, or if the previous write failed too.
+// booked applies the results of books.write, which are its last two arguments.
+// The two before them are the keys of the hosts whose claims were queued, and
+// the accounts whose claims were written. booked returns the error to log: nil
+// if nothing failed, or if the previous write failed too.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {

@@ -16,7 +16,7 @@ import (
 //
 // The error comes as soon as the Limiter knows the cause. The request has used
 // up no slot and no budget. So the caller can ask other hosts first, and come
-// back at Until.
+// back at the time in Until.
 //
 // An http.Client wraps the DelayError in a *url.Error. Find it with errors.As
 // or errors.AsType.
@@ -28,9 +28,9 @@ type DelayError struct {
 	Reason Reason
 
 	// Err is nil if nothing but time holds up the request. If Err is not nil,
-	// it says what else does: another Limiter of the Fleet owns the host, the
-	// fleet cannot be reached, or the Budget cannot be kept. Until is then a
-	// guess.
+	// it says what else holds it up: another Limiter of the Fleet owns the
+	// host, the fleet cannot be reached, or the Budget cannot be kept. The time
+	// in Until is then a guess.
 	Err error
 }
 

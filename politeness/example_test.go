@@ -111,7 +111,7 @@ func (h *hosts) Pop() any {
 	return x
 }
 
-// A scheduler keeps a queue for each host, and asks Next when the host is due
+// A scheduler keeps a queue for each host. Next tells it when a host is due
 // again. So it always takes the host that is due first, and a slow host holds
 // up no other.
 func ExampleLimiter_Next() {
@@ -242,7 +242,7 @@ func ExampleLimiter_gentle() {
 // single host from holding up the crawl.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
-		GlobalConcurrency: 2000,                      // the machine has no more sockets
+		GlobalConcurrency: 2000,                      // the machine has no sockets for more
 		GlobalRate:        rate.NewLimiter(500, 500), // 500 requests a second in all
 		MaxHosts:          5_000_000,
 		MaxWait:           10 * time.Second, // a worker can ask other hosts instead of waiting longer

@@ -48,7 +48,7 @@ type Hold struct {
 	served bool          // a request has started after the host became owned
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
-	idle   time.Duration // when the host ran out of requests; never: one waits or is in flight
+	idle   time.Duration // when the host ran out of requests; while it has any: the constant never
 	hope   time.Duration // until this time, a refused request is expected back
 	until  time.Duration // while the host is asked for: the earliest time at which it can be had
 	why    error         // while the host is asked for: why it is not owned yet
@@ -66,13 +66,13 @@ const (
 // Host returns the key of the host.
 func (p *Hold) Host() string { return p.host.key }
 
-// Own tells the Hold that the host is owned from now on. The argument state is
-// what the previous owner left, or nil if nothing is known. The state is at
-// least as old as the argument ago says. If the argument clean is false, the
-// state may not include the previous owner's latest requests. They were made no
-// later than now minus ago.
+// Own tells the Hold that the host is owned from now on. The state is what the
+// previous owner left, or nil if nothing is known. The state's age is at least
+// the second argument. If the last argument is false, the state may not include
+// the previous owner's latest requests. These requests, too, are at least that
+// old.
 //
-// If the host is owned already, state is the latest state that Give returned,
+// If the host is owned already, the state is the latest one that Give returned,
 // or nil if the Fleet has not stored it. Own makes the waiting requests check
 // again whether they may start.
 func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
@@ -106,11 +106,11 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	}
 }
 
-// Wait tells the Hold why the host cannot be owned now. The argument until is
+// Wait tells the Hold why the host cannot be owned now. The first argument is
 // the earliest time at which this Limiter can own the host, or the zero time if
-// nobody knows it. When that time has come, the Limiter calls Look. The
-// argument state is what the host's owner has reported about the host, or nil.
-// The state is at least as old as the argument ago says.
+// nobody knows it. When that time has come, the Limiter calls Look. The state
+// is what the host's owner has reported about the host, or nil. The state's age
+// is at least the third argument.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -145,15 +145,16 @@ func (p *Hold) Lose() {
 }
 
 // Give ends the Hold if the host can be given away now, and reports this as ok.
-// The argument others says whether other members wait for the host. The host
-// can be given away in three cases: the host is owned and no longer needed;
-// other members wait and it is their turn; or the host was only asked for, and
-// no request needs it any more. If ok is false, the Limiter calls Look when the
+// The argument says whether other members wait for the host. The host can be
+// given away in three cases: the host is owned and no longer needed; other
+// members wait and it is their turn; or the host was only asked for, and no
+// request needs it any more. If ok is false, the Limiter calls Look when the
 // result may have changed.
 //
-// If ok is true, state is for the next owner, and is worthless after the
-// duration keep. If ok is false and state is not nil, the Fleet stores the
-// state, in case this member dies, and then calls Own with the stored state.
+// If ok is true, the state is for the next owner, and is worthless when the
+// returned duration is over. If ok is false and the state is not nil, the Fleet
+// stores the state, in case this member dies, and then calls Own with the
+// stored state.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -184,8 +185,8 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	return state, keep, ok
 }
 
-// mayGive returns the wait until p may be given away. It returns forever if a
-// request has to start or end first.
+// mayGive returns how long it is until p may be given away. If a request has to
+// start or end first, that is the constant forever.
 func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	h, hope := p.host, p.hope-now
 	switch {
@@ -212,9 +213,9 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	return 0
 }
 
-// lookAfter makes the fleet look at p after the duration wait. It does nothing
-// if wait is forever. A new wait replaces an earlier one, because more is known
-// now.
+// lookAfter makes the fleet look at p after a wait. If the wait is forever,
+// lookAfter does nothing. A new wait replaces an earlier one, because more is
+// known now.
 func (p *Hold) lookAfter(wait time.Duration) {
 	if wait <= 0 {
 		p.limiter.Fleet.Look(p)
@@ -298,7 +299,7 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 	return v
 }
 
-// sentAway notes that a request to h was refused. The argument again is the
+// sentAway notes that a request to h was refused. The first argument is the
 // time at which that request may come back. If that time is at most maxRest
 // away, the Hold expects the request until one turn after that time.
 func (h *host) sentAway(again, now time.Duration) {
@@ -352,8 +353,9 @@ func (h *host) lesson() learnt {
 }
 
 // A legacy is what an owner leaves to the next one. Times are in microseconds.
-// A zero says nothing. The encoded form of a legacy is called a state. It is a
-// list of varints, without the zeros at the end of the legacy.
+// A zero means none: for example, no pause. The encoded form of a legacy is
+// called a state. It is a list of varints, without the zeros at the end of the
+// legacy.
 type legacy [10]int64
 
 const (
@@ -404,9 +406,9 @@ func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) 
 func microsUp(d time.Duration) int64 { return micros(later(d, time.Microsecond-1)) }
 
 // leave returns the state that h leaves to its next owner, and how long the
-// state matters. The state is empty if there is nothing to leave. If the
-// argument rest is false, the state holds only what the host has taught and
-// what is taken of its Budget.
+// state matters. The state is empty if there is nothing to leave. If the last
+// argument is false, the state holds only what the host has taught and what is
+// taken of its Budget.
 func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
 	var v legacy
 	if rest {
@@ -439,13 +441,12 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	return v.encode(), keep
 }
 
-// inherit takes over the argument state, which another member wrote about p's
-// host. The state is at least as old as the argument ago says. As a rule, the
-// state replaces what this member knows, with three exceptions. If this member
-// knows of a later start, pause or incident, the later one counts. If this
-// member was told a Crawl-delay after it asked for the host, that Crawl-delay
-// counts. If the state has no adaptive delay or no back-off level, this member
-// keeps its own.
+// inherit takes over a state that another member wrote about p's host. The
+// state's age is at least the third argument. As a rule, the state replaces
+// what this member knows, with three exceptions. If this member knows of a
+// later start, pause or incident, the later one counts. If this member was told
+// a Crawl-delay after it asked for the host, that Crawl-delay counts. If the
+// state has no adaptive delay or no back-off level, this member keeps its own.
 func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return
@@ -473,8 +474,8 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	p.kept = h.lesson()
 }
 
-// unownedUntil returns the earliest time at which this Limiter can own h. It
-// returns never if the Limiter owns h already or has no Fleet.
+// unownedUntil returns the earliest time at which this Limiter can own h. If
+// the Limiter owns h already or has no Fleet, it returns the constant never.
 func (h *host) unownedUntil() time.Duration {
 	if h.hold == nil || h.hold.owned {
 		return never
@@ -483,7 +484,7 @@ func (h *host) unownedUntil() time.Duration {
 }
 
 // inheritBudget takes over what other members have taken from h's Budget on the
-// argument day. If h's account is of that day, the larger numbers count. If h's
+// given day. If h's account is of that day, the larger numbers count. If h's
 // account is of an earlier day, a new account replaces it, because other clocks
 // may be ahead. But a day after tomorrow is ignored.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {

@@ -54,7 +54,7 @@ type Grant struct {
 // started.
 type kept struct {
 	pace, crawl time.Duration
-	paused      time.Duration // the end of the host's latest pause, or never
+	paused      time.Duration // the end of the host's latest pause; without one: the constant never
 }
 
 type state uint8

@@ -33,16 +33,16 @@ type host struct {
 type learnt struct {
 	crawl    time.Duration // the Crawl-delay that was told last; 0: none
 	adaptive time.Duration // the delay that the host's response times ask for
-	until    time.Duration // the end of the latest pause; never: there was none
+	until    time.Duration // the end of the latest pause; without one: the constant never
 	incident time.Duration // when the latest incident began
 	level    uint8         // how many incidents lengthen the back-off; a good answer takes one off
-	latest   sign          // the sign of the latest incident; good after a good answer
+	latest   sign          // the sign of the latest incident; after a good answer: the constant good
 	clamped  bool          // the cut of a Crawl-delay has been reported
 
 	// What the host says about its quotas. All are 0 if it says nothing.
 	limited     time.Duration // the end of a pause for a spent quota
 	spread      time.Duration // the interval with which the quota lasts until it is renewed
-	spreadUntil time.Duration // when the quota is renewed and spread ends
+	spreadUntil time.Duration // when the quota is renewed
 }
 
 // A sign is what an outcome says about how well its host copes with our
@@ -81,9 +81,9 @@ func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
 
-// find returns the host of key, and makes it if there is none. If there is no
-// room for a new host, find returns nil and the time at which there may be
-// room.
+// find returns the host with this key, and makes it if there is none. If there
+// is no room for a new host, find returns nil and the time at which there may
+// be room.
 func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	if h := l.hosts[key]; h != nil {
 		return h, 0
@@ -102,10 +102,11 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	return h, 0
 }
 
-// sweep forgets up to two hosts that are idle and blank and whose interval and
-// pause are over. It runs once for each new host. So nothing has to run in the
-// background, and hosts do not pile up in a long crawl. Only hosts about which
-// the Limiter has learnt something stay.
+// sweep forgets up to two hosts. They are idle, their interval and pause are
+// over, and the Limiter knows nothing else about them that matters. sweep runs
+// once for each new host. So nothing has to run in the background, and hosts do
+// not pile up in a long crawl. Only hosts about which the Limiter has learnt
+// something stay.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// later returns t + d. It returns forever if the sum overflows, because a
-// Crawl-delay may have any length. It returns never if t is never.
+// later returns t + d. If the sum overflows, which it can because a Crawl-delay
+// may have any length, later returns the constant forever. If t is the constant
+// never, so is the result.
 func later(t, d time.Duration) time.Duration {
 	switch {
 	case t == never:
@@ -72,7 +73,8 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 }
 
 // quotaDue returns when the next request may start if h's quota is to last
-// until its renewal. If there is no such quota, quotaDue returns never.
+// until its renewal. If there is no such quota, the result is the constant
+// never.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -80,7 +82,7 @@ func (h *host) quotaDue() time.Duration {
 	return min(later(h.last, h.learnt.spread), h.learnt.spreadUntil)
 }
 
-// whyDue returns what decides the time that due returns.
+// whyDue returns the reason why g may not start before l.due(h, g).
 func (l *Limiter) whyDue(h *host, g *Grant) why {
 	due := l.due(h, g)
 	switch {
@@ -145,14 +147,14 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	}
 	h.learn().crawl = g.crawl
 	l.retimeLine(h, &h.queue, now)
-	h.pokeHeads() // the first request in robots may have yielded to the first in queue
+	h.pokeHeads() // the first Exempt request may have yielded to the first of the others
 	return cut
 }
 
-// estimate returns when g can start if nothing changes. ahead is the number of
-// requests before g, and first is when the first request of g's queue can
-// start. The true time is never earlier, but may be later: the estimate leaves
-// out how long the requests ahead take.
+// estimate returns when g can start if nothing changes. The last two arguments
+// are the time at which the first request of g's queue can start, and the
+// number of requests before g. The true time is never earlier, but may be
+// later: the estimate leaves out how long the requests ahead take.
 func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
 	return max(later(first, times(interval, ahead)), l.due(h, g))
@@ -195,8 +197,9 @@ func (l *Limiter) retime(h *host, now time.Duration) {
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 	// Usually only the first request needs a new estimate. The loop visits the
-	// others in three cases: in the robots queue, if a request heeds its
-	// estimate, and if the Crawl-delay is so long that requests are refused.
+	// others in three cases: in the queue of Exempt requests, if a request
+	// heeds its estimate, and if the Crawl-delay is so long that requests are
+	// refused.
 	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {

@@ -23,7 +23,8 @@ import (
 // must not be copied. All methods are safe for concurrent use.
 type Limiter struct {
 	// Delay is the least time between the starts of two requests to one host.
-	// 0: 1 s. Negative: none, but Concurrency, Crawl-delays and pauses hold.
+	// 0: 1 s. Negative: none, but Concurrency, Crawl-delays and pauses still
+	// apply.
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
@@ -219,8 +220,8 @@ func (l *Limiter) setUp() {
 	}
 }
 
-// orDefault returns v if v is positive, the argument zero if v is 0, and the
-// argument negative if v is below 0.
+// orDefault returns v if v is positive, the second argument if v is 0, and the
+// third if v is below 0.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:
@@ -339,7 +340,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 }
 
 // chain appends a Grant for each other Limiter that must agree. It returns the
-// least of patience and the waits that these Limiters allow.
+// shortest of the waits that these Limiters and the last argument allow.
 func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (time.Duration, error) {
 	g.wake = make(chan struct{}, 1)
 	last := g
@@ -423,8 +424,9 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	}
 }
 
-// refuse reports a request that is refused, and returns its DelayError. again
-// is the time from now until the request may come back.
+// refuse reports a request that is refused, and returns its DelayError. Of the
+// two durations, the first is how long g has waited, and the second how long it
+// is until g may come back.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
 	l.refused(ctx, g, waited, err.Until, why)

@@ -22,7 +22,7 @@ func mustURL(t testing.TB, s string) *url.URL {
 }
 
 // startsOf asks l for n requests at the same time. Each request takes as long
-// as the argument work says. startsOf returns the times at which the requests
+// as the last argument says. startsOf returns the times at which the requests
 // started, counted from the call.
 func startsOf(t *testing.T, l *Limiter, ctx context.Context, n int, work time.Duration) []time.Duration {
 	t.Helper()

@@ -22,9 +22,9 @@ type limit struct {
 const maxLimits = 4 << 10
 
 // limits parses a field whose value is a List of Items (RFC 9651 §3.1). If the
-// field is malformed, the last limit that is yielded is bad. A line in the form
-// of the draft's versions before 08, "limit=100, remaining=50, reset=5", is one
-// item without a name.
+// field is malformed, the last limit that is yielded is marked as bad. A line
+// in the form of the draft's versions before 08, "limit=100, remaining=50,
+// reset=5", is one item without a name.
 //
 // An item is yielded as soon as it is parsed, and nothing is stored, because
 // limits runs for each response.
@@ -88,8 +88,8 @@ func parseOld(line string) (limit, bool) {
 }
 
 // A fieldReader holds the part of a Structured Field that is not read yet. Each
-// method takes from its front what the method's name says. If a part of an Item
-// is malformed, the method sets bad.
+// method takes from the front of that part what the method's name says. If a
+// part of an Item is malformed, the method sets the field bad.
 type fieldReader struct {
 	rest string
 	bad  bool

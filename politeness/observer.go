@@ -20,48 +20,48 @@ import (
 // BackedOff may get a background context instead: [Grant.Done] has no context,
 // and only a [Transport] knows the request's context.
 type Observer struct {
-	// Granted is called when a request may start. At is that time. Wait is how
-	// long the request waited. Delay and CrawlDelay are the intervals that
-	// requests to the host keep. Until is the end of the host's latest pause,
-	// if it had one.
+	// Granted is called when a request may start. e.At is that time. e.Wait is
+	// how long the request waited. e.Delay and e.CrawlDelay are the intervals
+	// that requests to the host keep. e.Until is the end of the host's latest
+	// pause, if it had one.
 	Granted func(ctx context.Context, e Event)
 
-	// Answered is called when a response has come. At is that time. Status and
-	// RetryAfter are those of the response. Wait is how long RetryAfter asks to
-	// wait, whether or not that is obeyed.
+	// Answered is called when a response has come. e.At is that time. e.Status
+	// and e.RetryAfter are those of the response. e.Wait is how long
+	// e.RetryAfter asks to wait, whether or not that is obeyed.
 	Answered func(ctx context.Context, e Event)
 
 	// Ended is called when a request is over: its body was read or closed, it
-	// failed, or its context or timeout ended. At is that time. Wait is how
-	// long the request took from its start. Status is 0 if no response came.
+	// failed, or its context or timeout ended. e.At is that time. e.Wait is how
+	// long the request took from its start. e.Status is 0 if no response came.
 	Ended func(ctx context.Context, e Event)
 
-	// Refused is called when a request gets a [*DelayError]. Until is that of
-	// the error. Wait is how long the request waited.
+	// Refused is called when a request gets a [*DelayError]. e.Until is that of
+	// the error. e.Wait is how long the request waited.
 	Refused func(ctx context.Context, e Event)
 
 	// Cancelled is called when a request's context is cancelled while it waits.
-	// Wait is how long the request waited.
+	// e.Wait is how long the request waited.
 	Cancelled func(ctx context.Context, e Event)
 
-	// BackedOff is called when a host's answer begins or prolongs a pause. At
-	// is the time of the answer. Wait is how long the pause lasts from then on,
-	// and Until is its end. Status is the answer's: 429, 503, 3xx, the status
-	// of a bot wall's answer, or any status if a quota is spent.
+	// BackedOff is called when a host's answer begins or prolongs a pause. e.At
+	// is the time of the answer. e.Wait is how long the pause lasts from then
+	// on, and e.Until is its end. e.Status is the answer's: 429, 503, 3xx, the
+	// status of a bot wall's answer, or any status if a quota is spent.
 	BackedOff func(ctx context.Context, e Event)
 
 	// Clamped is called when a host's Crawl-delay is cut to MaxCrawlDelay for
-	// the first time. Wait is the Crawl-delay before the cut.
+	// the first time. e.Wait is the Crawl-delay before the cut.
 	Clamped func(ctx context.Context, e Event)
 
 	// Unread is called when a request has waited for 5 s only because nobody
-	// reads or closes a response body. It is called once for each body. Wait is
-	// how long the request has waited for this reason.
+	// reads or closes a response body. It is called once for each body. e.Wait
+	// is how long the request has waited for this reason.
 	Unread func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
-	// host. Wait is the time since the Limiter asked for the host. The context
-	// of Owned, HandedOver and Lost is a background one.
+	// host. e.Wait is the time since the Limiter asked for the host. The
+	// context of Owned, HandedOver and Lost is a background one.
 	Owned func(ctx context.Context, e Event)
 
 	// HandedOver is called when this Limiter has given the host away while
@@ -74,8 +74,8 @@ type Observer struct {
 }
 
 // An Event is something that happened to a request or a host. The comment of
-// the [Observer] function that gets the Event says what happened and what Wait,
-// Until and At are. Fields that do not apply are zero.
+// the [Observer] function that gets the Event says what happened, and what its
+// fields Wait, Until and At are. Fields that do not apply are zero.
 type Event struct {
 	Host   string        // the key of the host
 	Wait   time.Duration // a duration; the function's comment says which
@@ -85,10 +85,10 @@ type Event struct {
 	Exempt bool          // the request is a fetch of robots.txt
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
-	// request's number among the Limiter's starts. At is when the request
-	// started, was answered or ended, or when its answer began or prolonged a
-	// pause. All values of At are by the Limiter's monotonic clock, so the
-	// difference of two is the time that passed between them.
+	// request's number among the Limiter's starts. The field At says when the
+	// request started, was answered or ended, or when its answer began or
+	// prolonged a pause. All values of At are by the Limiter's monotonic clock,
+	// so the difference of two is the time that passed between them.
 	Request uint64
 	URL     *url.URL
 	At      time.Time

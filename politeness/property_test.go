@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// A trip is one request of a random schedule. The fields arrive and cancel
-// count from the beginning of the schedule.
+// A trip is one request of a random schedule. Both its arrival and its
+// cancellation are times since the beginning of the schedule.
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0: never

@@ -97,9 +97,9 @@ func (g *Grant) tryThen(v look, now time.Duration) look {
 	return inner
 }
 
-// join puts g at the end of its host's queue. in is false if g is in no queue,
-// because g was refused or started at once. g starts at once if no request is
-// before it and nothing makes it wait.
+// join puts g at the end of its host's queue. It returns false if g is in no
+// queue, because g was refused or started at once. g starts at once if no
+// request is before it and nothing makes it wait.
 func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
 		return look{refused: true, wait: wait, why: whyBudget}, false
@@ -156,8 +156,7 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	return g.whyThen(whyQueue)
 }
 
-// whyThen returns the reason to give for g if the next Limiter's reason is
-// inner.
+// whyThen turns the reason of the next Limiter into the reason to give for g.
 func (g *Grant) whyThen(inner why) why {
 	switch {
 	case g.then == nil, inner == whyRate, inner == whyWithin, inner == whyConcurrency:
@@ -201,8 +200,8 @@ func (l *Limiter) quit(g *Grant) {
 }
 
 // leave removes g from all queues and returns how long g would have to wait. If
-// the argument returns is true, the request is expected to come again after
-// that time, so a fleet keeps the host for a while.
+// the argument is true, the request is expected to come again after that time,
+// so a fleet keeps the host for a while.
 func (g *Grant) leave(returns bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
@@ -414,9 +413,9 @@ type holdUp struct {
 	since time.Duration
 }
 
-// heldUp returns the look of g, which lacks only a slot. g should look again
-// when the first lease ends, or when the body that g waits for has been unread
-// for unreadAfter. Any other change wakes g.
+// heldUp returns the value of type look for g, which lacks only a slot. g
+// should look again when the first lease ends, or when the body that g waits
+// for has been unread for 5 s (unreadAfter). Any other change wakes g.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	h := g.host
 	v := look{wait: forever, until: g.until, why: whySlot}

@@ -12,7 +12,7 @@ import (
 type quota struct {
 	pause  time.Duration // how long no request may start, because the quota is spent
 	spread time.Duration // the interval between starts with which the quota lasts until its renewal
-	until  time.Duration // how long spread holds, from now on
+	until  time.Duration // for how long the quota's interval holds, counted from now
 }
 
 // quotaFields are the header fields that can tell of a quota.
@@ -33,7 +33,7 @@ func tellsQuota(h http.Header) bool {
 
 // quotaOf reads the quota fields of a response. others is the number of other
 // requests in flight, which the server has presumably not counted yet. Times
-// longer than the argument most are cut to it.
+// longer than the last argument are cut to it.
 func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
 	var q quota
 	age := ageOf(h)

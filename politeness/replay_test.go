@@ -20,11 +20,10 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A rudeServer answers requests on keep-alive connections. If the function rude
-// returns true for a request, the server closes the connection without an
-// answer. The argument onConn is the number of earlier requests on that
-// connection. The argument all is the number of earlier requests on all
-// connections.
+// A rudeServer answers requests on keep-alive connections. If rude() returns
+// true for a request, the server closes the connection without an answer. The
+// arguments of rude() are the numbers of earlier requests on that connection
+// and on all connections.
 type rudeServer struct {
 	rude func(onConn, all int) bool
 
@@ -303,7 +302,7 @@ func TestReplayAndIdleConnections(t *testing.T) {
 }
 
 // impatient is a connection that closes itself when nothing has been written to
-// it for some time. The field after says how long.
+// it for a given time.
 type impatient struct {
 	net.Conn
 	after time.Duration

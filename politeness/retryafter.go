@@ -32,7 +32,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 }
 
 // clockOf returns the Date of a header, which is the time by the server's
-// clock. It returns now if the header has no usable Date.
+// clock. Without a usable Date, clockOf returns its second argument.
 func clockOf(h http.Header, now time.Time) time.Time {
 	if date, ok := parseDate(h.Get("Date")); ok {
 		return date

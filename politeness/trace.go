@@ -52,10 +52,10 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 // makes the request calls the functions, with no lock held. Nil functions are
 // skipped.
 type Trace struct {
-	// Queued is called if the request has to wait: until is the earliest time
-	// at which it can start, and why is what it waits for now. Queued is called
-	// again when until or why changes. Nobody knows when a wait for a "slot" or
-	// the like ends, so until may be a time that has passed.
+	// Queued is called if the request has to wait. Its arguments are the
+	// earliest time at which the request can start, and what it waits for now.
+	// Queued is called again when one of them changes. Nobody knows when a wait
+	// for a "slot" or the like ends, so the time may have passed already.
 	Queued func(until time.Time, why Reason)
 
 	// Granted is called when the request may start.

@@ -26,8 +26,8 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answer returns a Base that answers at once. The argument header has a name,
-// its value, the next name, and so on.
+// answer returns a Base that answers at once. The last arguments are its
+// header: a name, a value, the next name, and so on.
 func answer(status int, body string, header ...string) roundTripFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		h := http.Header{}
@@ -243,7 +243,7 @@ func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
 		name string
 		body io.Reader
 		end  func(t *testing.T, body io.ReadCloser, cancel func())
-		held time.Duration // how long the slot is held after the call of the function end
+		held time.Duration // how long the slot is held after the call of end()
 	}{
 		{"read to EOF", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { io.Copy(io.Discard, b) }, 0},
 		{"closed unread", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { b.Close() }, 0},
