@@ -31,7 +31,7 @@ type kind struct {
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0: the Limiter's default, one second
 	pages            map[string]http.Handler // paths that need a handler; the others get a text
-	behind           []string                // must not be fetched; only handlers in the field pages lead there
+	behind           []string                // paths that must not be fetched; the front page does not link to them
 	setUp            func(web *robotstest.Internet, host string)
 }
 
@@ -48,8 +48,8 @@ func html(body, robotsTag string) http.Handler {
 	})
 }
 
-// hops returns a handler that redirects robots.txt n times and then serves the
-// text of the argument robots. The first redirect leads to another host.
+// hops() returns a handler that redirects robots.txt n times and then serves
+// the given text. The first redirect leads to another host.
 func hops(n int, robots string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := 0

@@ -25,12 +25,13 @@ import (
 
 // BenchmarkCrawl visits pages of sites on loopback, one at a time or 20 at
 // once. It compares three crawlers: one without a robots.txt check, one with
-// colly's own check, and one that is attached. They take turns in random order,
-// so that other load and garbage collection slow all of them alike.
+// colly's own check, and one with the extension. They take turns in random
+// order, so that other load and garbage collection slow all of them alike.
 //
-// The metric of-unchecked is the median throughput of the attached crawler,
-// divided by that of the crawler without a check. The metric of-colly's-check
-// divides by the median throughput of the crawler with colly's own check.
+// The metric "of-unchecked" is the median throughput of the crawler with the
+// extension, divided by that of the crawler without a check. For the metric
+// "of-colly's-check", the divisor is the median throughput of the crawler with
+// colly's own check.
 //
 // Colly's own check takes longer if a site has more rules. Half of the real
 // robots.txt files have fewer than 12 rules, and nine tenths have fewer than
@@ -56,7 +57,8 @@ func rulesLike(rules int) string {
 	return robots
 }
 
-// realFiles returns n files, spread evenly over the corpus in COURTESY_SHARED.
+// realFiles returns n robots.txt files, spread evenly over the corpus in
+// COURTESY_SHARED.
 func realFiles(b *testing.B, n int) (files []string) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {
@@ -102,7 +104,7 @@ func realFiles(b *testing.B, n int) (files []string) {
 
 const crawledPage = "/catalogue/garden/tools/item-4711.html?colour=green&size=large"
 
-// benchmarkCrawl crawls one site for each robots.txt in the argument robots.
+// benchmarkCrawl crawls one site for each of the given robots.txt files.
 func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 	// About 30 KB with 100 links, like the median page of the web.
 	page := "<html><title>t</title><body>" +

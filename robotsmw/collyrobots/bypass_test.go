@@ -44,8 +44,8 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 		var o sync.Once
 		return func(*colly.Request) { o.Do(f) }
 	}
-	// Each function arranges a call of the function set, and returns the
-	// collector that the test then calls to visit the pages.
+	// Each function arranges that its last argument is called, and returns the
+	// collector with which the test then visits the pages.
 	places := map[string]func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector{
 		"at once": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
 			set(c)
@@ -123,9 +123,9 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 	}
 }
 
-// If a bare clone sets a transport in OnRequestHeaders, only the extension's
-// cookie jar can still notice. It notices even after SetStorage or SetCookieJar
-// has set another jar.
+// If a clone that was not added sets a transport in OnRequestHeaders, only the
+// extension's cookie jar can still notice that. The jar notices it even after
+// SetStorage or SetCookieJar has set another jar.
 func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, prepare := range map[string]func(*colly.Collector){
 		"the first jar": func(*colly.Collector) {},

@@ -12,7 +12,7 @@ import (
 // request does come to the transport, and is refused there.
 //
 // If a page came by redirects, colly keeps it under the first URL alone. The
-// other URLs are in the field chains, and judgeCached checks each of them.
+// other URLs are in m.chains, and judgeCached checks each of them.
 func (m *member) judgeCached(r *colly.Request) {
 	refused := m.decide(m.c, r.URL) != nil
 	for _, u := range m.chains.of(m.c.CacheDir, r.URL) {

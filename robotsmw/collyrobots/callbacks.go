@@ -55,7 +55,7 @@ func (m *member) beLast() {
 func (m *member) onRequestHeaders(*colly.Request) { m.hub.sync() }
 
 // onResponseHeaders forbids the links of a page that says nofollow in its
-// header, before any OnResponse handler may visit them. It treats a sure
+// header, before any OnResponse handler can visit them. It treats a sure
 // refusal in the same way, because the links of a challenge lead to the wall
 // and not into the site.
 func (m *member) onResponseHeaders(r *colly.Response) {
@@ -81,7 +81,7 @@ func (m *member) onResponse(r *colly.Response) {
 	if m.ObeyRelNoFollow {
 		m.relLinks(r)
 	}
-	if m.c.ParseHTTPErrorResponse { // otherwise colly calls onError, which does this
+	if m.c.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls m.throttled
 		m.throttled(r)
 	}
 }

@@ -28,8 +28,9 @@ func (s *chains) in(dir string) {
 	}
 }
 
-// note stores the redirect targets that led to req, and req's own URL. If it
-// cannot write them, the page is later judged by its first URL alone.
+// The method "note" stores the redirect targets that led to req, and req's own
+// URL. If it cannot write them, the page is later judged by its first URL
+// alone.
 func (s *chains) note(req *http.Request) {
 	s.mu.Lock()
 	dirs := s.dirs
@@ -59,9 +60,9 @@ func (s *chains) note(req *http.Request) {
 	}
 }
 
-// The result has, in order, the redirect targets of a page in colly's cache
-// directory dir. The argument first is the URL under which colly keeps the
-// page. The result is nil if no targets are stored.
+// of() returns, in order, the redirect targets of a page in one of colly's
+// cache directories. It returns nil if none are stored. The last argument is
+// the URL under which colly keeps the page.
 func (s *chains) of(dir string, first *url.URL) (way []*url.URL) {
 	text, err := os.ReadFile(chainFile(dir, first))
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 // Limiter. So a host has one pace, however many of these collectors crawl it.
 var common politeness.Limiter
 
-// bubble takes the place of common in tests with testing/synctest.
+// In tests with testing/synctest, bubble is used in place of common.
 var bubble struct {
 	sync.Mutex
 	base    http.RoundTripper
 	limiter *politeness.Limiter
 }
 
-// commonLimiter returns the Limiter that collectors without one share. Each
-// testing/synctest bubble has a time of its own, and no Limiter can serve two
-// bubbles. So in a bubble, collectors share a Limiter if they have the same
-// fake network as Base.
+// commonLimiter returns the Limiter of all collectors that were attached
+// without a Limiter. Each testing/synctest bubble has a time of its own, and no
+// Limiter can serve two bubbles. So in a bubble, collectors share a Limiter if
+// their Base is the same fake network.
 func commonLimiter(base http.RoundTripper) *politeness.Limiter {
 	now := time.Now()
-	if now != now.Round(0) { // now has a monotonic part; the time of a bubble has none
+	if now != now.Round(0) { // a time has a monotonic part, except in a bubble
 		return &common
 	}
 	if base == nil || !reflect.ValueOf(base).Comparable() {

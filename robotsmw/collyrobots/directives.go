@@ -99,7 +99,7 @@ func field(page *colly.Response, name string) string {
 	return first(*page.Headers, name)
 }
 
-// The function "first" is like Header.Get, but name must be in canonical form.
+// The function "first" is like Header.Get, for a name in canonical form.
 func first(h http.Header, name string) string {
 	if lines := h[name]; len(lines) > 0 {
 		return lines[0]
@@ -109,10 +109,10 @@ func first(h http.Header, name string) string {
 
 // Links returns the links of an HTML page in their order, with the nofollow of
 // the page and of each link. It returns no links if the page is not HTML, is
-// surely a refusal, or has a content coding that colly does not decode. In the
-// result, a link with rel="nofollow" may be followed, unless ObeyRelNoFollow is
-// set. Unlike Visit, Follow and Checker, this method does not ask robots.txt,
-// because it might have to wait for the file.
+// surely a refusal, or has a content coding that colly does not decode. Without
+// ObeyRelNoFollow, a link with rel="nofollow" is returned as one that may be
+// followed. Unlike Visit, Follow and Checker, this method does not ask
+// robots.txt, because it might have to wait for the file.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body

@@ -93,7 +93,7 @@ func (n *notes) sorted() []string {
 	return slices.Sorted(slices.Values(n.list))
 }
 
-// newProxy starts an HTTP proxy that leads to the network web, and returns the
+// newProxy starts an HTTP proxy that leads to a fake network, and returns the
 // URL of the proxy.
 func newProxy(t testing.TB, web *robotstest.Internet) string {
 	t.Helper()

@@ -39,8 +39,8 @@ type hub struct {
 
 	mu      sync.Mutex
 	client  *http.Client  // the hub's own client, which colly uses
-	users   *http.Client  // the user's client; the field client is a copy of it
-	was     http.Client   // a copy of *users, with which sync finds changes
+	users   *http.Client  // the user's client, of which the hub's own is a copy
+	was     http.Client   // an earlier copy of *users, to notice changes
 	timeout time.Duration // how long an attempt may take
 	refused error         // why the transport that was set last cannot be used; nil if it can
 	warned  bool
@@ -117,7 +117,7 @@ func (h *hub) sync() error {
 	return h.refused
 }
 
-// take makes t the transport that sends, unless admit refuses t.
+// take makes the hub send by t, unless admit refuses t.
 func (h *hub) take(t http.RoundTripper) {
 	before := h.base.Load()
 	base, err := admit(t, h.opts.limiter, h.opts.refuse)
@@ -142,8 +142,8 @@ func (h *hub) warn(message string) {
 	}
 }
 
-// admit returns the transport to send by after t was set. It returns
-// ErrBypassed if t would hide addresses from the function refuse.
+// admit returns the transport by which to send after somebody has set t. It
+// returns ErrBypassed if t would hide addresses from Options.RefuseAddress.
 func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.Addr) error) (http.RoundTripper, error) {
 	if t == nil {
 		t = http.DefaultTransport
@@ -177,9 +177,9 @@ func (h *hub) build() {
 	paced := &politeness.Transport{Base: base, Limiter: h.opts.limiter, AttemptTimeout: h.timeout}
 	if h.limited.Load() {
 		// After its wait for the host, a request waits for the slot of a
-		// LimitRule. That wait must not count for the timeout either. So the
-		// transport limited applies the timeout, and the politeness.Transport
-		// does not.
+		// LimitRule. That wait must not count for the timeout either. So it is
+		// limited.RoundTrip that applies the timeout, and not the
+		// politeness.Transport.
 		paced.Base, paced.AttemptTimeout = &limited{base, &h.limits, cmp.Or(h.timeout, 30*time.Second)}, -1
 	}
 	h.paced.Store(paced)
@@ -192,7 +192,7 @@ func (h *hub) timeOf() time.Duration {
 }
 
 // pass is called for each request before colly takes the client. It reports
-// whether one of the rules applies to domain.
+// whether one of the rules applies to the domain.
 func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
 	h.sync()
 	if len(rules) == 0 {
@@ -209,7 +209,7 @@ func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
 	return matching(rules, domain) != nil
 }
 
-// outlet is the transport at which a hub's requests leave, after every wait.
+// outlet is the transport by which a hub's requests leave, after all waits.
 type outlet hub
 
 func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -259,8 +259,9 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	return j.CookieJar.Cookies(u)
 }
 
-// same reports whether two transports are the same. Values of some types cannot
-// be compared: two transports of one such type count as the same.
+// The function "same" reports whether two transports are the same. Values of
+// some types cannot be compared: two transports of one such type count as the
+// same.
 func same(a, b http.RoundTripper) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

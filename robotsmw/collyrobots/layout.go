@@ -23,7 +23,7 @@ import (
 type backend struct {
 	client **http.Client
 	rules  *[]*colly.LimitRule
-	lock   *sync.RWMutex // guards rules
+	lock   *sync.RWMutex // guards the rules
 }
 
 var errUninitialized = errors.New("collyrobots: the collector was not initialized: make it with colly.NewCollector or Clone")
@@ -105,7 +105,7 @@ func (g *gate) Match(domain string) bool {
 }
 
 // room is how many requests may pass a gate at the same time if there are
-// LimitRules. The room for each takes one byte of memory.
+// LimitRules. A gate takes one byte of memory for each such request.
 const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.
@@ -127,8 +127,8 @@ type fields struct {
 	globType                 reflect.Type
 }
 
-// known returns nil if colly has the expected fields and behaviour. Otherwise
-// the error says what is different.
+// The function "known" returns nil if colly has the expected fields and
+// behaviour. Otherwise the error says what is different.
 var known = sync.OnceValue(func() error {
 	var err error
 	if inside, err = findFields(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()); err == nil {
@@ -137,8 +137,8 @@ var known = sync.OnceValue(func() error {
 	return unknown(err)
 })
 
-// unknown wraps err in an error that says what to write instead of Attach. It
-// returns nil if err is nil.
+// The function "unknown" wraps err in an error that says what to write instead
+// of Attach. It returns nil if err is nil.
 func unknown(err error) error {
 	if err != nil {
 		return fmt.Errorf("collyrobots: Attach does not know this version of colly, so it could not keep what is set later from "+

@@ -60,8 +60,8 @@ func (l *limits) of(domain string) (*colly.LimitRule, chan struct{}) {
 	return rule, slots
 }
 
-// enter waits for a slot of the domain's rule. The function leave, which enter
-// returns, gives the slot back after the rule's delay.
+// enter waits for a slot of the domain's rule. It returns a function that gives
+// the slot back after the rule's delay.
 func (l *limits) enter(ctx context.Context, domain string) (leave func(), err error) {
 	rule, slots := l.of(domain)
 	if rule == nil {

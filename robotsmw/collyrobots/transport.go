@@ -80,9 +80,9 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// fail counts why a request failed, and returns the error that colly's users
-// expect. root is the request that colly made. sent reports whether the last
-// hop of root was sent.
+// fail adds a failed request to the counts, and returns the error that colly's
+// users expect. root is the request that colly made. The bool says whether the
+// last hop of root was sent.
 func (g *guard) fail(root *http.Request, sent bool, err error) error {
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		if errors.Is(err, robotsmw.ErrUnreachable) {
@@ -121,8 +121,9 @@ func redirects(resp *http.Response) bool {
 	return resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.Header.Get("Location") != ""
 }
 
-// underlay is the Base of robotsmw.Transport. It sends a page through the hub
-// that the request came from, and robots.txt through the main hub.
+// underlay is the Base of robotsmw.Transport. It sends a request for a page
+// through the hub that the request came from, and a request for robots.txt
+// through the main hub.
 type underlay struct{ *sender }
 
 func (u underlay) RoundTrip(req *http.Request) (*http.Response, error) {

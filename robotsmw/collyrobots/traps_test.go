@@ -34,7 +34,7 @@ func robotsFetches(web *robotstest.Internet) (n int) {
 	return n
 }
 
-// withRobots answers /robots.txt with the handler robots, and all other paths
+// withRobots answers /robots.txt with the given handler, and all other paths
 // with a small page.
 func withRobots(robots http.Handler) http.Handler {
 	mux := http.NewServeMux()
@@ -312,8 +312,8 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 }
 
 func TestTrapTransportIsReplaced(t *testing.T) {
-	// Each function makes the collector send to the argument other. Some do so
-	// through the argument proxy, which leads to other.
+	// Each function makes the collector send to another network, the second
+	// argument. Some do so through the last argument, a proxy that leads there.
 	set := map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
 		"SetProxyFunc": func(c *colly.Collector, _ *robotstest.Internet, proxy string) {
 			u, _ := url.Parse(proxy)

@@ -17,11 +17,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// tries remembers the latest requests that failed, because OnError handlers may
-// repeat any request that fails. Request.Retry makes the same request again,
-// with the same header map. If that request would be refused again for the same
-// reason, the extension lets it fail and sends nothing. From then on,
-// Request.Retry fails for the request.
+// The type "tries" remembers the latest requests that failed, because OnError
+// handlers may repeat any request that fails. Request.Retry makes the same
+// request again, with the same header map. If that request would be refused
+// again for the same reason, the extension lets it fail and sends nothing. From
+// then on, Request.Retry fails for the request.
 type tries struct {
 	decide func(context.Context, *url.URL) error
 	count  *counters
@@ -38,7 +38,7 @@ type tries struct {
 const maxTries = 256
 
 type tryKey struct {
-	header      uintptr // the map's address; unique while the try keeps the map
+	header      uintptr // the header map's address; unique while the try keeps the map
 	method, url string
 }
 
@@ -61,8 +61,8 @@ func (t *tries) find(header http.Header, method string, u *url.URL) *try {
 	return t.known[keyOf(header, method, u)]
 }
 
-// failed is called when root, a request that colly made, has failed with err.
-// The argument sent says whether the last hop of root was sent.
+// The method "failed" is called when a request that colly made has failed. The
+// bool says whether the last hop of the request was sent.
 func (t *tries) failed(root *http.Request, sent bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

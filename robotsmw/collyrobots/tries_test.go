@@ -216,7 +216,7 @@ func TestLostIsCounted(t *testing.T) {
 	})
 }
 
-// robotsAnd returns a site without a robots.txt. The handler others answers all
+// robotsAnd returns a site without a robots.txt. The given handler answers all
 // other paths.
 func robotsAnd(others http.Handler) http.Handler {
 	mux := http.NewServeMux()

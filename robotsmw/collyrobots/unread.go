@@ -17,7 +17,7 @@ import (
 // OnResponseHeaders or redirect handlers are still running for them. Each of
 // these responses holds its host's slot. If its handler visits another page of
 // the host, the new request waits for that slot. So when a new request comes,
-// the extension reads the bodies into memory for colly, which frees the slots.
+// the extension reads the bodies into memory for colly. This frees the slots.
 type unread struct {
 	shared bool // whether requests to different hosts may wait for each other
 
@@ -107,12 +107,12 @@ type heldBody struct {
 	alarm sync.Once
 	own   bool // the reader came first, so nothing is read ahead
 
-	held       bool // whether this body is in the list; unread.mu guards held, prev and next
+	held       bool // whether this body is in the list; guarded by unread.mu, like prev and next
 	prev, next *heldBody
 
 	mu    sync.Mutex // held while readAhead reads
 	ahead bytes.Buffer
-	err   error // the error that reading returns when ahead is empty
+	err   error // the error that a Read gets after the data that was read ahead
 }
 
 // readAhead reads the body into memory, unless somebody has already begun to

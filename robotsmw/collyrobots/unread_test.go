@@ -17,8 +17,8 @@ import (
 )
 
 // A handler may visit another page before the body of its own response has been
-// read. Usually a slot becomes free only after that body. The extension reads
-// the body ahead, so the visit gets the slot and succeeds.
+// read. Usually the response's slot becomes free only when the body has ended.
+// The extension reads the body ahead, so the visit gets the slot and succeeds.
 func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	body := strings.Repeat("the whole page ", 10_000)
 	world := func() *robotstest.Internet {
