@@ -120,12 +120,12 @@ func (c *Cache) Get(origin []byte) *record.Record {
 }
 
 // Begin returns the fetch under way for the origin, or a new one if there is
-// none. If the result started is true, the Flight is new, and the caller must
-// make the fetch and call End. If there is already a record that needs no
-// fetch, Begin returns that record and no Flight. A record that is due for a
-// refresh needs a fetch only if the argument background is true. If there is no
-// room for a new origin, the error is a *politeness.DelayError. A caller that
-// gets a Flight must call its Wait, Leave or GoOn.
+// none. If the bool is true, the Flight is new, and the caller must make the
+// fetch and call End. If there is already a record that needs no fetch, Begin
+// returns that record and no Flight. A record that is due for a refresh needs a
+// fetch only if the last argument is true. If there is no room for a new
+// origin, the error is a *politeness.DelayError. A caller that gets a Flight
+// must call its Wait, Leave or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -211,7 +211,7 @@ func (c *Cache) Size() (origins int, bytes int64) {
 }
 
 // admit makes room for a new origin. It returns false if there can be no room,
-// or if an entry stands for the origin's domain. Then the result until is the
+// or if an entry stands for the origin's domain. Then admit also returns the
 // time at which the next call may succeed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
@@ -233,7 +233,7 @@ func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	return time.Time{}, true
 }
 
-// due returns when a full shard may have room.
+// due returns the time at which a full shard may have room.
 func (s *shard) due(now time.Time) time.Time {
 	soon := now.Add(time.Second) // by then a fetch under way may be over
 	if len(s.held) > 0 && (s.flying == 0 || s.held[0].retry().Before(soon)) {
@@ -323,8 +323,8 @@ func (s *shard) evict(e *entry) {
 	s.forget(e)
 }
 
-// forget removes an entry from the map of entries. drop must have removed it
-// from the list, the heap and the counts before.
+// forget removes an entry from the map of entries. Call drop first: it removes
+// the entry from the list, the heap and the counts.
 func (s *shard) forget(e *entry) {
 	s.cool(e)
 	delete(s.entries, e.origin)
@@ -340,7 +340,7 @@ func (s *shard) shrink() {
 	}
 }
 
-// cool clears the field hot if it points to this entry.
+// cool clears s.hot if it points to this entry.
 func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
 // release moves the entries whose next try is due back to the list. Entries
@@ -369,6 +369,6 @@ func (s *shard) touch(e *entry) {
 }
 
 func (s *shard) pushFront(e *entry) {
-	s.hot.Store(nil) // the entry in hot is no longer in front
+	s.hot.Store(nil) // its entry is no longer the first in the list
 	e.linkAfter(&s.lru)
 }

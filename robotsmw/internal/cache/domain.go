@@ -87,8 +87,8 @@ func (ds *domains) largest() *domain {
 	return ds.bySize[0]
 }
 
-// restOf returns the record for an entry that stands for a domain. The argument
-// until is the time before which no origin of the domain may be tried.
+// restOf returns the record for an entry that stands for a domain. No origin of
+// the domain may be tried before the given time.
 func restOf(until time.Time) *record.Record {
 	return &record.Record{Failure: &record.Failure{Retry: until}}
 }

@@ -63,7 +63,7 @@ type Flight struct {
 	copy    *record.Record // the latest record from before the flight, in memory or in the Store
 	until   time.Time      // when its slot is expected; zero: it waits for none
 	instead *record.Record // for use while the host rests: a good copy, marked as delayed
-	moved   chan struct{}  // closed when the field until changes
+	moved   chan struct{}  // closed when the slot is expected at another time
 
 	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
 }
@@ -116,10 +116,10 @@ func (f *Flight) Found(rec *record.Record) {
 	f.copy = rec
 }
 
-// Dropped reports whether the flight was dropped. If it was, the result delay
-// says when the flight would have got its slot. If not, delay is nil. If the
-// result again is true, the flight is a refresh that never had a slot. Its
-// maker should begin it again at the time in delay.
+// Dropped returns nil and false if the flight was not dropped. Otherwise the
+// DelayError says when the flight would have got its slot. If the bool is true,
+// the flight is a refresh that never had a slot. Its maker should begin it
+// again at the time in the DelayError.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,8 +150,8 @@ func (f *Flight) leave(refresh bool) {
 }
 
 // settle drops the flight if it waits for a slot and nobody waits for the
-// flight. But if the slot is not further away than longWait, settle keeps a
-// flight that has begun, and keeps a refresh. The caller must hold f.mu.
+// flight. A refresh, or a flight that has begun, is dropped only if the slot is
+// further away than longWait. The caller must hold f.mu.
 func (f *Flight) settle() {
 	if f.waiting > 0 || f.dropped || f.until.IsZero() {
 		return
@@ -227,14 +227,14 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// queues guards the field behind of all flights, which says for which other
-// flight a flight waits. No flight may wait for itself, directly or through
-// others: see Queue.
+// queues guards Flight.behind in all flights, which says for which other flight
+// a flight waits. No flight may wait for itself, directly or through others:
+// see Queue.
 type queues struct{ mu sync.Mutex }
 
-// Queue notes that the flight f waits for the flight other, and returns true.
-// It returns false if f and other are the same flight, or if other already
-// waits for f, directly or through further flights.
+// Queue notes that the first flight waits for the second, and returns true. It
+// returns false if both are the same flight, or if the second already waits for
+// the first, directly or through further flights.
 func (q *queues) Queue(f, other *Flight) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -247,11 +247,12 @@ func (q *queues) Queue(f, other *Flight) bool {
 	return true
 }
 
-// WaitBehind makes the flight f wait until the flight other ends, and returns
-// the result of other. Queue must have put f behind other. During the wait, the
-// callers of f learn when other will get its slot. If the host of other rests
-// and other has a good copy, WaitBehind returns that copy. If f is dropped, it
-// returns the DelayError of f.
+// WaitBehind makes the first flight wait until the second ends, and returns the
+// result of the second. Queue must have returned true for the two. During the
+// wait, the callers of the first flight learn when the second will get its
+// slot. If the second flight's host rests and there is a good copy, WaitBehind
+// returns that copy. If the first flight is dropped, it returns that flight's
+// DelayError.
 func (q *queues) WaitBehind(f, other *Flight) (*record.Record, error) {
 	defer func() {
 		q.mu.Lock()

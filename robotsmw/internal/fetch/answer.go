@@ -69,9 +69,9 @@ func (a Answer) IsRedirect() bool {
 }
 
 // Target returns the URL that a redirect leads to, without user name and
-// password. The argument from is the URL that redirects. Target returns false
-// if there is no Location, or if it does not lead to a valid http or https URL
-// of at most [longest] bytes.
+// password. Its argument is the URL that redirects. Target returns false if
+// there is no Location, or if it does not lead to a valid http or https URL of
+// at most [longest] bytes.
 func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
 	if loc == "" {

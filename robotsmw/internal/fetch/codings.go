@@ -13,9 +13,10 @@ import (
 	"strings"
 )
 
-// decoded returns the body without its content coding. Reading a coded body
-// fails when ctx ends, or after [longestCoded] bytes of input. A body that has
-// no coding, or that Base has decoded already, is returned as it is.
+// The function "decoded" returns the body without its content coding. Reading a
+// coded body fails when ctx ends, or after [longestCoded] bytes of input. A
+// body that has no coding, or that Base has decoded already, is returned as it
+// is.
 func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil

@@ -54,9 +54,9 @@ type Question struct {
 	// Answered is called at the end. It gets the response, the part of the body
 	// that was read, and the error that Ask returns. If Ask panics, the error
 	// states the value of the panic. The response's Body is closed. Without an
-	// answer, the response has only its Request. The argument body is decoded
-	// if the status is 2xx, or 4xx except 429. Otherwise it is as received. May
-	// be nil.
+	// answer, the response has only its Request. The part of the body is
+	// decoded if the status is 2xx, or 4xx except 429. Otherwise it is as
+	// received. May be nil.
 	Answered func(resp *http.Response, body []byte, err error)
 }
 

@@ -77,7 +77,7 @@ func TestCodedBodiesEnd(t *testing.T) {
 	gzip.NewWriter(&member).Close()
 	for _, tt := range []struct {
 		coding      string
-		begin, more []byte // the field more is sent again and again
+		begin, more []byte // the first is sent once, the second again and again
 	}{
 		{"gzip", nil, member.Bytes()},                    // a gzip of empty members
 		{"deflate", nil, []byte("\x00\x00\x00\xff\xff")}, // bare deflate data of empty blocks

@@ -13,7 +13,7 @@ import (
 // refusalOf returns which bot wall answered instead of the site, and how, such
 // as "AWS WAF: challenge (202, x-amzn-waf-action: challenge)". It returns "" if
 // the site itself seems to have answered, or if the status alone decides. The
-// argument begin is the beginning of the body, as far as it was read.
+// last argument is the beginning of the body, as far as it was read.
 //
 // RFC 9309 does not mention bot walls. A wall that answers for robots.txt says
 // nothing about the site's rules, so the file is unreachable (RFC 9309

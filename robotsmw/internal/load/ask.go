@@ -16,11 +16,11 @@ import (
 )
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the
-// origin's new record from the answer (RFC 9309 §2.3.1). The result body is
-// the robots.txt, if one was fetched now. The argument lock is taken for each
-// request, unless it is nil. A panic, such as one in Base, counts as a failed
-// fetch. If there is an error, it is a *politeness.DelayError or
-// [store.ErrElsewhere], and this fetch has no result.
+// origin's new record from the answer (RFC 9309 §2.3.1). It also returns the
+// robots.txt, if one was fetched now. The lock is taken for each request,
+// unless it is nil. A panic, such as one in Base, counts as a failed fetch. If
+// there is an error, it is a *politeness.DelayError or [store.ErrElsewhere],
+// and this fetch has no result.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
@@ -142,7 +142,7 @@ func isDelay(err error) bool {
 }
 
 // rests reports whether two things are true: the limiter refused a wait of more
-// than cache.ShortWait, and the record prev can serve in the meantime.
+// than cache.ShortWait, and there is a record that can serve in the meantime.
 func rests(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
@@ -177,15 +177,15 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 }
 
 // redirected returns the record of an origin whose robots.txt redirects to the
-// robots.txt of another origin. The argument other is the record of that other
-// origin. The new record is a copy of other, fresh or stale, and expires at the
-// same time. If the other origin is unreachable, this origin is unreachable
-// too, until the next try of the other. If the two fetches together have
-// followed too many redirects, this origin has no robots.txt.
+// robots.txt of another origin. The record is a copy of the other origin's
+// record, fresh or stale, and expires at the same time. If the other origin is
+// unreachable, this origin is unreachable too, until the next try of the other.
+// If the two fetches together have followed too many redirects, this origin has
+// no robots.txt.
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
-	case other.InForce(now) == record.None: // checked before Hops, because Hops may be those of an older answer
+	case other.InForce(now) == record.None: // checked before other.Hops, which may be those of an older answer
 		why := other.Failure
 		if why.Delay != nil {
 			return prev.Delayed(f.RobotsURL, now, why.Delay)
@@ -206,9 +206,9 @@ func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, s
 	}
 }
 
-// isOriginFile reports whether u and host are the address of an origin's own
-// robots.txt. The result name is that origin. An origin with an override does
-// not count, because it has no fetch of its own.
+// isOriginFile reports whether a URL and a Host are the address of an origin's
+// own robots.txt, and returns that origin. An origin with an override does not
+// count, because it has no fetch of its own.
 func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
 	name, err := origin.Of(u, host)
 	if err != nil || l.overrides[name] != nil {

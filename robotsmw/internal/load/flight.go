@@ -67,9 +67,9 @@ func (l *Loader) refreshKnown(name string) {
 }
 
 // obtain gets the record from the Store if the Store has a newer one, or else
-// from the origin. The result keep is a function that stores a fetched record
-// and releases the lock. It is to be called after the callers of the flight
-// have their answer.
+// from the origin. It also returns a function that stores a fetched record and
+// releases the lock. Call that function after the callers of the flight have
+// their answer.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		rec, _, err = l.ask(f, f.Prev, nil)
@@ -122,8 +122,8 @@ const maxTries = 3
 // which follow joins or starts. So a file that many origins point to is fetched
 // once.
 //
-// If the result loop is true, the flight of the other origin itself waits for
-// f. If follow returns no record, no error and no loop, f has to ask the other
+// If follow returns true, the flight of the other origin itself waits for f. If
+// it returns neither true nor a record nor an error, f has to ask the other
 // origin itself. This happens if there is no room for another record. It also
 // happens if redirects have led from flight to flight so often that the chain
 // may have no end.

@@ -62,7 +62,7 @@ func defaultPort(prefix string) string {
 }
 
 // Append appends the origin of u to buf. If robots.txt does not apply to the
-// scheme of u, it appends nothing. The argument host is the request's Host; "":
+// scheme of u, it appends nothing. The last argument is the request's Host; "":
 // the URL's own. A plain host costs no allocation, so a cached origin can be
 // looked up without one.
 func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
@@ -260,8 +260,8 @@ func RobotsTxt(origin string) string {
 	return u.String() // escapes the zone of an IPv6 address
 }
 
-// OfRobotsTxt returns the origin whose robots.txt is at robotsURL. The result
-// ok is false if robotsURL is not the robots.txt of an origin.
+// OfRobotsTxt returns the origin whose robots.txt is at robotsURL. It returns
+// false if robotsURL is not the robots.txt of an origin.
 func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	at, ok := strings.CutSuffix(robotsURL, "/robots.txt")
 	if !ok {

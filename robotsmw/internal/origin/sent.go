@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// SentHost returns the Host header to send with a request to u. The argument
-// name is the request's origin, and the argument host is the Host of the
-// http.Request. The result is the Host that the origin's robots.txt is fetched
-// with, or "" if net/http sends that Host anyway.
+// SentHost returns the Host header to send with a request, given the request's
+// origin, its URL and the Host of the http.Request. This is the Host that the
+// origin's robots.txt is fetched with, or "" if net/http sends that Host
+// anyway.
 func SentHost(name []byte, u *url.URL, host string) string {
 	if host == "" {
 		host = u.Host
@@ -47,7 +47,7 @@ func SentURL(u *url.URL) *url.URL {
 }
 
 // CheckTarget returns an error if the target of a request to u names another
-// origin, or is neither a path nor an absolute URL. The argument host is the
+// origin, or is neither a path nor an absolute URL. The last argument is the
 // Host of the http.Request. A target in absolute form overrides the Host header
 // (RFC 9112 §3.2.2). Without this check, the rules of one host would decide
 // about a request that another host answers.

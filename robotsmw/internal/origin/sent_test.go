@@ -109,7 +109,7 @@ func TestSentURL(t *testing.T) {
 }
 
 // A host that is longer than any name, or whose port is not valid, has no
-// origin. The function Of finds that out at once.
+// origin. Of() finds that out at once.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{
 		strings.Repeat("ü.", 40_000) + "test", strings.Repeat("a", 4<<20), strings.Repeat("a.", 127) + "a", strings.Repeat("a", 64) + ".test",

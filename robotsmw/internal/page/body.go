@@ -35,7 +35,7 @@ type Body struct {
 	found   robotsmeta.Directives
 	state   State
 	final   bool // the result is final; the copy of the page is dropped
-	decoded int  // how many bytes of the field coded were scanned
+	decoded int  // len(coded) at the latest scan
 
 	// The marks of bot walls in the page.
 	refusal *refusal.Refusal // nil: none
@@ -57,8 +57,8 @@ const (
 	endedEarly
 )
 
-// maxCoded is how many bytes the field coded holds at most. They are enough to
-// decode the whole part that is examined, even if the page could not be
+// maxCoded is how many bytes of a coded body are kept at most. They are enough
+// to decode the whole part that is examined, even if the page could not be
 // compressed.
 const maxCoded = htmlmeta.Window + 4<<10
 
@@ -93,7 +93,7 @@ func (b *Body) Close() error {
 	return err
 }
 
-// saw notes what a Read returned.
+// The method "saw" notes what a Read returned.
 func (b *Body) saw(p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,7 +167,7 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	if b.decode != nil {
 		b.scanCoded()
 	}
-	if b.decode != nil || b.ended == notEnded { // otherwise finish has done this, and dropped the copy
+	if b.decode != nil || b.ended == notEnded { // otherwise this was done when the body ended, and the copy is gone
 		b.lookForMarks()
 	}
 	b.found = b.scanner.Directives()
@@ -267,8 +267,7 @@ func (b *Body) takeAhead(r aheadRead) {
 }
 
 // readFromAhead serves a Read from what was read ahead: the data, then the
-// error that came after it. When nothing of this is left, the result ok is
-// false.
+// error that came after it. When nothing of this is left, it returns false.
 func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
 	b.mu.Lock()
 	closed := b.closed

@@ -13,7 +13,7 @@ import (
 type decodeFunc func(io.Reader) (io.Reader, error)
 
 // decoder returns the function that decodes the body, or nil if the body has no
-// coding. The result known is false if the coding cannot be decoded.
+// coding. It returns false if the coding cannot be decoded.
 func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
 	lines := h["Content-Encoding"]
 	if len(lines) == 0 {

@@ -15,8 +15,8 @@ import (
 
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// stored returns a stored value that consists of s and body, even if the two
-// contradict each other.
+// The function "stored" returns a stored value that consists of s and body,
+// even if the two contradict each other.
 func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
 	t.Helper()
 	s.Version, s.Origin = storedVersion, origin
@@ -32,8 +32,8 @@ func hashOf(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// of() returns a function for Decode's parameter elsewhere. That function knows
-// only the argument body.
+// of() returns a function to pass to Decode. That function knows only the given
+// body.
 func of(body []byte) func(string, [sha256.Size]byte) []byte {
 	return func(_ string, hash [sha256.Size]byte) []byte {
 		if sha256.Sum256(body) != hash {

@@ -21,7 +21,8 @@ type Document struct {
 	cached int // how many origins in the cache have it; guarded by Documents.mu
 }
 
-// newDocument parses a body for the tokens of the crawler.
+// newDocument returns what a crawler with these product tokens needs of a
+// robots.txt.
 func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	f := robotstxt.Parse(body)
 	d := &Document{Hash: hash, Size: len(body), Rules: f.Rules(tokens...)}
@@ -54,8 +55,8 @@ type Documents struct {
 	byHash map[[sha256.Size]byte]*Document
 }
 
-// of() returns the document of a body with this hash: the document in the
-// cache, or a new one.
+// of() returns the document in the cache that has this hash. If there is none,
+// it makes one from the body.
 func (ds *Documents) of(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	ds.mu.Lock()
 	d := ds.byHash[hash]

@@ -19,7 +19,8 @@ type Kind struct {
 	Documents Documents // the documents in this crawler's cache
 }
 
-// Document returns the document of a body for this crawler.
+// Document returns what this crawler needs of a robots.txt, given the file's
+// body.
 func (k *Kind) Document(body []byte) *Document {
 	hash := sha256.Sum256(body)
 	if k.Read != nil {

@@ -17,10 +17,10 @@ const (
 )
 
 // Lifetime returns how long a response may be used (RFC 9111 §4.2): between 5
-// minutes and 24 hours. The response was received at the time now, with the
-// header h. The result stated reports whether the header states a lifetime. If
-// it does not, the lifetime is 24 hours. s-maxage does not apply, because a
-// crawler's cache is private.
+// minutes and 24 hours. Its arguments are the response's header and the time at
+// which the response came. It also reports whether the header states a
+// lifetime. If the header does not, the lifetime is 24 hours. s-maxage does not
+// apply, because a crawler's cache is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	cc := parseCacheControl(h.Values("Cache-Control"))
 	switch {

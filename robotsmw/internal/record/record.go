@@ -80,10 +80,9 @@ type Failure struct {
 }
 
 // Validates returns the source whose validators may be sent with a request for
-// url. The argument host is the request's Host ("": the URL's own). Validates
-// returns nil if there is no such source. A validator may be sent only to the
-// place that it came from, and one URL is a different file at each virtual
-// host.
+// this URL with this Host ("": the URL's own). It returns nil if there is no
+// such source. A validator may be sent only to the place that it came from, and
+// one URL is a different file at each virtual host.
 func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil
@@ -232,7 +231,7 @@ func (r *Record) Postponed(now time.Time) error {
 	return nil
 }
 
-// NewerThan reports whether r is newer than other. Both may be nil.
+// NewerThan reports whether r is newer than the argument. Both may be nil.
 func (r *Record) NewerThan(other *Record) bool {
 	return r != nil && (other == nil || r.checked().After(other.checked()))
 }

@@ -24,7 +24,7 @@ type Lock struct {
 	prev    *record.Record // the record that the fetch is to replace
 	patient bool
 
-	mu     sync.Mutex // guards the fields unlock and taken; held during calls of the Store
+	mu     sync.Mutex // guards the two fields below; held during calls of the Store
 	unlock func()     // nil: the lock is not held
 	taken  time.Time
 }
@@ -34,10 +34,9 @@ type Lock struct {
 // than prev and needs no fetch. Lock returns such a record. If the member that
 // holds the lock has died, Lock waits until that lock expires.
 //
-// If the argument patient is false, Lock does not wait. Then it may return
-// without the right, and two members may fetch. The same can happen if the
-// Store fails, or if others keep the lock for longer than lockTTL. The Lock is
-// never nil.
+// If the last argument is false, Lock does not wait. Then it may return without
+// the right, and two members may fetch. The same can happen if the Store fails,
+// or if others keep the lock for longer than lockTTL. The Lock is never nil.
 func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.Record, *Lock) {
 	l := &Lock{keeper: k, name: name, prev: prev, patient: patient}
 	if k.locker == nil {
@@ -72,10 +71,10 @@ func (l *Lock) Release() {
 
 // Take makes sure, before a question is asked, that the lock lasts until the
 // answer. It takes the lock anew if the lock was released, or was taken longer
-// than slack ago. If another member has the lock at that time, or has stored a
-// record that makes the fetch needless, Take returns ErrElsewhere. But if the
-// Store fails, or if another member has the lock and this Lock is not patient,
-// Take returns nil. The member then fetches without the lock.
+// ago than the argument says. If another member has the lock at that time, or
+// has stored a record that makes the fetch needless, Take returns ErrElsewhere.
+// But if the Store fails, or if another member has the lock and this Lock is
+// not patient, Take returns nil. The member then fetches without the lock.
 func (l *Lock) Take(slack time.Duration) error {
 	if l.keeper.locker == nil {
 		return nil
@@ -123,8 +122,8 @@ func (l *Lock) release() {
 	l.keeper.report("unlock", err)
 }
 
-// stored returns the record that another member has stored meanwhile, if that
-// makes the fetch needless. Otherwise it returns nil.
+// The method "stored" returns the record that another member has stored
+// meanwhile, if that makes the fetch needless. Otherwise it returns nil.
 func (l *Lock) stored() *record.Record {
 	rec := l.keeper.Get(l.name)
 	if rec.NewerThan(l.prev) && rec.Use(time.Now()).AsIs() {

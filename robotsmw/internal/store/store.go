@@ -45,12 +45,12 @@ type Keeper struct {
 	forgets atomic.Int64 // how many times Forget was called
 }
 
-// New returns the Keeper of a Store. The argument kind says how records are
-// read. lockTTL is how long a lock lasts if its holder dies. It must be longer
-// than the sum of two times: how long a question takes, and how long a holder
-// may wait for a slot without releasing the lock (see [Lock]). The function
-// failed is called after a fault of the Store. Its argument op is "get", "put",
-// "delete", "lock" or "unlock".
+// New returns the Keeper of a Store. The Kind says how records are read.
+// lockTTL is how long a lock lasts if its holder dies. It must be longer than
+// the sum of two times: how long a question takes, and how long a holder may
+// wait for a slot without releasing the lock (see [Lock]). The last argument is
+// called after a fault of the Store, with "get", "put", "delete", "lock" or
+// "unlock", and with the error.
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
@@ -67,7 +67,7 @@ func (k *Keeper) Forget(name string) {
 // Forgotten returns how many times Forget was called. Put needs this number.
 func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
 
-// Put stores the result of a fetch. The argument forgotten is what the method
+// Put stores the result of a fetch. The last argument is the number that
 // Forgotten returned when the fetch began. If any origin was forgotten since
 // then, nothing is stored, which may cost a fetch.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
