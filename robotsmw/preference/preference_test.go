@@ -22,9 +22,8 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-// A check is an Input and the answers that it must give. The field want has the
-// answers about Search, TrainAI and AIInput, in this order, for example "allow
-// deny unknown".
+// A check is an Input and the answers that it must give about Search, TrainAI
+// and AIInput, in this order, for example "allow deny unknown".
 type check struct {
 	name string
 	in   Input

@@ -41,7 +41,7 @@ type rslTerm struct {
 
 const (
 	maxRSL       = 1 << 20 // how many bytes a file may have
-	maxRSLItems  = 1000    // for the contents of a file, the licences of a content, the terms of a licence
+	maxRSLItems  = 1000    // of contents in a file, of licences in a content, of terms in a licence
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 
@@ -118,8 +118,8 @@ func (r rslReader) end() error {
 	}
 }
 
-// children calls f for each child of the current element. f must read the whole
-// child. Children of another XML namespace are skipped.
+// The method "children" calls f for each child of the current element. f must
+// read the whole child. Children of another XML namespace are skipped.
 func (r rslReader) children(f func(e xml.StartElement) error) error {
 	for {
 		token, err := r.xml.Token()

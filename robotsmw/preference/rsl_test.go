@@ -13,7 +13,7 @@ func rslFile(contents ...string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<rsl xmlns="https://rslstandard.org/rsl">` + strings.Join(contents, "\n") + "</rsl>\n"
 }
 
-// The function everything returns a content element for all URLs, with these
+// The function "everything" returns a content element for all URLs, with these
 // licences.
 func everything(licenses ...string) string {
 	return `<content url="/"><license>` + strings.Join(licenses, "</license><license>") + `</license></content>`

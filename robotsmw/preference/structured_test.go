@@ -12,8 +12,8 @@ import (
 // refused is the result that a row wants for a text with a fault.
 const refused = "refused"
 
-// Each row has a text, and its canonical form or the constant refused. Each
-// group of rows names the section of RFC 9651 that it follows.
+// Each row has a text, and its canonical form or "refused". Each group of rows
+// names the section of RFC 9651 that it follows.
 func TestParseDictionary(t *testing.T) {
 	sections := []struct {
 		name  string

@@ -48,10 +48,10 @@ func (in Input) rsl(use Use) (all []Statement) {
 	return all
 }
 
-// says returns those terms of a licence that prohibit a use. If no term
-// prohibits the use, says returns the terms that permit it. If the permission
-// has a condition, such as a payment, the answer in these statements is
-// Unknown.
+// The method "says" returns those terms of a licence that prohibit a use. If no
+// term prohibits the use, it returns the terms that permit it. If the
+// permission has a condition, such as a payment, the answer in these statements
+// is Unknown.
 func (c rslContent) says(l rslLicense, use Use) (prohibits []Statement) {
 	var permits []Statement
 	for _, t := range l.terms {
