@@ -12,7 +12,7 @@ import (
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
 // agentComponent returns the value of Signature-Agent, and the component for
-// this field that a signature covers. The argument legacy has the meaning of
+// this field that a signature covers. The last argument has the meaning of
 // Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`

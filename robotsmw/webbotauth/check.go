@@ -46,8 +46,8 @@ const (
 // wrong with the answer (draft section 5.5 and appendix B). It checks the
 // status, the media type, the keys, the signatures, and how long the answer may
 // be cached. Like verifiers, it follows no redirect. It gives up after ten
-// seconds. The RoundTripper base makes the request. Nil: http.DefaultTransport.
-// A bad URL and a failed request are reported as problems too.
+// seconds. The RoundTripper makes the request. Nil: http.DefaultTransport. A
+// bad URL and a failed request are reported as problems too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {
 	var r DirectoryReport
 	if err := checkAgent(rawURL); err != nil {
@@ -232,7 +232,7 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 }
 
 // verify checks one signature. If the signature is valid, verify returns the
-// key, and the time at which the signature expires. If not, why gives the
+// key, and the time at which the signature expires. If not, verify returns the
 // reason.
 func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
 	if !input.isList {
@@ -280,8 +280,8 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input m
 }
 
 // coveredBy returns the components that a signature covers, with their values.
-// If a verifier could not trust a signature of these components, why gives the
-// reason.
+// If a verifier could not trust a signature of these components, coveredBy
+// returns the reason.
 func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []component, why string) {
 	seen := make(map[string]bool)
 	for _, it := range list {

@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Each row changes one thing in a correct directory of two keys. The report has
-// the problems in want, in this order, and no others.
+// Each row changes one thing in a correct directory of two keys. The report
+// must have the problems that the row lists, in this order, and no others.
 func TestCheckDirectory(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	keys := []ed25519.PrivateKey{newKey(t), newKey(t)}
@@ -30,7 +30,8 @@ func TestCheckDirectory(t *testing.T) {
 		header http.Header
 		body   []byte
 	}
-	// signed makes an answer with this body and with signatures that fit it.
+	// The function "signed" makes an answer with this body and with signatures
+	// that fit it.
 	signed := func(body string, created, expires time.Time, covered ...string) answer {
 		h := http.Header{"Content-Type": {directoryType}, "Content-Digest": {contentDigest([]byte(body))}}
 		values := map[string]string{`"@authority";req`: "bot.example", `"content-digest"`: h.Get("Content-Digest"), `"@status"`: "200", `"@path";req`: DirectoryPath, `"@method";req`: "GET", `"content-type"`: directoryType, `"x-none"`: "", `"@query"`: "?", `"content-digest";sf`: ""}
@@ -61,7 +62,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		url  string // "": the constant named at
+		url  string // "": the usual URL of the directory
 		answer
 		keys int
 		want []string // each is a part of one problem, in order

@@ -84,7 +84,7 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// Response returns the answer that the directory gives at the time now: the
+// Response returns the answer that the directory gives at the given time: the
 // header fields and the body. A web server without the keys may serve this
 // answer unchanged for half of Validity. Even an answer that is cached at the
 // end of that time has valid signatures for as long as the cache keeps it. An

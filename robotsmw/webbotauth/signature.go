@@ -42,7 +42,7 @@ func sign(key ed25519.PrivateKey, label string, covered []component, params stri
 	return label + "=" + input, label + "=:" + base64.StdEncoding.EncodeToString(value) + ":"
 }
 
-// lifetime returns the parameters created and expires, serialized. The
+// lifetime returns the parameters "created" and "expires", serialized. The
 // signature is valid between these times.
 func lifetime(created, expires time.Time) string {
 	return ";created=" + strconv.FormatInt(created.Unix(), 10) + ";expires=" + strconv.FormatInt(expires.Unix(), 10)

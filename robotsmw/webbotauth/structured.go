@@ -156,7 +156,7 @@ func parseDictionary(text string) (members []member, err error) {
 }
 
 // A reader holds the text that is not parsed yet. Each method takes something
-// from the beginning of s. A method that finds a syntax error sets bad.
+// from the beginning of s. A method that finds a syntax error sets r.bad.
 type reader struct {
 	s   string
 	bad bool
@@ -177,7 +177,7 @@ func (r *reader) skip(c byte) bool {
 	return true
 }
 
-// The method while takes the leading bytes that the function kind accepts.
+// The method "while" takes the leading bytes that the given function accepts.
 func (r *reader) while(kind func(byte) bool) string {
 	n := 0
 	for n < len(r.s) && kind(r.s[n]) {

@@ -73,7 +73,7 @@ type Transport struct {
 type fixed struct {
 	agent     component // the last covered component
 	header    string    // Signature-Agent
-	params    string    // parameters after created and expires
+	params    string    // parameters after "created" and "expires"
 	validity  time.Duration
 	signature ed25519.PrivateKey
 }
