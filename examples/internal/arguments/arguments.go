@@ -50,8 +50,8 @@ func lengthOf(flags *flag.FlagSet, args []string) int {
 
 // advise changes the flags whose values are numbers or times. If the text for
 // such a flag cannot be parsed, the error then says what to write, and not
-// merely "parse error" as in the standard library. The function undo changes
-// the flags back.
+// merely "parse error" as in the standard library. advise returns a function
+// that changes the flags back.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {
@@ -80,7 +80,7 @@ func advise(flags *flag.FlagSet) (undo func()) {
 }
 
 // An advised is the value of a flag. If Set cannot parse a text, it returns the
-// field advice as the error.
+// advice as the error.
 type advised struct {
 	flag.Value
 	advice string

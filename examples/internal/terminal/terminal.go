@@ -24,8 +24,8 @@ func Is(w io.Writer) bool {
 const EraseLine = "\r\x1b[2K"
 
 // Printable returns s in a form that is safe to print on a terminal. It escapes
-// characters that cannot be printed, such as those that move the cursor. The
-// argument most is the greatest number of runes: Printable cuts a longer s.
+// characters that cannot be printed, such as those that move the cursor. If s
+// has more than the given number of runes, Printable cuts it.
 func Printable(s string, most int) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"

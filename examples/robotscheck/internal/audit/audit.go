@@ -91,8 +91,7 @@ type options struct {
 	robots, page string
 }
 
-// The constant shown is the greatest number of violations that are listed
-// without -json.
+// Without -json, at most this many violations are listed.
 const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {

@@ -103,8 +103,8 @@ func newView(r *audit.Result) *view {
 // stripCells is how many cells a strip has at most.
 const stripCells = 92
 
-// strip returns the cells of a robot. The strips of all robots show the same
-// days: from the day of the time first to the day of the time last.
+// strip returns the cells of a robot, for the days from first to last. The
+// strips of all robots show the same days.
 func strip(robot *audit.RobotResult, first, last time.Time) (cells []cell) {
 	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1

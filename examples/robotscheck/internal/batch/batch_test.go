@@ -23,9 +23,9 @@ const maxLine = 100_000
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// questions returns n questions about 50 files, as JSON lines. The result
-// allowed has the parser's answer to each question. If plain is false, some
-// URLs have characters that JSON escapes.
+// questions returns n questions about 50 files, as JSON lines. It also returns
+// the parser's answer to each question. If plain is false, some URLs have
+// characters that JSON escapes.
 func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {
 	tb.Helper()
 	var robots []string
@@ -205,7 +205,7 @@ func TestBatch_Interactive(t *testing.T) {
 	}
 }
 
-// The size of the files and rules in a cache is at most its limit plus a tenth.
+// The files and rules in a cache exceed its limit by at most a tenth.
 func TestRulesCache_IsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c := newRulesCache(limit)
@@ -237,8 +237,8 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// If the method scan accepts a line, it reads the same question from the line
-// as encoding/json.
+// scan() either refuses a line, or reads the same question from it as
+// encoding/json.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,

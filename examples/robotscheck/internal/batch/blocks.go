@@ -15,15 +15,15 @@ const blockSize = 64 << 10
 type block struct {
 	first   int // the number of the block's first line; the first line of the input is 1
 	in, out []byte
-	done    chan struct{} // closed when the field out is complete
+	done    chan struct{} // closed when the answers are complete
 }
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// readBlocks passes complete lines to the function give as soon as it has read
-// them. So no answer waits for a later question. A line of more than maxLine
-// bytes may be cut, but at least its first maxLine+1 bytes are passed. If give
-// returns false, readBlocks returns early.
+// readBlocks passes complete lines to give() as soon as it has read them. So no
+// answer waits for a later question. A line of more than maxLine bytes may be
+// cut, but at least its first maxLine+1 bytes are passed. If give() returns
+// false, readBlocks returns early.
 func readBlocks(in io.Reader, maxLine int, give func(*block) bool) error {
 	buf := make([]byte, 0, blockSize) // begins with the incomplete line at the end of the previous read
 	for number := 1; ; {

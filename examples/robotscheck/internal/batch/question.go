@@ -17,13 +17,13 @@ type question struct {
 	isPath    bool
 	agent     []byte
 	url       []byte
-	rawAgent  []byte // the field agent as a JSON string
-	rawURL    []byte // the field url as a JSON string
+	rawAgent  []byte // the value of "agent", still a JSON string
+	rawURL    []byte // the value of "url", still a JSON string
 }
 
-// scan reads a question of the usual form: an object with only the known
-// members, and no escapes in agent and url. It is many times faster than
-// decodeQuestion. For any other line, scan returns false, and decodeQuestion
+// scan() reads a question of the usual form: an object with only the known
+// members, and no escapes in "agent" and "url". It is many times faster than
+// decodeQuestion. For any other line, scan() returns false, and decodeQuestion
 // has to read the line.
 func (q *question) scan(line []byte) bool {
 	s := scanner{line: line}
@@ -128,8 +128,8 @@ type scanner struct {
 	raw  []byte // the latest result of text()
 }
 
-// char skips spaces and tabs and then the byte c. If the next byte is not c,
-// char skips nothing and returns false.
+// char() skips spaces and tabs and then the byte c. If the next byte is not c,
+// char() skips nothing and returns false.
 func (s *scanner) char(c byte) bool {
 	i := s.at
 	for i < len(s.line) && (s.line[i] == ' ' || s.line[i] == '\t') {

@@ -64,7 +64,7 @@ With -json, one object for each URL and robots that share the change:
 			}
 			if len(*named) == 0 {
 				*named = append(robot.Tokens{"*"}, robot.Named(d.sources[0].File(robotstxt.RFC9309), d.sources[1].File(robotstxt.RFC9309))...)
-				*named = slices.Compact(*named) // drop the second "*" if the list from Named also begins with "*"
+				*named = slices.Compact(*named) // drop the second "*" if the list from robot.Named also begins with "*"
 			}
 			d.classify(*named)
 			in, err := e.Open(*urls)

@@ -71,7 +71,7 @@ func TestLinesAround(t *testing.T) {
 }
 
 // A path is disallowed if servers may take it for another path that is
-// disallowed. explain names the other path. Google's parser judges only the
+// disallowed. The output names the other path. Google's parser judges only the
 // path as it is written.
 func TestExplain_OtherNames(t *testing.T) {
 	s := &source.Source{Name: "robots.txt", Text: []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n")}

@@ -17,7 +17,7 @@ type explanation struct {
 	URL    string `json:"url"`
 	verdict.Verdict
 	Group    []userAgentLine            `json:"group,omitempty"`
-	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // the verdict without the rule; nil if no rule decides
+	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
 	Dialects map[string]verdict.Verdict `json:"dialects,omitempty"`
 	Doubt    string                     `json:"doubt,omitempty"` // why the file is doubtful; see package doubt
 	Fetched  *fetched                   `json:"fetched,omitempty"`
@@ -28,8 +28,7 @@ type userAgentLine struct {
 	Line  int    `json:"line"`
 }
 
-// otherDialects are the dialects whose verdicts explain compares with the
-// verdict of RFC 9309.
+// The verdicts of these dialects are compared with the verdict of RFC 9309.
 var otherDialects = []struct {
 	dialect       robotstxt.Dialect
 	member, title string // the names for JSON and for people

@@ -126,9 +126,9 @@ type numberedLine struct {
 	text   string
 }
 
-// linesAround returns the given line, the lines around it, and the line with
-// the number in the argument group. The argument around says how many lines to
-// return on each side of the given line.
+// linesAround returns the given line, some lines on each side of it, and the
+// user-agent line of its group. The last argument says how many lines to return
+// on each side.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {

@@ -9,10 +9,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// The constant few is the greatest number of problems of one kind that are all
-// shown in full. If a file has more, the first is shown in full, and the others
-// as line numbers. At most mostLines line numbers are shown, or one more if the
-// list is then complete.
+// If a file has more problems of one kind than the first of these numbers, only
+// the first problem is shown in full. Of the others, line numbers are shown: at
+// most as many as the second number says, or one more if the list is then
+// complete.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.
@@ -22,8 +22,8 @@ type kind struct {
 }
 
 // foldingPrinter returns a function that prints the problems of a file in
-// order. If a kind has more problems than the constant few, the function prints
-// only the first of them. For the others, it prints the line numbers.
+// order. If a file has many problems of one kind, the function prints only the
+// first of them. For the others, it prints the line numbers.
 func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	return func(file string, problems []lint.Problem) {
 		all := make(map[kind][]lint.Problem)

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// features are the features of files that the survey counts, in the order in
-// which they are shown.
+// The survey counts the files with each of these features, and shows the counts
+// in this order.
 var features = []struct {
 	name string
 	has  func(*surveyed) bool

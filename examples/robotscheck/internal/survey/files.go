@@ -17,10 +17,10 @@ import (
 )
 
 // eachFile finds the files that an argument stands for. For every file that
-// matches, it calls the function each with the file's name and a function that
-// reads the file. If the argument is a directory or an archive, match is a
-// pattern for the paths of files. If the argument is a WARC file, match is a
-// pattern for hosts. If match is empty, every file matches.
+// matches, it calls each() with the file's name and a function that reads the
+// file. If the argument is a directory or an archive, match is a pattern for
+// the paths of files. If the argument is a WARC file, match is a pattern for
+// hosts. If match is empty, every file matches.
 func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)

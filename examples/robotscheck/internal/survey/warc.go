@@ -25,9 +25,9 @@ type noFile int
 func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n)) }
 
 // eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset.
-// It calls the function each for every answer to a request for robots.txt, if
-// the host matches. If a record cannot be read, eachInWARC passes to each a
-// function that returns the error.
+// It calls each() for every answer to a request for robots.txt, if the host
+// matches. For a record that cannot be read, it calls each() with a function
+// that returns the error.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each func(name string, read func() ([]byte, error)) error) error {
 	archive, err := audit.NewWARCReader(in)
 	if err != nil {
@@ -74,9 +74,9 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each f
 	}
 }
 
-// eachInFile opens a file and passes it to the function read. If the file
-// cannot be opened, eachInFile instead calls the function each, and passes to
-// it a function that returns the error.
+// eachInFile opens a file and passes it to read(). If the file cannot be
+// opened, eachInFile instead calls each() with a function that returns the
+// error.
 func eachInFile(name string, read func(io.Reader) error, each func(name string, read func() ([]byte, error)) error) error {
 	in, err := os.Open(name)
 	if err == nil {
