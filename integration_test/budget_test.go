@@ -106,7 +106,7 @@ func notAtMidnight(t *testing.T) {
 	}
 }
 
-// waitUntilQuiet waits until no request has come for the duration long.
+// waitUntilQuiet waits until no request has come for the given time.
 func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()

@@ -98,8 +98,7 @@ func (w *chaosWeb) unanswered(process string) int {
 }
 
 // audit checks the log after a crawl: the crawl must have fetched each page,
-// and no other URL. The argument killed has the names of the processes that
-// were killed.
+// and no other URL. The map names the processes that were killed.
 //
 // A page may be fetched again only if a killed process was at work on it. A
 // process reports each page of a host as done before it asks the host for
@@ -173,9 +172,9 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	}
 }
 
-// pace returns the shortest time between two requests to a host. It also
-// returns the number most: for every n, no host got more than n+most requests
-// within n delays.
+// pace() returns the shortest time between two requests to a host. It also
+// returns a number m: for every n, no host got more than n+m requests within n
+// delays.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,7 +214,7 @@ type chaosProcess struct {
 	stdout, stderr bytes.Buffer
 }
 
-// kill ends the process as the command kill -9 would. It returns false if the
+// kill() ends the process as the command kill -9 would. It returns false if the
 // process had already ended.
 func (p *chaosProcess) kill(t *testing.T) bool {
 	t.Helper()
@@ -243,8 +242,8 @@ func (p *chaosProcess) wait(t *testing.T) {
 	}
 }
 
-// waitFor waits until there have been this many requests. The argument most
-// limits the wait.
+// waitFor waits until there have been this many requests, or until the given
+// time is over.
 func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	for deadline := time.Now().Add(most); w.requests() < requests && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)

@@ -28,8 +28,8 @@ import (
 // when Courtesy was attached, the two accesses, and the two functions.
 const collyRaceList = "testdata/collyraces.txt"
 
-// The crawlers in careless change a setting during requests. This is a race
-// even without Courtesy, so these crawlers show that the detector finds races.
+// These crawlers change a setting during requests. This is a race even without
+// Courtesy, so they show that the detector finds races.
 var careless = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"sets a proxy while requests are under way": whileUnderWay(func(c *colly.Collector) {
 		c.SetProxyFunc(func(*http.Request) (*url.URL, error) { return nil, nil })

@@ -26,9 +26,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A hostileServer misbehaves in one way. For each request, it calls the
-// function in its field answer, with the path. This function returns when stop
-// is closed, or earlier.
+// A hostileServer misbehaves in one way. Its function answers a request for the
+// given path, and returns when stop is closed, or earlier.
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})
@@ -51,8 +50,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip writes text again and again. After each write it waits; the argument
-// every says how long. drip returns when stop is closed or the client has gone.
+// drip() writes a text again and again, and waits after each write for the
+// given time. It ends when stop is closed or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -327,7 +326,7 @@ type house struct {
 }
 
 func lookAtHouse() house {
-	for range 3 { // a single collection does not free what finalizers and pools keep
+	for range 3 { // one garbage collection does not free what finalizers and pools keep
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -380,9 +379,8 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
-	// The map late contains some of the honest servers: those that sent their
-	// robots.txt too late because the machine was busy. For some time, they
-	// rightly count as unreachable.
+	// Here are the honest servers whose robots.txt came too late because the
+	// machine was busy. For some time, they rightly count as unreachable.
 	var late sync.Map
 	isLate := func(addr string, err error) bool {
 		if !errors.Is(err, robotsmw.ErrUnreachable) {

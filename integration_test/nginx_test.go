@@ -308,7 +308,7 @@ func startNginx(t *testing.T) *nginxServer {
 	return nil
 }
 
-// answers waits until nginx accepts connections. It returns false if nginx or
+// answers() waits until nginx accepts connections. It returns false if nginx or
 // the test ends first.
 func (s *nginxServer) answers(t *testing.T) bool {
 	for {

@@ -65,9 +65,9 @@ func TestMain(m *testing.M) {
 	os.Exit(runWithPrograms(m))
 }
 
-// crawl runs a member of the fleet in a process of its own. For each host, the
-// member starts one request after another, as fast as the Limiter allows. It
-// prints each start, until its standard input ends.
+// crawl() runs a member of the fleet in a process of its own. For each host,
+// the member starts one request after another, as fast as the Limiter allows.
+// It prints each start, until its standard input ends.
 func (c chaos) crawl() error {
 	opts := &redis.UniversalOptions{Addrs: []string{"by-name"}, DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
 	switch {
@@ -206,8 +206,8 @@ func (f *chaosFleet) start() *chaosMember {
 
 func (m *chaosMember) kill() { m.end(os.Kill) }
 
-// end sends the signal sig to a member, and waits until the member has ended.
-// If sig is nil, end only closes the member's standard input, and the member
+// end() sends a signal to a member, and waits until the member has ended. If
+// sig is nil, end() only closes the member's standard input, and the member
 // releases its hosts and ends by itself.
 func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
@@ -253,8 +253,8 @@ func startMetronome(t testing.TB) *metronome {
 	return m
 }
 
-// explain returns how long the process could not run in a period. The arguments
-// are the begin and the end of the period, in Unix ns.
+// explain() returns for how long in a period the process could not run. The
+// arguments are the begin and the end of the period, in Unix ns.
 func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -376,8 +376,8 @@ type chaosScene struct {
 	server  func(f *chaosFleet)               // starts the servers; nil: one Redis server
 	prepare func(f *chaosFleet)               // runs before the scene; nil: nothing to prepare
 	play    func(f *chaosFleet, scale int)    // scale is 3 in a full run, 1 otherwise
-	share   float64                           // the least share of the ideal number of starts that the test accepts
-	silence func(lease time.Duration) float64 // returns how long a host may get no request, in seconds beyond 2 s; nil: 0
+	share   float64                           // the least accepted share of the ideal number of starts
+	silence func(lease time.Duration) float64 // a host may be idle for 2 s plus this many seconds; nil: 2 s
 }
 
 func leases(n float64) func(time.Duration) float64 {
@@ -532,11 +532,11 @@ var chaosScenes = []chaosScene{
 // Redis fail, and checks when requests start. By default a fleet has 3 members.
 // With COURTESY_CHAOS=1 it has 8, and the test takes three times as long.
 //
-// A start is the time at which a member's Limiter decided. The test also checks
-// when the members' reports of their requests arrive. On a busy machine a
-// report may be late and the next one on time, so that the two arrive too close
-// together. The test allows for that, and for times in which the test itself
-// could not run.
+// A request starts when a member's Limiter decides to start it. The test also
+// checks when the members' reports of their requests arrive. On a busy machine
+// a report may be late and the next one on time, so that the two arrive too
+// close together. The test allows for that, and for times in which the test
+// itself could not run.
 func TestRedisLimitChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

@@ -19,9 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// These are timeouts of calls to Redis. The timeout named patient is so long
-// that calls succeed even on a busy machine. The one named impatient is short,
-// for tests in which Redis does not answer.
+// These are timeouts of calls to Redis. The first is so long that calls succeed
+// even on a busy machine. The second is short, for tests in which Redis does
+// not answer.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond

@@ -59,9 +59,9 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 }
 
-// moves counts the moves and the visits. A visit is a request to a host that
+// moves() counts the moves and the visits. A visit is a request to a host that
 // had been asked before. A move is a visit for which the previous request to
-// the host came from another process. For each process, the result owners has
+// the host came from another process. For each process, moves() also returns
 // the hosts that this process was the last to ask.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
@@ -83,8 +83,8 @@ func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	return moves, visits, owners
 }
 
-// next returns when a page of the host was first requested after the given
-// time. If there was no such request, next returns the zero time.
+// next() returns the time of the first request for a page of the host after the
+// given time. If there was no such request, next() returns the zero time.
 func (w *chaosWeb) next(host string, after time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -115,7 +115,7 @@ func moduleRoot() (string, error) {
 }
 
 func check(l listed, exports map[string]string) (*Package, error) {
-	path, _, variant := strings.Cut(l.ImportPath, " ") // go list -test calls the test variant of a package "path [path.test]"
+	path, _, variant := strings.Cut(l.ImportPath, " ") // in go list -test, a test variant has the path "path [path.test]"
 	p := &Package{
 		Path: path,
 		Name: strings.TrimPrefix(path, l.Module.Path+"/"),

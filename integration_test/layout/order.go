@@ -14,15 +14,15 @@ type Plan struct {
 	Exact  bool    // whether no order has fewer arrows that run back up
 }
 
-// anArrow is the cost of an arrow that runs back up. The method order adds to
-// this cost the number of names that the arrow stands for. So the order with
-// the fewest such arrows wins. If two orders have equally many arrows, the one
-// with fewer names wins.
+// anArrow is the cost of an arrow that runs back up. The number of names that
+// the arrow stands for is added to this cost. So the order with the fewest such
+// arrows wins. If two orders have equally many arrows, the one with fewer names
+// wins.
 const anArrow = 1 << 16
 
-// order finds the order of the rooms in which the fewest arrows run back up (a
-// minimum feedback arc set). Only rooms that use each other in a circle cause
-// such arrows, so order treats each circle by itself.
+// order() finds the order of the rooms in which the fewest arrows run back up
+// (a minimum feedback arc set). Only rooms that use each other in a circle
+// cause such arrows, so each circle is ordered by itself.
 func (h *House) order() Plan {
 	n := len(h.Rooms)
 	cost := make([][]int, n) // cost[i][j] is the cost of the arrow from i to j; 0: there is none
@@ -124,8 +124,8 @@ func within(cost [][]int, circle []int) [][]int {
 const maxExact = 20
 
 // cheapest returns an order of a circle's rooms, from the lowest up. In this
-// order, the arrows that run up cost little. If exact is true, no order costs
-// less.
+// order, the cost of the arrows that run up is low. If exact is true, no order
+// costs less.
 func cheapest(cost [][]int) (order []int, exact bool) {
 	if len(cost) <= maxExact {
 		return exactOrder(cost), true
@@ -188,8 +188,8 @@ func goodOrder(cost [][]int) []int {
 	return best
 }
 
-// settle moves a room to the place where the arrows that run up cost least. It
-// reports whether this lowered the cost.
+// settle moves a room to the place where the cost of the arrows that run up is
+// least. It reports whether this lowered the cost.
 func settle(cost [][]int, order []int, room int) bool {
 	at := slices.Index(order, room)
 	best, most := at, 0

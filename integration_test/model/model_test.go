@@ -20,8 +20,8 @@ import (
 // Each property has the options with which spin, gcc and pan check it.
 // fleet.pml explains the properties.
 var (
-	// safety checks the properties that fleet.pml calls pace and owners. The
-	// calls of one member may be slow, and the engine (Redis) may lose its
+	// safety checks the properties that fleet.pml calls "pace" and "owners".
+	// The calls of one member may be slow, and the engine (Redis) may lose its
 	// state once.
 	safety = property{spin: "", gcc: "-DSAFETY"}
 	// safetyBothSlow is like safety, but the calls of both members may be slow,
@@ -32,7 +32,7 @@ var (
 	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// servedAfterLoss allows no fault, but the engine may lose its state once.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// The property silence allows the same faults as the property served.
+	// This property allows the same faults as "served" above.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
 	// safetyAgain is like safety, but a member may stop wanting the host, or
 	// want the host again, even while the member gives the host away.

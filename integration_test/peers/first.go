@@ -100,8 +100,9 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// questions prints how long two parsers take to read a file and to decide about
-// n URLs, for growing n. The growth shows how much of the time is parsing.
+// questions() prints how long two parsers take to read a file and to decide
+// about n URLs, for growing n. The growth shows how much of the time is
+// parsing.
 func questions(out io.Writer, class parseWorkload, rounds int, atLeast time.Duration) {
 	urls := crawl("", 45, 15).urls
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

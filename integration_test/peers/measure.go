@@ -18,8 +18,9 @@ func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float
 	return slices.Min(timesA), slices.Min(timesB)
 }
 
-// measure doubles the number of calls of f in a round, until a round takes at
-// least the duration atLeast. It returns the time of one call in nanoseconds.
+// measure() calls f() in rounds, each with twice as many calls as the one
+// before, until a round takes at least the given time. It returns the time of
+// one call in nanoseconds.
 func measure(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()

@@ -75,7 +75,8 @@ func (s *Server) Restart() {
 	}
 }
 
-// answers reports whether the server answers a PING. It needs no Redis client.
+// answers() reports whether the server answers a PING. It needs no Redis
+// client.
 func (s *Server) answers() bool {
 	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
 	if err != nil {

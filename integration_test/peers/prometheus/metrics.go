@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/otelrobots"
 )
 
-// observed adds observers to opts, and serves their metrics at /metrics.
+// observed() adds observers to opts, and serves their metrics at /metrics.
 func observed(opts robotsmw.Options) (robotsmw.Options, error) {
 	// README {
 	exporter, err := prometheus.New()

@@ -120,9 +120,8 @@ var targets = []string{
 	"https://a.example/moved",
 }
 
-// The URL capitals is tested only without HTTP/2. For a host with capitals
-// outside ASCII, net/http (Go 1.26) waits for an HTTP/2 connection and never
-// stops.
+// This URL is tested only without HTTP/2. For a host with capitals outside
+// ASCII, net/http (Go 1.26) waits for an HTTP/2 connection and never stops.
 const capitals = "https://BÜCHER.example/"
 
 func targetsFor(http2 bool) []string {
@@ -193,9 +192,8 @@ func get(t *testing.T, client *http.Client, method, target string) {
 	resp.Body.Close()
 }
 
-// verify calls the function judge for every request that the server saw. Each
-// request must be valid as it was received, and invalid if any signed byte is
-// changed.
+// verify calls judge() for every request that the server saw. Each request must
+// be valid as it was received, and invalid if any signed byte is changed.
 func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast int) {
 	t.Helper()
 	if len(s.seen) < atLeast {
@@ -226,8 +224,9 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 	}
 }
 
-// forgeries yields copies of the request. In each copy, another signed byte is
-// changed. The string that comes with the copy names this byte.
+// forgeries yields copies of the request. In each copy, one signed byte is
+// changed, a different one each time. The string that comes with the copy names
+// this byte.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
@@ -262,7 +261,7 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	}
 }
 
-// other returns a byte that is neither equal nor equivalent to c.
+// other() returns a byte that is neither equal nor equivalent to c.
 func other(c byte) string {
 	switch {
 	case strings.IndexByte("AQgw", c) >= 0: // of the last base64 digit of a signature, only two bits count
