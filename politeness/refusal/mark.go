@@ -11,8 +11,7 @@ type mark struct {
 	rare int // the index in text of the byte that is rarest in HTML
 }
 
-// The constant common lists the bytes that are most frequent in HTML, most
-// frequent first.
+// These bytes are the most frequent in HTML, beginning with the most frequent.
 const common = ` etaoinsr</>"=ldhcumpg-.fybvw:kA0123456789;,_#CSx`
 
 // marks() returns a mark for each text.

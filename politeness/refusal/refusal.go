@@ -234,8 +234,8 @@ func (s *pageSign) evidence(status int) string {
 	return printable(strconv.Itoa(status) + ", the page has " + strings.Join(what, " and "))
 }
 
-// price reads a currency and an amount, as in "USD 0.01". It returns two empty
-// strings if value has any other form.
+// price() reads a currency and an amount, as in "USD 0.01". It returns two
+// empty strings if value has any other form.
 func price(value string) (currency, amount string) {
 	currency, amount, ok := strings.Cut(strings.TrimSpace(value), " ")
 	amount = strings.TrimSpace(amount)

@@ -56,7 +56,7 @@ func newSieve(stride int, marks []string) *sieve {
 
 func eight(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// hash returns the hash of the first eight bytes of b.
+// hash() returns the hash of the first eight bytes of b.
 func hash(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> (64 - slotBits)
 }

@@ -55,8 +55,8 @@ func TestSieve_MissesNoMark(t *testing.T) {
 	}
 }
 
-// The signs that count with any status have the form that table.go demands. If
-// no page sign names a status, only these signs count with that status.
+// The signs that count with any status have the form that table.go demands.
+// With a status that no page sign names, only these signs count.
 func TestSieve_HasAllThatCountsWithAnyStatus(t *testing.T) {
 	for i := range pageSigns {
 		s := &pageSigns[i]

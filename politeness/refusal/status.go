@@ -10,7 +10,7 @@ type statusSigns struct {
 	fields []fieldSigns
 	alone  *headerSign // the status itself as a sign, or nil; it counts if no field shows a sign
 	pages  []*pageSign
-	sieved bool // every sign in the field pages counts with any status
+	sieved bool // every page sign here counts with any status
 }
 
 // fieldSigns are successive signs of one header field. The field is looked up
@@ -51,8 +51,8 @@ var (
 )
 
 // sievedMarks returns the longest mark of each sign that counts with any
-// status. It leaves out the signs whose atMost is not greater than the argument
-// more.
+// status. It leaves out the signs whose atMost is not greater than the given
+// number.
 func sievedMarks(more int) (all []string) {
 	for _, s := range pageSigns {
 		if len(s.statuses) > 0 || s.atMost <= more {

@@ -1,8 +1,8 @@
 package refusal
 
 // A headerSign is a sign of a refusal in an answer's status and header. The
-// list statuses has the statuses with which the sign counts. An empty list
-// stands for all statuses.
+// sign counts only with its statuses. If it has none, it counts with any
+// status.
 type headerSign struct {
 	by       string
 	kind     Kind
@@ -28,9 +28,8 @@ const (
 	begins             // the field's value begins with this value, in any letter case
 )
 
-// A pageSign is a sign of a refusal at the beginning of a body. The list
-// statuses has the statuses with which the sign counts. An empty list stands
-// for all statuses.
+// A pageSign is a sign of a refusal at the beginning of a body. The sign counts
+// only with its statuses. If it has none, it counts with any status.
 type pageSign struct {
 	by       string
 	kind     Kind
@@ -121,8 +120,8 @@ const (
 //
 // A sign that counts with any status has its longest mark in a sieve. This mark
 // must have at least 21 bytes, or at least 39 if atMost is above shortPage. The
-// sign must also have "<" in its field named begins, and an atMost above 0 and
-// at most longPage.
+// sign must demand just "<" at the beginning of the body. Its atMost must be
+// above 0 and at most longPage.
 //
 // The templates of Anubis make pages of 4 to 5 KiB. A page is longer only if
 // the site adds to it. Every page with the script of Anubis also has the

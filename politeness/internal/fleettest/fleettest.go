@@ -24,11 +24,11 @@ type Member struct {
 	Cut   func(cut bool) // cuts the member off from its server, or connects it again; may be nil
 }
 
-// Run tests the Fleets of one kind. The argument make creates an empty fleet
-// whose Lease is 5 s, and uses t.Cleanup to clean up. It returns the function
-// join, which adds a member to this fleet with each call. The argument in is a
-// function that runs a test in fake time. If in is nil, the tests run in real
-// time, side by side.
+// Run tests the Fleets of one kind. make() creates an empty fleet whose Lease
+// is 5 s, and uses t.Cleanup to clean up. It returns join(), which adds a
+// member to this fleet with each call. The last argument is a function that
+// runs a test in fake time. If it is nil, the tests run in real time, side by
+// side.
 //
 // The tests judge the times at which the Limiters decide to start requests. All
 // Limiters use this process's clock, so the times are right even if a busy
@@ -78,7 +78,7 @@ var tests = []struct {
 	{"members take turns at one host, and keep its pace", func(f *fleet) {
 		members, requests := []*member{}, 40
 		if f.real {
-			requests = 20 // each of two workers makes 20: enough for two turns of 2 s per member
+			requests = 20 // each of two workers makes 20 requests: enough for two turns of 2 s per member
 		}
 		for range 3 {
 			m := f.member(&politeness.Limiter{Delay: pace})
@@ -419,7 +419,8 @@ func (f *fleet) traced(ctx context.Context, m *member) context.Context {
 }
 
 // noteStalls starts a goroutine that sleeps again and again, and adds to f.late
-// how much too late it wakes. The result stop ends the goroutine.
+// how much too late it wakes. noteStalls returns a function that ends the
+// goroutine.
 func (f *fleet) noteStalls() (stop func()) {
 	const tick = 5 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
@@ -463,7 +464,7 @@ func (f *fleet) start(m *member, host string) {
 	f.acquire(m, context.Background(), host).Done(ok)
 }
 
-// crawl starts workers for the member m. Each worker makes n requests.
+// crawl() starts workers for the member m. Each worker makes n requests.
 func (f *fleet) crawl(m *member, workers, n int) {
 	for range workers {
 		f.Go(func() {
@@ -501,7 +502,7 @@ func (f *fleet) notAtMidnight() {
 	}
 }
 
-// close waits for the workers and closes all members.
+// close() waits for the workers and closes all members.
 func (f *fleet) close() {
 	f.Wait()
 	for _, m := range f.members {
@@ -529,7 +530,7 @@ func (f *fleet) paced(interval time.Duration) {
 	}
 }
 
-// ended waits until the Limiter of m holds no host and no request. The test
+// ended() waits until the Limiter of m holds no host and no request. The test
 // fails if this takes more than 20 s.
 func (f *fleet) ended(m *member) {
 	f.Helper()
