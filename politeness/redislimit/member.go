@@ -531,8 +531,8 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 		opens := now.Add(milliseconds(answer, 1) + time.Millisecond)
 		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
-		// The Hold is told only what is new. A pause that it is told again would
-		// end later, because ago may be too short.
+		// The Hold is told only what is new. If it were told of a pause again,
+		// the pause would end later, because ago may be too short.
 		if holder := fmt.Sprint("member ", at[int64](answer, 1)); p.away || holder != p.holder || string(state) != string(p.state) {
 			p.away, p.holder, p.state = false, holder, state
 			p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))
