@@ -158,9 +158,8 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf derives a verdict from two decisions. The decision private is about
-// a URL that someRules disallows, and the decision public is about a URL that
-// someRules allows.
+// verdictOf derives a verdict from the decisions about two URLs. someRules
+// disallows the first URL and allows the second.
 func verdictOf(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:
@@ -175,7 +174,8 @@ func verdictOf(private, public Decision) verdict {
 	return verdict(fmt.Sprintf("private allowed %v, public %v", private.Allowed, public.Allowed))
 }
 
-// onlyRobots serves robots.txt with h, and panics on any other request.
+// onlyRobots lets a handler answer requests for robots.txt, and panics on any
+// other request.
 func onlyRobots(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" || r.Method != http.MethodGet {

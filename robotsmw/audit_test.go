@@ -15,9 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// auditedSite is a kind of origin. It has the answer to a request for
-// robots.txt, and says which paths that answer allows. The function in the
-// field allowed is written by hand, without a parser.
+// auditedSite is a kind of origin. No parser decides which paths its robots.txt
+// allows: allowed() is written by hand.
 type auditedSite struct {
 	kind    string
 	robots  http.Handler
@@ -176,8 +175,8 @@ func allowedThere(site auditedSite, path string) bool {
 }
 
 // auditedPages serves an origin: its robots.txt, its pages, and two redirects
-// to private pages. One redirect stays on this origin. The other leads to the
-// origin that the argument next names.
+// to private pages. One redirect stays on this origin. The other leads to
+// another origin, the last argument.
 func auditedPages(robots http.Handler, next string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robots)

@@ -84,7 +84,7 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
 // Check decides whether u may be fetched, by any method. If the robots.txt of
 // u's origin must be fetched first, Check fetches the file or joins a fetch
-// that is under way. Check waits until ctx ends at the latest.
+// that is under way. Check does not wait beyond the end of ctx.
 //
 // If robots.txt is unreachable, Check returns a Decision that says so, and no
 // error. There is an error only in these cases:
@@ -205,7 +205,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 // target returns the text that rules are matched with: the path and the query
 // as they are sent, neither decoded nor reordered. This text may share memory
 // with buf, which saves an allocation. So it is valid until buf is used again.
-// If the result plain is true, the path has no other form.
+// target also reports whether the path has no other form.
 func target(buf []byte, u *url.URL) (target string, plain bool) {
 	path := u.Path
 	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {

@@ -186,8 +186,8 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut returns text. If text has more bytes than the argument most allows, cut
-// returns the beginning of text and "...".
+// cut returns a text as it is, or only its beginning and "..." if the text is
+// longer, in bytes, than the last argument allows.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

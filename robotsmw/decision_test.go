@@ -16,9 +16,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A decision says why it was made. The field text has its sentence for people,
-// and the field json has its JSON for programs. The times in both follow from
-// synctest's clock, which starts at midnight UTC on 1 January 2000.
+// A decision says why it was made: in a sentence for people, and in JSON for
+// programs. The times in both follow from synctest's clock, which starts at
+// midnight UTC on 1 January 2000.
 func TestDecisionSaysWhy(t *testing.T) {
 	const a = "http://a.example/robots.txt"
 	for _, tt := range []struct {
@@ -174,7 +174,7 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 			name     string
 			checker  *Checker
 			url      string
-			licenses int // -1: no file
+			licenses int // in the File; -1: there is no File
 		}{
 			{"fetched", newTestTransport(t, &web, keep).Checker(), "http://a.example/", 1},
 			{"from the store", newTestTransport(t, &web, keep).Checker(), "http://a.example/", 1},

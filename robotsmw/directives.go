@@ -54,9 +54,9 @@ func PageDirectives(resp *http.Response) Page {
 	return says
 }
 
-// lookedAt returns what the method look has found out about resp. http.Client
-// may wrap the body, so lookedAt takes this from the context of the request
-// that was sent. If resp.Request is nil, lookedAt takes it from the body.
+// lookedAt returns what the Transport knows about resp. It takes this from the
+// context of the request that was sent, because http.Client may wrap the body.
+// If resp.Request is nil, it takes this from the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
 	if resp.Request == nil {
 		if body, _ = resp.Body.(*page.Body); body != nil {
@@ -88,9 +88,9 @@ func isClean(body io.ReadCloser) bool {
 	return ok && b.NoRefusal()
 }
 
-// To save allocations, a sent is three things in one: the state of a request,
-// the context that the request is sent with, and the carrier of the Crawl-delay
-// to the Limiter.
+// A *sent is three things in one, which saves allocations: the state of a
+// request, the context that the request is sent with, and the carrier of the
+// Crawl-delay to the Limiter.
 type sent struct {
 	context.Context
 	opts  *page.Options
@@ -135,8 +135,8 @@ func DecisionOf(ctx context.Context) *Decision {
 
 // look arranges that resp, the answer to req, is examined while the caller
 // reads the body. It may replace resp.Body, and changes nothing else of resp.
-// paced says that resp comes directly from a politeness.Transport, which has
-// already looked for a refusal.
+// If the last argument is true, resp comes directly from a
+// politeness.Transport, which has already looked for a refusal.
 func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
 	if !paced || !isClean(resp.Body) {
 		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {

@@ -102,8 +102,8 @@ func robots(text string, headers ...string) http.Handler {
 	})
 }
 
-// status returns a handler that answers with code. The headers have the form
-// "Name: value".
+// status returns a handler that answers with this status. The headers have the
+// form "Name: value".
 func status(code int, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, h := range headers {
@@ -114,7 +114,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// events has an Observer, and records the calls of its functions.
+// An *events records the calls of its Observer.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision
@@ -167,8 +167,7 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// stored returns the bytes that a Store has for rec, with body as the
-// robots.txt.
+// stored returns what a Store has for rec if body is the robots.txt.
 func stored(origin, body string, rec record.Record) []byte {
 	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
 	return record.Encode(origin, &rec, []byte(body))

@@ -161,8 +161,8 @@ func TestLengthOfALocation(t *testing.T) {
 	}
 }
 
-// A gzip text of empty members takes long to decode, and the decoded text is
-// empty. The client stops reading after 4 MiB.
+// A body in gzip may consist of millions of empty members. Decoding it takes
+// long and gives no text. The client stops reading after 4 MiB.
 func TestGzipOfEmptyMembers(t *testing.T) {
 	var member bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&member, gzip.NoCompression)

@@ -20,8 +20,8 @@ func (e *IdentityError) Error() string {
 }
 
 // userAgentOf returns the User-Agent in a request's header, or "" if there is
-// none. If plain is true, the header has exactly one User-Agent and no odd
-// name, so it can be sent unchanged. isOdd tells which names are odd.
+// none. It also reports whether the header has exactly one User-Agent and no
+// odd name, so that it can be sent unchanged. isOdd tells which names are odd.
 // Header.Set never writes an odd name. But a caller can write one into the map,
 // and net/http would send it.
 func userAgentOf(h http.Header) (agent string, plain bool) {
@@ -77,8 +77,8 @@ func isOdd(name string) bool {
 	return false
 }
 
-// productTokens checks userAgent and tokens, and returns the tokens. If tokens
-// is nil, it derives one from userAgent.
+// productTokens checks a User-Agent and the product tokens, and returns the
+// tokens. If the tokens are nil, it takes one from the User-Agent.
 func productTokens(userAgent string, tokens []string) ([]string, error) {
 	const say = `for example "ExampleBot/1.0 (+https://example.com/bot)"`
 	if strings.TrimSpace(userAgent) == "" {

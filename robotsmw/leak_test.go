@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// After a crawl over real sockets and CloseIdleConnections, no goroutine, no
-// connection and no open file remains.
+// After a crawl over real sockets, CloseIdleConnections leaves no goroutine, no
+// connection and no open file.
 func TestNothingIsLeft(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	files := openFiles(t)

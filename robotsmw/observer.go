@@ -25,7 +25,7 @@ type Observer struct {
 	Decided func(ctx context.Context, d Decision)
 
 	// Fetched is called after every fetch of a robots.txt, also after a failed
-	// one. It is not called if the limiter refused the wait of the fetch.
+	// one. It is not called if the limiter refused to let the fetch wait.
 	Fetched func(ctx context.Context, f Fetch)
 
 	// Recalled is called when a record from the Store is used instead of a
@@ -86,8 +86,8 @@ func Join(observers ...*Observer) *Observer {
 	return all
 }
 
-// both returns a function that calls f and then g. If f or g is nil, the result
-// is the other one.
+// both() combines two functions into one that calls f and then g. If f or g is
+// nil, the result is the other one.
 func both[T any](f, g func(context.Context, T)) func(context.Context, T) {
 	switch {
 	case f == nil:
@@ -101,7 +101,7 @@ func both[T any](f, g func(context.Context, T)) func(context.Context, T) {
 	}
 }
 
-// bothOfStore is like both, for StoreFailed.
+// bothOfStore is like both(), but for StoreFailed.
 func bothOfStore(f, g func(context.Context, string, error)) func(context.Context, string, error) {
 	switch {
 	case f == nil:
@@ -115,7 +115,7 @@ func bothOfStore(f, g func(context.Context, string, error)) func(context.Context
 	}
 }
 
-// bothOfAnswer is like both, for Asked.
+// bothOfAnswer is like both(), but for Asked.
 func bothOfAnswer(f, g func(context.Context, string, *http.Response, []byte, error)) func(context.Context, string, *http.Response, []byte, error) {
 	switch {
 	case f == nil:
@@ -129,7 +129,7 @@ func bothOfAnswer(f, g func(context.Context, string, *http.Response, []byte, err
 	}
 }
 
-// bothOfText is like both, for Read.
+// bothOfText is like both(), but for Read.
 func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context, string, []byte) {
 	switch {
 	case f == nil:

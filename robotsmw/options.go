@@ -73,10 +73,10 @@ type Options struct {
 	// Negative: no limit.
 	AttemptTimeout time.Duration
 
-	// RobotsTimeout limits each hop of a robots.txt fetch, until its last byte
-	// is read. If the hop waits for a politeness.Limiter in Base, the limit
-	// begins after the wait. When the time is over, robots.txt is unreachable.
-	// 0: 30 s.
+	// RobotsTimeout limits each hop of a robots.txt fetch, up to the last byte
+	// of the answer. If the hop waits for a politeness.Limiter in Base, the
+	// limit begins after the wait. When the time is over, robots.txt is
+	// unreachable. 0: 30 s.
 	RobotsTimeout time.Duration
 
 	// MaxRedirects is how many redirects a robots.txt fetch follows before the
@@ -155,7 +155,7 @@ const (
 	defaultMaxBytes     = 128 << 20
 )
 
-// config is a checked Options with its defaults filled in.
+// config is an Options that has been checked, with its defaults filled in.
 type config struct {
 	Options
 	tokens    []string

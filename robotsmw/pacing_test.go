@@ -16,7 +16,7 @@ import (
 )
 
 // starts returns the path and the time of each request, such as "/1 +1s". The
-// times are counted from the argument since.
+// times are counted from the last argument.
 func starts(web *robotstest.Internet, since time.Time) string {
 	var s []string
 	for _, r := range web.Log() {

@@ -96,10 +96,10 @@ type PageOptions struct {
 
 	// Decoder returns a reader that decodes a Content-Encoding such as "br" or
 	// "zstd" (in lower case). Decoder is for callers who set Accept-Encoding
-	// themselves. The argument body is a copy, in memory, of the beginning of
-	// the response's body. If Decoder returns an error or a nil reader, the
-	// page is not examined. Decoder must not call PageDirectives. Nil: only
-	// gzip and deflate are known.
+	// themselves. It is given a copy, in memory, of the beginning of the
+	// response's body. If Decoder returns an error or a nil reader, the page is
+	// not examined. Decoder must not call PageDirectives. Nil: only gzip and
+	// deflate are known.
 	Decoder func(coding string, body io.Reader) (io.Reader, error)
 }
 

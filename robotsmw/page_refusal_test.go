@@ -47,8 +47,8 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"}, by: "Vercel", kind: refusal.Challenge},
 		{name: "a part that nobody asked for", status: 206, headers: []string{html}, body: article},
 
-		// These refusals are guesses from marks, so the page's directives count
-		// too.
+		// These refusals are guesses. The answer may be the page after all, so
+		// its directives are reported too.
 		{name: "SiteGround's page without its field", status: 202, headers: []string{html}, body: pageOfSiteGround, by: "SiteGround", kind: refusal.Challenge, likely: true},
 		{name: "Cloudflare's block", status: 403, headers: []string{html}, body: `<html><div id="cf-error-details">Sorry, you have been blocked</div></html>`, by: "Cloudflare", kind: refusal.Block, likely: true},
 		{name: "HUMAN's captcha", status: 403, headers: []string{html}, body: `<html><meta name="description" content="px-captcha"></html>`, by: "HUMAN", kind: refusal.Captcha, likely: true},

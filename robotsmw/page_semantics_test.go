@@ -29,8 +29,8 @@ type observed struct {
 	CloseErr, AfterCloseErr string
 }
 
-// observe makes one request and reads up to limit bytes of the response's body,
-// in pieces. A negative limit means the whole body.
+// observe makes one request and reads the response's body in pieces, until the
+// limit is reached. A negative limit means the whole body.
 func observe(client *http.Client, method, url string, limit, piece int, edit func(*http.Request)) (o observed) {
 	req, err := http.NewRequest(method, url, nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 		}
 		o.Body = o.Body[:min(len(o.Body), max(limit, 0)+1<<20)]
 		if limit >= 0 {
-			o.Body = o.Body[:min(len(o.Body), limit)] // one Read may go beyond limit
+			o.Body = o.Body[:min(len(o.Body), limit)] // the last Read may return too much
 		}
 	}
 	o.TrailerAfter = resp.Trailer.Clone()
@@ -82,7 +82,8 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 	return o
 }
 
-// raw returns a handler that sends answer and closes the connection.
+// raw returns a handler that writes its text to the connection as it is, and
+// closes the connection.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor > 1 { // HTTP/2 has no such faults

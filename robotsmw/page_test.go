@@ -278,8 +278,8 @@ func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
 	})
 }
 
-// dribble returns a handler that sends page slowly. The argument some is the
-// number of bytes that it sends each second.
+// dribble returns a handler that sends page in small pieces, one each second.
+// The last argument is the size of a piece in bytes.
 func dribble(page string, some int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -17,7 +17,7 @@ func isPlain(path string) bool {
 	if len(path) < 8 || path[0] != '/' {
 		return isPlainSlowly(path)
 	}
-	var odd uint64 // a byte of path that is not plain sets the highest bit of a byte of odd
+	var odd uint64 // a byte that is not plain sets the highest bit of one of these 8 bytes
 	for i := 0; i < len(path)-1; i += 7 {
 		tail := path[min(i, len(path)-8):]
 		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(tail), 8))
@@ -50,10 +50,10 @@ const (
 	high = each << 7
 )
 
-// between sets the highest bit of each byte of word that is in the range from
-// first to last. The other bits of the result have no meaning. The result is
-// right only if all bytes are below 0x80: the sum of a larger byte may overflow
-// into the next byte.
+// In the result, the highest bit of each byte says whether that byte of word is
+// in the range from first to last. The other bits have no meaning. The result
+// is right only if all bytes are below 0x80: the sum of a larger byte may
+// overflow into the next byte.
 func between(word uint64, first, last byte) uint64 {
 	return (word + each*uint64(0x80-first)) &^ (word + each*uint64(0x7f-last))
 }

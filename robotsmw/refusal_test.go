@@ -156,8 +156,8 @@ func TestAnswersOfWalls(t *testing.T) {
 	}
 }
 
-// respond returns a handler that answers with code and body. The headers have
-// the form "Name: value".
+// respond returns a handler that answers with this status and body. The headers
+// have the form "Name: value".
 func respond(code int, body string, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status(code, headers...).ServeHTTP(w, r)
@@ -205,8 +205,9 @@ func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	})
 }
 
-// The client searches only the beginning of a 4xx's page for marks of a wall,
-// and reads for five seconds at most. If it finds no mark, the status decides.
+// If robots.txt answers 4xx, the client looks for marks of a wall in the body,
+// but only at its beginning and for five seconds at most. If there is no mark,
+// the status decides.
 func TestPagesOfErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body http.Handler

@@ -19,8 +19,8 @@ import (
 
 const day = 24 * time.Hour
 
-// rest tells the Limiter that a page answered 429, with d as Retry-After. After
-// that the host rests: it gets no request until the time d is over.
+// rest makes a host rest: it tells the Limiter that a page of the host answered
+// 429 with this Retry-After. The host gets no request until that time is over.
 func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
@@ -34,9 +34,9 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// goroutinesSince returns how many goroutines there are in addition to the
-// number before. First it lets other goroutines end: it yields the processor up
-// to 3,000,000 times. It cannot sleep, because that would move synctest's fake
+// goroutinesSince returns how many goroutines there are, minus an earlier
+// count. First it lets other goroutines end: it yields the processor up to
+// 3,000,000 times. It cannot sleep, because that would move synctest's fake
 // clock.
 func goroutinesSince(before int) int {
 	for range 3_000_000 {
@@ -48,7 +48,7 @@ func goroutinesSince(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// hurried calls Check with a deadline after d.
+// hurried is Check with the timeout d.
 func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -152,7 +152,7 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 }
 
 // A refresh continues although no request waits for it. But if its host rests
-// for hours, no goroutine waits for the end of the rest.
+// for hours, no goroutine waits until the host may be asked.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -326,8 +326,8 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	}
 }
 
-// An interval is no rest. If a fetch waits only for an interval, the request
-// waits for the new file.
+// The wait for an interval does not count as a rest of the host. If a fetch
+// waits only for an interval, the request waits for the new file.
 func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 10 * time.Second} {
 		t.Run(delay.String(), func(t *testing.T) {

@@ -9,8 +9,8 @@ type block struct {
 	name   string
 	source string
 
-	// of returns the IPv4 addresses that an address of the block leads to.
-	// PublicOnly judges these too. Nil: there are none.
+	// The IPv4 addresses that an address of the block leads to. PublicOnly
+	// judges these too. Nil: there are none.
 	of func(netip.Addr) []netip.Addr
 }
 
@@ -18,7 +18,7 @@ type block struct {
 // Registries (RFC 6890, RFC 8190). After the rows of each registry come some
 // rows from other registries. The longest prefix that contains an address
 // decides. If a registry says neither "true" nor "false" about a block, the
-// field public follows the document in the field source.
+// second column follows the document in the fourth.
 var specialBlocks = [...]block{
 	{prefix("0.0.0.0/8"), false, "this network", "RFC 791 §3.2", nil},
 	{prefix("0.0.0.0/32"), false, "this host on this network", "RFC 1122 §3.2.1.3", nil},
@@ -83,7 +83,7 @@ var specialBlocks = [...]block{
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
 // blockOf returns the smallest block that an address is in, or nil for the zero
-// address. The address must have no zone.
+// netip.Addr. The address must have no zone.
 func blockOf(addr netip.Addr) (found *block) {
 	for i := range specialBlocks {
 		b := &specialBlocks[i]

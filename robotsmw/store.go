@@ -33,9 +33,9 @@ type Store interface {
 // Checker releases the lock.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.
-// The lock ends when its unlock is called, or after ttl at the latest. unlock
+// The lock ends when unlock() is called, or after ttl at the latest. unlock()
 // is called once, by any goroutine. If the lock has ended by then and another
-// caller has got it, unlock must not end the other caller's lock.
+// caller has got it, unlock() must not end the other caller's lock.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }

@@ -156,8 +156,7 @@ func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	})
 }
 
-// A badStore does what a Store should not do. All its methods call the function
-// get.
+// A badStore does what a Store should not do. All its methods call get().
 type badStore struct {
 	get func(ctx context.Context) ([]byte, error)
 }

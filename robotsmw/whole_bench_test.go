@@ -14,8 +14,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A cannedConn answers each request at once, with the text in robots or in
-// page. It takes almost no time, so a benchmark measures only the client.
+// A cannedConn answers each request at once, with a robots.txt or a page that
+// was prepared. It takes almost no time, so a benchmark measures only the
+// client.
 type cannedConn struct {
 	net.Conn     // nil, because none of its methods is called
 	page, robots []byte
