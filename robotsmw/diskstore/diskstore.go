@@ -195,8 +195,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 }
 
 // TryLock locks the key against all other users of the directory, including
-// other processes. The lock is a file. The file holds the time at which the
-// lock expires, and a random number that identifies the owner.
+// other processes. The lock is a file. The file's content is called the mark of
+// the lock: the time at which the lock expires, and a random number that
+// identifies the owner.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -263,7 +264,7 @@ func (s *Store) unlock(name string, mark []byte) {
 // the file is gone. It first renames the file to a unique name, so only one of
 // several callers succeeds. If the file turns out to be the new lock of another
 // owner, take puts the file back. But if a third process has taken the lock in
-// the meantime, two processes hold it, and a robots.txt is fetched twice.
+// the meantime, two processes hold the lock, and a robots.txt is fetched twice.
 func (s *Store) take(name string, mark []byte) bool {
 	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
 	if err := os.Rename(name, aside); err != nil {
@@ -337,7 +338,7 @@ func (s *Store) sweep() {
 	}
 }
 
-// A value is a file that holds a value, as a sweep has found it.
+// A value describes the file of a value, as a sweep has found it.
 type value struct {
 	path    string
 	size    int64
@@ -366,8 +367,9 @@ func outlived(path string, now time.Time) bool {
 	return !now.Before(time.Unix(0, int64(binary.BigEndian.Uint64(b[:]))))
 }
 
-// maxFile and maxMark limit what is read, in bytes. The Store writes no larger
-// files: Put refuses larger values, and a mark has 16 bytes.
+// maxFile limits the file of a value, and maxMark the file of a lock, in bytes.
+// The Store writes no larger files: Put refuses larger values, and a mark has
+// 16 bytes.
 const (
 	maxFile = 16 << 20
 	maxMark = 16
@@ -378,7 +380,7 @@ const (
 var errOdd = fmt.Errorf("no file of the store: %w", fs.ErrNotExist)
 
 // readFile returns the content of a regular file. If it is not a regular file,
-// or has more bytes than the parameter most, the error is errOdd.
+// or has more bytes than the last argument allows, the error is errOdd.
 func readFile(name string, most int64) ([]byte, error) {
 	f, err := openFile(name, most)
 	if err != nil {
@@ -393,8 +395,9 @@ func readFile(name string, most int64) ([]byte, error) {
 }
 
 // openFile opens a regular file. If it is not a regular file, or has more bytes
-// than the parameter most, the error is errOdd. O_NONBLOCK is set, because
-// otherwise openFile would wait for ever at a FIFO that nobody writes to.
+// than the last argument allows, the error is errOdd. O_NONBLOCK is set,
+// because otherwise openFile would wait for ever at a FIFO that nobody writes
+// to.
 func openFile(name string, most int64) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

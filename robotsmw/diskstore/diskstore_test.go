@@ -204,8 +204,8 @@ func countFiles(t *testing.T, dir, suffix string) int {
 	return len(files)
 }
 
-// waitFor waits until the function ok returns true. Another process or
-// goroutine makes that happen.
+// waitFor waits until ok() returns true. Another process or goroutine makes
+// that happen.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
