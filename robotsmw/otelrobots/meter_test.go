@@ -13,7 +13,7 @@ import (
 )
 
 // A meter adds up what its instruments count. It takes the place of the
-// OpenTelemetry SDK, so this module need not require the SDK for a single test.
+// OpenTelemetry SDK. So this module need not require the SDK.
 type meter struct {
 	noop.Meter
 	mu     sync.Mutex
