@@ -19,10 +19,10 @@
 //
 // # When Redis is away
 //
-// The Store then returns errors, and the Checker that uses it fetches
-// robots.txt itself. So decisions stay right. Give the client short timeouts,
-// such as a DialTimeout and a ReadTimeout of 100 ms. Then a failed call takes
-// little time.
+// If Redis does not answer, the Store returns errors, and the Checker that uses
+// it fetches robots.txt itself. So decisions stay right. Give the client short
+// timeouts, such as a DialTimeout and a ReadTimeout of 100 ms. Then a failed
+// call takes little time.
 package redisstore
 
 import (
@@ -107,8 +107,8 @@ return 0`)
 // context. A lock that could not be freed expires by itself.
 const unlockTimeout = time.Second
 
-// TryLock takes the lock of the key for ttl. It returns a function that frees
-// the lock, and true. If another caller holds the lock, it returns false.
+// TryLock takes the lock of the key for ttl. It returns true and a function
+// that frees the lock. If another caller holds the lock, it returns false.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
