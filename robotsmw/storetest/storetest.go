@@ -24,9 +24,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Run tests the Stores that the function open returns. Each call of open must
-// return an empty Store, and clean up with t.Cleanup. The tests take a few
-// seconds, because they wait until values expire.
+// Run tests an implementation of Store. Each call of open() must return an
+// empty Store, and clean up with t.Cleanup. The tests take a few seconds,
+// because they wait until values expire.
 func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	ctx := context.Background()
 	long := time.Hour
@@ -285,8 +285,8 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 	}
 }
 
-// eventually calls ok until it returns true. It does not wait for a fixed time,
-// because a Store may use another clock.
+// eventually() calls ok() until it returns true. It does not wait for a fixed
+// time, because a Store may use another clock.
 func eventually(t *testing.T, limit time.Duration, complaint string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
