@@ -54,7 +54,7 @@ type Internet struct {
 	server *http.Server
 
 	mu    sync.Mutex
-	hosts map[string]host // by address, in the form that the function addresses returns
+	hosts map[string]host // by address, such as "http://a.example:80"
 	log   []*Request
 }
 
