@@ -63,16 +63,16 @@ type Options struct {
 	// hint. False: Queue leaves them out.
 	FollowRelNoFollow bool
 
-	// MaxBytes is how many bytes of a body Read uses at most. This limit
-	// protects a crawler from unknown servers. If a body is longer, the rest is
-	// left unread and Page.Truncated is true. 0: 16 MiB. Negative: no limit.
+	// MaxBytes limits what [Read] takes from a body, in bytes. It protects a
+	// crawler from unknown servers. If a body is longer, the rest is left
+	// unread and Page.Truncated is true. 0: 16 MiB. Negative: no limit.
 	MaxBytes int
 }
 
 // A Page is an HTML page with its links.
 type Page struct {
 	URL       *url.URL      // the page's own URL
-	Base      *url.URL      // the URL that its links are relative to
+	Base      *url.URL      // the URL that the page's links are relative to
 	Says      robotsmw.Page // what the page says about itself
 	Links     []Link        // in the order of the page; links in <noscript> may come last
 	Refresh   *Refresh      // where the page redirects by refresh; nil: nowhere
@@ -116,11 +116,11 @@ type Refresh struct {
 	URL   *url.URL
 }
 
-// FromDocument returns the links of the page doc. The argument u is the address
-// of the page, and the argument says is what robotsmw.PageDirectives returned
-// for it. FromDocument does not change doc. If ctx ends while a Checker judges
-// the links, FromDocument returns the Page together with an error that wraps
-// the error of ctx.
+// FromDocument returns the links of a parsed page. It is given the page, the
+// address of the page, and what robotsmw.PageDirectives returned for it.
+// FromDocument does not change the parsed page. If ctx ends while a Checker
+// judges the links, FromDocument returns the Page together with an error that
+// wraps the error of ctx.
 func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
 	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
@@ -277,9 +277,9 @@ func (r relation) has(word string) bool {
 	return false
 }
 
-// resolve calls the function resolve with the page's Base. But if Base has
-// already added more than maxAdded bytes to the page's addresses, the method
-// sets Truncated and returns nil.
+// resolve returns the absolute URL of an address in the page. But if Base has
+// already added more than maxAdded bytes to the page's addresses, resolve sets
+// Truncated and returns nil.
 func (p *Page) resolve(address string) *url.URL {
 	if p.added > maxAdded {
 		p.Truncated = true
@@ -309,8 +309,8 @@ func resolve(base *url.URL, address string) *url.URL {
 }
 
 // refreshOf parses <meta http-equiv="refresh" content="5; url=/next"> (WHATWG
-// HTML §4.2.5.3, but more leniently). A delay of more than a day may come out
-// shorter.
+// HTML §4.2.5.3, but more leniently). For a delay of more than a day, the
+// result may be shorter.
 func refreshOf(s *goquery.Selection) (delay time.Duration, address string, ok bool) {
 	if !strings.EqualFold(strings.TrimSpace(s.AttrOr("http-equiv", "")), "refresh") {
 		return 0, "", false

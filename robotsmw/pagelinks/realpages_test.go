@@ -71,7 +71,7 @@ func realPages(t testing.TB) (pages map[string]string, listed []string) {
 
 var realTokens = []string{"googlebot", "googlebot-news", "bingbot", "msnbot", "slurp", "teoma", "yandex"}
 
-// The type said is a robotsmeta.Rule without the place where it was found.
+// A robotsmeta.Rule without the place where it was found.
 type said struct{ name, value, scope, raw string }
 
 func saidBy(d robotsmeta.Directives) (all []said) {
@@ -148,8 +148,9 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
-		// The list's flags name what the metas say. If one flag is value-attr,
-		// others may name words in a value attribute, which mean nothing.
+		// The list's flags name directives in the metas. With the flag
+		// value-attr, such a directive may be in an attribute "value", where it
+		// means nothing.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue
