@@ -130,8 +130,8 @@ func (d *dateReader) date() {
 }
 
 // monthFirst reads a date such as "June 25, 2010 15:00 PST" or "Jun 25 15:00:00
-// PST 2010" from its second word on. The argument name is the first word. If it
-// is not a month, monthFirst reads nothing.
+// PST 2010" from its second word on. The first word is the argument. If it is
+// not a month, monthFirst reads nothing.
 func (d *dateReader) monthFirst(name string) {
 	if d.month = month(name); d.month == 0 {
 		return
@@ -152,7 +152,7 @@ func (d *dateReader) monthFirst(name string) {
 		}
 		return
 	}
-	// The year comes last, so no shorter text is a complete date.
+	// The year comes last, so the date is incomplete without it.
 	d.i = start
 	if !d.clock() {
 		return
@@ -217,8 +217,8 @@ func (d *dateReader) clock() bool {
 	return true
 }
 
-// hours reads HH:MM[:SS] and, if the argument basic is true, also HHMM[SS]. Two
-// things may follow, in either order: a fraction of a second, and "AM" or "PM".
+// hours reads HH:MM[:SS]. hours(true) also reads HHMM[SS]. Two things may
+// follow, in either order: a fraction of a second, and "AM" or "PM".
 func (d *dateReader) hours(basic bool) bool {
 	n, digits := d.number()
 	switch {
@@ -388,8 +388,8 @@ func (d *dateReader) number() (n, digits int) {
 	return n, digits
 }
 
-// abbreviates reports whether s has at least three letters and name begins with
-// s, ignoring letter case.
+// abbreviates reports whether s is the beginning of name and has at least three
+// letters. It ignores letter case.
 func abbreviates(s, name string) bool {
 	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
 }

@@ -148,14 +148,15 @@ func FuzzHeader(f *testing.F) {
 		f.Add(s, "googlebot")
 	}
 	f.Fuzz(func(t *testing.T, line, token string) {
-		written := line + "\n" + inASCII(line) // Robots-Tag is read as it is written, and X-Robots-Tag after inASCII
+		written := line + "\n" + inASCII(line) // inASCII() changes a line of X-Robots-Tag, but not of Robots-Tag
 		for field, source := range map[string]Source{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
 			h := map[string][]string{field: {line}}
 			d := ParseHeader(h, token)
 			everybody := ParseHeader(h)
 			both := ParseHeader(map[string][]string{field: {line, line}}, token)
 			// The directives for a named robot remove no restriction that is
-			// for everybody. The same line twice says no more than once.
+			// for everybody. A line that comes twice says no more than a line
+			// that comes once.
 			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}

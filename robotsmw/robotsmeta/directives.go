@@ -148,7 +148,7 @@ func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 // Union returns the sum of d and other. It has the restrictions of both, the
 // smaller of two limits, and the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
-	if other.flags == 0 && other.rules == nil { // nothing was said: a max-image-preview sets no flag, but it has a rule
+	if other.flags == 0 && other.rules == nil { // nothing was said (max-image-preview sets no flag, but adds a rule)
 		return d
 	}
 	return d.union(other)
@@ -195,7 +195,7 @@ func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 // A directive is the meaning of a word in the grammar.
 type directive struct {
 	name  string
-	flags flags // added to Directives.flags; if kind is bare, 0 means no effect
+	flags flags // added to Directives.flags; 0 for max-image-preview and words without effect
 	kind  kind
 }
 
@@ -212,7 +212,7 @@ const (
 const longest = len("nositelinkssearchbox")
 
 // directives holds all known directives by the length of their names. Few names
-// have the same length, so the function lookup compares only a few names.
+// have the same length, so lookup() compares only a few.
 var directives = func() (byLength [longest + 1][]directive) {
 	add := func(kind kind, flags flags, names ...string) {
 		for _, name := range names {
@@ -330,7 +330,7 @@ func readLimit(s string) (n int32, ok bool) {
 	if s == "" {
 		return 0, false
 	}
-	const most = 1 << 30 // larger limits count as most/16, so that n*10 cannot overflow
+	const most = 1 << 30 // n never exceeds most/16, so n*10 cannot overflow
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return 0, false

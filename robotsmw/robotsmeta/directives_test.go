@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// read reads the argument content twice: as the content of a meta, and as a
-// header line. The results must be equal.
+// read reads its argument twice: as the content of a meta, and as a header
+// line. The results must be equal.
 func read(t *testing.T, content string) Directives {
 	t.Helper()
 	d := ParseContent(content)
@@ -180,7 +180,7 @@ func TestRobotsTag(t *testing.T) {
 		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
 		{"*", ""},
 		{"(a b);noindex, *;nofollow", "nofollow"}, // only the faulty member is ignored
-		{"noindex", "noindex"},                    // in place of a robot's name, a directive is for everybody
+		{"noindex", "noindex"},                    // a directive in the place of a robot's name is for everybody
 		{"noindex, NoFollow;noarchive", "noindex nofollow noarchive"},
 		{"all;noindex", "noindex"},
 		{"*;noindex|*;nofollow", "noindex nofollow"},

@@ -101,7 +101,7 @@ func (r *reader) words(s string) {
 
 // named reads the item at the beginning of s, and returns how many bytes it has
 // read. The item's first colon is s[colon]. If text follows a scope or a value,
-// that text is a new item, which named does not read. named must not look far
+// that text is a new item, which is not read here. The search must not go far
 // beyond the bytes that it reads, or a line of many colons would take quadratic
 // time.
 func (r *reader) named(s string, colon int, tokens []string) int {
@@ -154,9 +154,8 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 }
 
 // valued reads the directive d at s[start:], whose colon is s[colon], and
-// returns the place where the directive ends. If the value cannot be read,
-// valued returns the place after the colon, and the value is read as the next
-// item.
+// returns the place where the directive ends. If the value cannot be read, the
+// result is the place after the colon, and the value is read as the next item.
 func (r *reader) valued(d directive, s string, start, colon int) int {
 	from := colon + 1
 	for from < len(s) && isSpace(s[from]) {
@@ -185,7 +184,7 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	return colon + 1
 }
 
-// isNearly reports whether name resembles the name of a directive with a value:
+// isNearly reports whether a name resembles that of a directive with a value:
 // the two differ at most in hyphens, underscores, spaces and letter case. Such
 // a name counts neither as the directive nor as a robot's name. If it counted
 // as a robot's name, the directives after it would be for that robot alone.
@@ -209,7 +208,7 @@ func isNearly(name string) bool {
 	return false
 }
 
-// enter begins a new scope. The argument name is the robot's name.
+// enter begins the scope of the robot with this name.
 func (r *reader) enter(name string, tokens []string) {
 	if everybody(name) {
 		r.scope, r.mine = "", true
@@ -242,8 +241,8 @@ func everybody(name string) bool {
 	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
 }
 
-// names reports whether the argument name is one of the product tokens. It
-// ignores letter case and versions on both sides.
+// names reports whether a robot's name is one of the product tokens. It ignores
+// letter case and versions on both sides.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
 		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {

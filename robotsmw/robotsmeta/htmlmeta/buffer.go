@@ -10,7 +10,7 @@ var pools [len(sizes)]sync.Pool // the elements are *[]byte
 
 // grown returns a buffer with the content of b and room for n bytes, including
 // this content. If n is larger than Window, there is room for Window bytes. If
-// the result is not b itself, grown puts b back into its pool.
+// the result is not b itself, b goes back into its pool.
 func grown(b *[]byte, n int) *[]byte {
 	if b != nil && n <= cap(*b) {
 		return b

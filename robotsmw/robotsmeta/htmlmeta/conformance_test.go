@@ -61,8 +61,8 @@ func answers(d robotsmeta.Directives) map[string]any {
 }
 
 // TestCasesOfOtherImplementations checks the cases of other implementations.
-// The field Ours of a case has the answer that this package should give. If a
-// case has no Ours, the field Expect has this answer.
+// The answer that this package should give is in the field Ours of the case or,
+// if there is no Ours, in the field Expect.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
 	if err != nil {

@@ -34,10 +34,10 @@
 // searched for a <meta whose name could matter. If there is one, the page is
 // tokenized up to the last such <meta. No tree is built. A page in UTF-16 is
 // decoded before it is searched. UTF-16 is recognised by its byte order mark,
-// by Charset, or by a "<" or white space at the beginning. A page in any other
-// encoding is searched as it is, and its bytes above 0x7f are not changed. That
-// is right for every encoding that contains ASCII. Only the first 256 KiB are
-// read, counted after decoding.
+// by [Scanner.Charset], or by a "<" or white space at the beginning. A page in
+// any other encoding is searched as it is, and its bytes above 0x7f are not
+// changed. That is right for every encoding that contains ASCII. Only the first
+// 256 KiB are read, counted after decoding.
 package htmlmeta
 
 // Window is how many bytes of a page are examined. For a page in UTF-16, it

@@ -31,10 +31,11 @@ type Scanner struct {
 	keep    int // all tags that may speak to robots end at this place or before
 	again   int // how long buf must be before the next search
 
-	// The work that calls of Directives and HeadDone cause between pieces.
+	// Work that is repeated because Directives or HeadDone is called between
+	// pieces.
 	rework int // how many bytes were read more than once
 	tried  int // how long buf was when the tokenizer found the latest unfinished token
-	until  int // the argument end of tokenize when tried was set
+	until  int // how far the tokenizer was to read when it found that token
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
 	// The state of the tokenizer, which goes on at buf[pos:].
@@ -128,12 +129,12 @@ func (s *Scanner) Directives() robotsmeta.Directives {
 }
 
 // maxRework is how many bytes of a page may be read again because Directives or
-// HeadDone is called between pieces. Once more bytes were read again, the page
-// is examined less often.
+// HeadDone is called between pieces. Beyond this limit, the page is examined
+// less often.
 const maxRework = 16 * Window
 
-// tokenize reads the tokens of buf[pos:] that begin before end. It sets pos to
-// the end of the last complete token.
+// tokenize reads the tokens that begin in buf[pos:end]. It sets pos to the
+// place after the last complete token.
 func (s *Scanner) tokenize(end int) {
 	if s.pos >= end || len(s.buf) == s.tried && end <= s.until {
 		return // nothing to read, or nothing new
@@ -242,7 +243,7 @@ func (s *Scanner) bodyBegins() {
 }
 
 // meta reads the <meta> that begins at buf[start] and adds its directives to
-// found.
+// s.found.
 func (s *Scanner) meta(z *html.Tokenizer, start int) {
 	var name, content string
 	for more := true; more; {
@@ -266,8 +267,9 @@ func (s *Scanner) meta(z *html.Tokenizer, start int) {
 // search looks in buf[looked:] for tags that may speak to robots.
 func (s *Scanner) search() {
 	b := s.buf
-	// budget is how many bytes of tags may still be read. It runs out if tags
-	// overlap too often. Then the tokenizer reads the page instead.
+	// budget is how many bytes of tags may still be read. It runs out if too
+	// many tags begin inside other tags. Then the tokenizer reads the page
+	// instead.
 	budget := len(b)
 	for i := s.looked; ; i++ {
 		i = nextM(b, i)
@@ -292,11 +294,11 @@ func (s *Scanner) search() {
 		budget -= t.i
 		if state == tagCut || budget < 0 {
 			// A tag without an end may get its end in a later piece. Or it is
-			// text in a script, and hides another tag. So the tokenizer reads
-			// all of buf, as it does if the budget has run out. Before the next
-			// search, buf must grow by the number of bytes after the tag's
-			// beginning, and by at least 4096 bytes. So a tag without an end is
-			// not read over and over.
+			// text in a script, and hides a real tag. So the tokenizer reads
+			// all of buf, as it does if the budget has run out. The next search
+			// waits for as many new bytes as there are after the tag's
+			// beginning, but for at least 4096. So a tag without an end is not
+			// read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return

@@ -44,7 +44,7 @@ func sniff(page []byte, charset string) encoding {
 type decoder struct {
 	encoding encoding
 	kept     [2]byte // bytes that wait for the next piece
-	n        int     // how many bytes kept has
+	n        int     // how many bytes wait for the next piece
 	high     rune    // the first half of a surrogate pair; 0 if none waits for its second half
 }
 
