@@ -9,7 +9,7 @@ import (
 // These benchmarks measure single parts. The benchmarks in
 // integration_test/peers compare this package with other parsers.
 
-// benchFile returns a file with one group. The argument rules is the number of
+// benchFile returns a file with one group. The first argument is the number of
 // its rules. One rule in oneWildOf has a wildcard. If oneWildOf is 0, no rule
 // has a wildcard.
 func benchFile(rules, oneWildOf int) string {

@@ -156,7 +156,7 @@
 // the target and the pattern. For one target, all such rules together may cost
 // 786,432 steps, and 16 more for each byte of the target. A step takes about a
 // nanosecond. Beyond this limit the target is disallowed, with the reason
-// [TooMuchWork]. Only a file that is made for this purpose reaches the limit.
-// If the target lacks parts of the patterns, or has them in another order, a
-// group of 10,000 rules costs about a seventh of the limit.
+// [TooMuchWork]. Only a file that is made for this purpose reaches the limit. A
+// group of 10,000 rules costs about a seventh of the limit if the target lacks
+// parts of their patterns, or has these parts in another order.
 package robotstxt

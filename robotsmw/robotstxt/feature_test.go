@@ -269,7 +269,7 @@ func (c featureCase) requestRate() (got, want any) {
 		}
 	}
 	switch expected := c.Expected.(type) {
-	case string: // in the format that protego prints
+	case string: // the text that protego prints for a rate
 		if len(rates) == 0 {
 			return "None", expected
 		}
@@ -294,7 +294,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // delete the ratio, because the rate says the same
+		for _, e := range expected { // ignore the ratio, which says the same as the rate
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected
@@ -676,7 +676,7 @@ func (c featureCase) validProductToken() (got, want any) {
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
 		"7 request_rate", "8 request_rate", "9 request_rate", // protego: "two", "three", "five" share a group with "one"
-		"11 request_rate", "12 request_rate", "13 request_rate", // the same with numbers such as "10/60"
+		"11 request_rate", "12 request_rate", "13 request_rate", // protego: the same as on lines 7 to 9, with rates such as "10/60"
 		"59 comment", "61 comment", // VIPnytt: "*" and "receiver" share a group
 		"102 export",       // VIPnytt: the last Robot-version of the group counts
 		"109 render",       // VIPnytt: agentA and agentB share a group; agentE and agentF do, too

@@ -10,11 +10,11 @@ import (
 
 // MatchResolved judges the target as Match does, and also the other names of
 // the target (package doc, "Other names"). If the target itself is allowed, but
-// one of these names is disallowed, resolved is this name, and m is the answer
-// for it. For example, resolved is "/private/" for the target "/x/../private/".
-// In all other cases, m is Match's answer, and resolved is "". MatchResolved
-// allocates more memory than Match in two cases only: if one of these names is
-// disallowed, or if the target is longer than 256 bytes.
+// one of these names is disallowed, MatchResolved returns the answer for this
+// name, and the name: "/private/" for the target "/x/../private/". In all other
+// cases, it returns Match's answer and "". MatchResolved allocates more memory
+// than Match in two cases only: if one of these names is disallowed, or if the
+// target is longer than 256 bytes.
 func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	if m = r.Match(target); m.Allowed {
 		if path := match.AfterAuthority(target); mayHaveOtherNames(path) {
@@ -27,8 +27,8 @@ func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 }
 
 // matchOtherNames judges the other names of a path with its query. It returns
-// the first name that is disallowed, and the answer for it. If no name is
-// disallowed, name is "".
+// the answer for the first name that is disallowed, and this name. If no name
+// is disallowed, it returns "" as the name.
 func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 	query := ""
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
@@ -49,7 +49,7 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 			continue
 		}
 		other = append(other, query...)
-		if m = r.Match(asString(other)); !m.Allowed { // m keeps no part of the buffer other
+		if m = r.Match(asString(other)); !m.Allowed { // the Match keeps no part of the buffer
 			return m, string(other)
 		}
 	}

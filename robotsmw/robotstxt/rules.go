@@ -79,7 +79,7 @@ func newRules(agents []UserAgent) *Rules {
 // Questions to the Rules do not change this number.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
-// besides returns Size without the size of the Set.
+// besides returns how many of the bytes in Size are not those of the Set.
 func (r *Rules) besides() int {
 	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {

@@ -153,7 +153,7 @@ func twinLength(pattern []twinElement) (n int) {
 }
 
 // twinMatches reports whether a pattern matches. It reads the pattern element
-// by element. After each element, ends has the places in the target where the
+// by element. After each element, it keeps all places in the target where the
 // part of the pattern up to this element can end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
@@ -194,7 +194,7 @@ func twinGoogle(body, token, url string) bool {
 		}
 	}
 	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // key true: of the groups that name the robot; key false: of the groups for "*"
+	verdicts := map[bool]*best{true: {}, false: {}} // [true]: of the groups that name the robot; [false]: of the groups for "*"
 	ever, own, global, ruled := false, false, false, false
 	path := twinGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {

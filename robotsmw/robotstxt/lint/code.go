@@ -55,6 +55,6 @@ const (
 	codeDuplicate         Code = "duplicate"              // the same rule as on an earlier line of the group
 	codeOverridden        Code = "overridden"             // a rule that another one always overrides
 	codeAllowLoses        Code = "allow-loses"            // an Allow that a longer Disallow overrides
-	codeAllowWins         Code = "allow-wins"             // a Disallow that an Allow at least as long overrides
+	codeAllowWins         Code = "allow-wins"             // a Disallow overridden by an Allow at least as long
 	codeEveryFile         Code = "every-file"             // ten or more files of a directory, one by one
 )

@@ -62,6 +62,6 @@
 //	duplicate               the same rule as on an earlier line of the group
 //	overridden              a rule that another one always overrides
 //	allow-loses             an Allow that a longer Disallow overrides
-//	allow-wins              a Disallow that an Allow at least as long overrides
+//	allow-wins              a Disallow overridden by an Allow at least as long
 //	every-file              ten or more files of a directory, one by one
 package lint

@@ -52,7 +52,7 @@ func (c *groupChecker) checkOutside() {
 
 type group struct {
 	records       []syntax.Record
-	agents, rules []*syntax.Record // rules has only rules that can match
+	agents, rules []*syntax.Record // of the rules, only those that can match
 	mixed         bool             // whether some rules allow and some disallow
 	compiled      *match.Set
 }

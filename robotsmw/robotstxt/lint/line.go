@@ -170,11 +170,12 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 	return known.lower
 }
 
-// isNear reports whether a looks like a misspelling of b. The two may differ in
-// blanks, "_" and "-". If the length of a is at least four bytes, one other
-// difference is possible instead: one byte is added, missing or changed; two
-// neighbouring bytes are swapped; or an ending such as "ed" is added. But the
-// first byte of b must not be missing or changed.
+// isNear reports whether the first name looks like a misspelling of the second.
+// The two may differ in blanks, "_" and "-". If the first name has at least
+// four bytes, one other difference is possible instead: one byte is added,
+// missing or changed; two neighbouring bytes are swapped; or an ending such as
+// "ed" is added. But the first byte of the second name must not be missing or
+// changed.
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false

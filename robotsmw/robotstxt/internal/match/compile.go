@@ -84,7 +84,7 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 
 // Finish puts the rules into a new Set, and the Compiler back into the pool. If
 // the Set needs an index, the index is made later. The Set may be part of a
-// larger struct. The argument besides is the memory of this struct without the
+// larger struct. The last argument is the memory of this struct without the
 // Set, in bytes. memoryBound limits the two together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect

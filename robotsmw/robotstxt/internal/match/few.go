@@ -6,8 +6,8 @@ package match
 
 // atFirstSight returns the bytes after "/" with which a target may match a
 // rule. ASCII bytes that may be different in canonical form are always among
-// them. The result few is true if each rule is literal and has a plain byte
-// after its "/". If few is false, the bytes must not be used.
+// them. The second result is true if each rule is literal and has a plain byte
+// after its "/". If it is false, the bytes must not be used.
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {

@@ -16,7 +16,7 @@ type filer struct {
 }
 
 // The method file makes an index from x. The rules of x must be in the order of
-// the robots.txt file. The argument besides is how many bytes of memory the Set
+// the robots.txt file. The last argument is how many bytes of memory the Set
 // takes in addition to the rules and the table.
 func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}

@@ -88,7 +88,7 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 }
 
 // tryGrams tries the rules that are filed under the target's grams. It returns
-// the rule that decides: one of these, or the argument best. If the steps do
+// the rule that decides: one of these, or the best one so far. If the steps do
 // not suffice, it returns TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
 	filter := x.gramFilter()

@@ -33,8 +33,8 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns the hash of a passage (prefix.go). The argument state is the
-// hash of the passage's blocks.
+// passage returns the hash of a passage (prefix.go), given the hash of the
+// passage's blocks.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
 func hashString(s string) (state uint64) {

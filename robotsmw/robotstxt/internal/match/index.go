@@ -6,10 +6,10 @@ import "sync/atomic"
 // target, in a time that hardly depends on the number of rules. Each rule is in
 // a bucket, by the hash of its key. The key of a literal rule is a beginning of
 // its pattern (prefix.go). The key of a rule with wildcards is four bytes of
-// its pattern (gram.go). The field rules has one bucket after the other, so the
-// index only keeps where each bucket begins. Before the index looks into a
-// bucket, a filter tells it whether a rule may have the hash. For most targets,
-// the filter nearly always says no.
+// its pattern (gram.go). The rules are stored bucket by bucket, so the index
+// only keeps where each bucket begins. Before the index looks into a bucket, a
+// filter tells it whether a rule may have the hash. For most targets, the
+// filter nearly always says no.
 //
 // Rules without a key are before the first bucket, and are tried on every
 // target.
@@ -19,7 +19,7 @@ type index struct {
 	rules packed
 	table []uint32      // filters of prefixes and grams, then starts of buckets; nil if not made
 	most  uint32        // how many bytes of memory the Set may take after the index is made
-	spent atomic.Uint32 // how many steps questions have taken without the index
+	spent atomic.Uint32 // how many steps were spent on questions without the index
 
 	longest uint32 // the length of the longest key of a literal rule
 	lengths uint64 // bit n: a literal rule's key has 2n bytes; bit 63: 126 bytes or more
@@ -45,15 +45,15 @@ type indexSizes struct {
 // Set and the struct around the Set together. nbytes is how many bytes the
 // patterns take in the file. If patterns are short or not stored as written,
 // the rules alone may take more than this. For such rules, the bound in the
-// package doc of robotstxt is higher. This bound holds, because the method fit
-// then makes the index as small as it can.
+// package doc of robotstxt is higher. That higher bound holds, because their
+// index is made as small as it can be (indexSizes.fit).
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
 
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 
-// fit makes an index smaller if it takes more words than the argument room. But
+// fit makes an index smaller if it takes more words than there is room for. But
 // it leaves at least about an eighth of each part, however small the room is.
 func (s *indexSizes) fit(room int) {
 	words := s.words()

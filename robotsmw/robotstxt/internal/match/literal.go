@@ -17,8 +17,8 @@ func matchesLiteral(pattern, target string) (matches, sure bool) {
 }
 
 // differsLiteral does the same as matchesLiteral, for a target that does not
-// begin with the whole pattern. literal is the pattern without the "*" at its
-// end.
+// begin with the whole pattern. The first argument is the pattern without the
+// "*" at its end.
 func differsLiteral(literal, target string) (matches, sure bool) {
 	n := commonPrefix(literal, target)
 	switch {

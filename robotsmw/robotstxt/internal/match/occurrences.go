@@ -27,9 +27,9 @@ func (s *stretch) add(place int) {
 	s.last = uint32(place)
 }
 
-// gram returns the stretch of a gram in a target. While the method find reads
-// the target, gram returns the stretch in the part that find has read. Grams
-// that share a place share its stretch.
+// gram returns the stretch of a gram in a target. While find() reads the
+// target, this is the stretch in the part that was read so far. Grams that
+// share a place share its stretch.
 func (o *occurrences) gram(target string, gram uint32) *stretch {
 	home := hashGram(gram) >> (64 - gramPlaces)
 	for i := range uint64(gramTries) {

@@ -96,9 +96,9 @@ func (t packed) rule(at int) packedRule {
 	return packedRule{h, string(t[from:to]), to}
 }
 
-// begin returns the first eight bytes of a rule's pattern. The argument at is
-// where the rule begins, and h is its head. If the pattern is shorter, the
-// bytes after it are included.
+// begin returns the first eight bytes of a rule's pattern, given the place of
+// the rule and its head. If the pattern is shorter, the bytes after it are
+// included.
 func (t packed) begin(at int, h head) uint64 {
 	at += headSize
 	if h&headRare != 0 {
@@ -142,7 +142,7 @@ func (p *packedRule) overrides(q *packedRule) bool {
 }
 
 // better compares the rules at two places. It returns the place of the rule
-// that overrides the other. If best is None, it returns the argument at.
+// that overrides the other. If the second place is None, it returns the first.
 func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
 		p, q := t.rule(at), t.rule(best)
@@ -155,8 +155,8 @@ func (t packed) better(at, best int) int {
 
 func (t packed) allows(at int) bool { return head(t[at+1])<<8&headAllow != 0 }
 
-// isOverridden reports whether the rule at the place best overrides p. It
-// returns false if best is None.
+// isOverridden reports whether p is overridden by the rule at a place. It
+// returns false if the place is None.
 func (t packed) isOverridden(p *packedRule, best int) bool {
 	if best < 0 {
 		return false
@@ -209,10 +209,10 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns the rule's pattern. If the pattern has no "*" except at its
-// end, essence leaves it out, because a "*" there does not change what the
-// pattern matches. If two rules have the same essence, one of the two never
-// decides.
+// essence returns the rule's pattern without the "*" at its end, which does not
+// change what the pattern matches. But if the pattern has another "*" before
+// that, essence returns all of it. If two rules have the same essence, one of
+// the two never decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

@@ -32,8 +32,8 @@ func prefixOf(literal string) string {
 func passagesOf(prefix string) int { return max(len(prefix)-1, 0) / blockSize }
 
 // hashPrefixes sets the hash of each literal rule to that of its key, and
-// returns how many rules have a key. It adds the passages of the keys to the
-// argument passages, and records the lengths of the keys in x.
+// returns how many rules have a key. It adds the passages of the keys to its
+// last argument, and records the lengths of the keys in x.
 func (x *index) hashPrefixes(rules []looseRule, hashes []uint64, passages *hashSet) (literals int) {
 	for i := range rules {
 		p := &rules[i]
@@ -108,9 +108,9 @@ func (x *index) hasPrefix(hash uint64) bool {
 }
 
 // tryPrefixes tries the literal rules whose key has this hash. It returns the
-// rule that decides: one of these, or the argument best. The second result is
-// false if the argument sure is false, or if the first result is not sure, as
-// in matchesLiteral.
+// rule that decides: one of these, or the best one so far. The second result is
+// false if the last argument is false, or if it is not sure whether one of
+// these rules matches (see matchesLiteral).
 func (x *index) tryPrefixes(hash uint64, target string, best int, sure bool) (int, bool) {
 	rules, tag := x.rules, tagOf(hash)
 	for at, to := x.bucket(hash); at < to; {

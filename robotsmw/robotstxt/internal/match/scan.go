@@ -11,14 +11,14 @@ package match
 // negative afterwards, the steps did not suffice, and the result does not
 // count.
 //
-// The result most is an upper bound on the steps that a search with an index
+// scan also returns an upper bound on the steps that a search with an index
 // would take. An index has the rules in another order, so such a search may try
 // some rules that scan skips.
 func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
 	longest, allowed := 0, false
-	most = len(text) / 2 // this counts more than glance steps for each rule
+	most = len(text) / 2 // for each rule, this is more than mayMatch() takes
 	s.left -= len(text) / scannedPerStep
 	for next := 0; next < len(text)-padding && s.left >= 0; {
 		at := next

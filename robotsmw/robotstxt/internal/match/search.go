@@ -13,9 +13,9 @@ const (
 
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
-// dear is how many steps a search may take without occurrences. If a search
-// needs more steps, tryDear begins a new search with occurrences. Hardly any
-// target needs so many steps.
+// dear is how many steps the first search for a target may take. If it needs
+// more, tryDear begins a second search, which uses the occurrences in the
+// target. Hardly any target needs so many steps.
 const dear = 1 << 12
 
 // A search finds the rule that decides about one target. Its fields are set one
@@ -26,7 +26,7 @@ type search struct {
 	target string
 	block  uint64 // the first bytes of the target, up to eight
 	left   int    // how many steps the search may still take
-	tries  int    // how many tried patterns begin like the target, without the short ones
+	tries  int    // how many tried patterns began like the target; short ones do not count
 	pairs  pairSet
 	seen   *occurrences // the occurrences in the target, in a search of tryDear; otherwise nil
 }
@@ -37,9 +37,9 @@ func (s *search) spend(steps int) bool {
 	return s.left >= 0
 }
 
-// tryEach tries the rules before the place end. Each rule must override those
-// after it. tryEach returns the rule that decides: one of these, or the
-// argument best. If the steps do not suffice, it returns TooMuch.
+// tryEach tries the rules in s.rules[:end]. Each rule must override those after
+// it. tryEach returns the rule that decides: one of these, or the best one so
+// far. If the steps do not suffice, it returns TooMuch.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)
@@ -54,9 +54,9 @@ func (s *search) tryEach(end, best int) int {
 	return best
 }
 
-// try tries the rule p. If p matches, try returns the place of p, which is the
-// argument at. If p does not match, it returns the argument best. If the steps
-// do not suffice, it returns TooMuch.
+// try tries the rule p. If p matches, it returns the place of p. If p does not
+// match, it returns the place of the best rule so far. If the steps do not
+// suffice, it returns TooMuch.
 func (s *search) try(at int, p *packedRule, best int) int {
 	if !s.mayMatch(s.rules.begin(at, p.head), p.pattern) {
 		if !s.spend(glance) {
@@ -110,8 +110,8 @@ func firstStar(block uint64) int {
 	return bits.TrailingZeros64((x-ones)&^x&highs) / 8
 }
 
-// A pairSet says which pairs of bytes follow each other in a target. Several
-// pairs may share a bit. For the first two patterns that begin like the target,
+// A pairSet says which pairs of neighbouring bytes a target has. Several pairs
+// may share a bit. For the first two patterns that begin like the target,
 // mayMatch uses no pairSet: for so few patterns, it would cost more than it
 // saves.
 type pairSet struct {
@@ -124,9 +124,9 @@ func pairBit(a, b byte) (word int, bit uint64) {
 	return int(i / 64 % 16), 1 << (i % 64)
 }
 
-// mayHave returns false if a target does not have the first two bytes of rest
-// next to each other. The argument rest is the part of a pattern after its
-// first "*".
+// mayHave returns false if two bytes are nowhere next to each other in a
+// target. They are the first two bytes of the first argument, which is the part
+// of a pattern after its first "*".
 func (s *pairSet) mayHave(rest, target string) bool {
 	if len(rest) < 2 || isSpecial(rest[0]) || isSpecial(rest[1]) {
 		return true

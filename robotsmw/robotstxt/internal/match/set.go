@@ -15,7 +15,7 @@ import (
 // copied after its first use.
 type Set struct {
 	text    packed                // the rules, if they are few
-	second  byteSet               // if few is true: the bytes after "/" with which a target may match
+	second  byteSet               // the bytes after "/" with which a target may match; valid if s.few is true
 	index   atomic.Pointer[index] // the rules, if they are many; replaced once, when the index is made
 	dialect syntax.Dialect
 	some    bool // whether there are any rules
@@ -54,8 +54,8 @@ func (s *Set) Allowed(target string) bool {
 }
 
 // Decide returns the rule that decides about a target. If no rule decides, the
-// result without says why: it is [None], [TooMuch] or [Itself]. If a rule
-// decides, it is 0.
+// second result says why: it is [None], [TooMuch] or [Itself]. If a rule
+// decides, the second result is 0.
 func (s *Set) Decide(target string) (r Rule, without int) {
 	rules, decides := s.decide(target)
 	if decides < 0 {
@@ -153,10 +153,10 @@ func (s *Set) Compile() {
 	}
 }
 
-// Spent returns three results: steps is how many steps questions have taken so
-// far. price is the number of steps after which the rules are compiled. done
-// says whether they are compiled. For compiled rules, steps is 0. A small group
-// is never compiled: its done is true, and its steps and price are 0.
+// Spent returns how many steps were spent on questions so far, the number of
+// steps after which the rules are compiled, and whether they are compiled. For
+// compiled rules, the first result is 0. A small group is never compiled: the
+// results are 0, 0 and true.
 func (s *Set) Spent() (steps, price int, done bool) {
 	x := s.index.Load()
 	if x == nil {
@@ -165,9 +165,9 @@ func (s *Set) Spent() (steps, price int, done bool) {
 	return int(x.spent.Load()), x.price(), x.isMade()
 }
 
-// compile makes an index and puts it in the place of x. The argument x must be
-// an index that is not made yet. If several goroutines call compile at the same
-// time, all get the index that was first put there.
+// compile makes an index and puts it in the place of x, an index that is not
+// made yet. If several goroutines call compile at the same time, all get the
+// index that was first put there.
 func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
 	made := f.file(x, fixedSize)
@@ -296,10 +296,10 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 }
 
 // tryRest tries all rules that longestPrefix does not try. It returns the rule
-// that decides: one of these, or the argument best. If the work is too much, it
-// returns TooMuch. It also returns how many steps it took. If tryDear begins a
-// second search, the steps of the first one do not count. x is nil for a group
-// without an index.
+// that decides: one of these, or the best one so far. If the work is too much,
+// it returns TooMuch. It also returns how many steps it took. If tryDear begins
+// a second search, the steps of the first one do not count. x is nil for a
+// group without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {

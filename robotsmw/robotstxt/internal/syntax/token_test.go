@@ -7,7 +7,7 @@ import (
 
 func TestToken(t *testing.T) {
 	for _, test := range []struct {
-		token, lines, others string // "|" separates the values of lines, and those of others
+		token, lines, others string // values that name the token, and values that do not; "|" separates them
 	}{
 		{"ExampleBot", "ExampleBot|examplebot|ExampleBot/1.0|ExampleBot 2|ExampleBot2|ExampleBot.|ExampleBot*", "Example|ExampleBot-News|ExampleBots|ExampleBot_|MyExampleBot||*"},
 		{"MJ12bot", "MJ12bot|mj12BOT|MJ12bot/v1.4.8|MJ12bot (x)", "MJ|MJ12|MJ12bot2|MJ12bot.x|MJ12botx"},
