@@ -140,8 +140,8 @@ func TestParseHost_Mistakes(t *testing.T) {
 	}
 }
 
-// The body has the charset and the coding that the header names. A line "3 ×
-// text" becomes three lines.
+// A header decides the charset and the coding of the body. A line "3 × text"
+// becomes three lines.
 func TestParseHost_Body(t *testing.T) {
 	for _, test := range []struct{ name, header, body, want string }{
 		{"as it is", "A: b", "x\ny\n", "x\ny"},

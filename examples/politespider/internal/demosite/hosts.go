@@ -15,8 +15,8 @@ import (
 	"unicode/utf16"
 )
 
-// The variable files has one file for each host, named after the host. A file
-// begins with a remark. Then come the host's answers:
+// Each host has a file, which is named after the host. A file begins with a
+// remark. Then come the host's answers:
 //
 //	-- TARGET STATUS --
 //	# What is to be seen here.
@@ -62,8 +62,8 @@ type host struct {
 }
 
 // readHosts reads the embedded files and adds their hosts to the map. In the
-// host names, the argument domain replaces "example". readHosts fails only if a
-// file has a mistake.
+// files and in their names, it replaces ".example" by a dot and the domain. It
+// fails only if a file has a mistake.
 func readHosts(hosts map[string]*host, domain string) error {
 	entries, err := files.ReadDir("hosts")
 	if err != nil {

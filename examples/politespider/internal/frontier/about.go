@@ -17,8 +17,8 @@ type About struct {
 }
 
 // check returns an error if the start URLs or the scope of the kept crawl
-// differ from the receiver's. The argument name says where the kept crawl is
-// stored.
+// differ from the receiver's. The first argument says, for the error, where the
+// kept crawl is stored.
 func (a About) check(name string, kept About) error {
 	if slices.Equal(a.Start, kept.Start) && a.Scope == kept.Scope {
 		return nil

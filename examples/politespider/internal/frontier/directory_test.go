@@ -68,7 +68,7 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 }
 
 // killedAt continues a crawl from a journal and checks which pages are fetched
-// again. The argument whole has the complete lines of the journal.
+// again. The last argument has only the complete lines of the journal.
 func killedAt(t *testing.T, journal, whole []byte) {
 	t.Helper()
 	d := openDirectory(t, directoryWith(t, journal), 1000)
@@ -195,7 +195,7 @@ func TestDirectory_PageWaits(t *testing.T) {
 		p.Puts, p.Due = 2, start.Add(time.Minute)
 		d.PutBack(p, start)
 		d.Close()
-		for range 2 { // first from the journal of the crawl, then from the rewritten one
+		for range 2 { // once with the journal of the crawl, once with the rewritten one
 			d = openDirectory(t, dir, 10)
 			if wait := d.State().Wait; wait != time.Minute {
 				t.Errorf("the page is due in %v, want in a minute", wait)
@@ -306,8 +306,8 @@ func TestReadAbout(t *testing.T) {
 	}
 }
 
-// readJournal does not panic on any journal, and its result can be written and
-// read again.
+// readJournal does not panic on any journal. What was read can be written to a
+// new journal and read again.
 func FuzzJournal(f *testing.F) {
 	for _, seed := range []string{
 		`{"add":[{"url":"http://a.example/","puts":1},{"url":"http://b.example/","from":"http://a.example/"}]}` + "\n" +

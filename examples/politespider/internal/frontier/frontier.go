@@ -27,7 +27,7 @@ import (
 type Page struct {
 	URL  *url.URL // absolute, without a fragment
 	From string   // the page on which the URL was found; "" for a start URL
-	Puts int      // how often the server has put the page off
+	Puts int      // how many times the server has put the page off
 
 	// Due is the earliest time at which the page may be handed out, even if its
 	// host may be asked earlier. A zero Due means at once. Set Due before

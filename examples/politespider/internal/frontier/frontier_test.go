@@ -402,7 +402,7 @@ func TestManyWorkers(t *testing.T) {
 }
 
 // sitePages is how many pages the tests' site has, on five hosts. Each page
-// links to three pages at most. From page 0, links lead to all pages.
+// links to three pages at most. All pages can be reached from page 0.
 const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }

@@ -77,8 +77,8 @@ type journal struct {
 	synced time.Time
 }
 
-// readJournal calls the function take with each line of the journal, up to the
-// first damaged line. It drops the rest, and returns how many bytes it dropped.
+// readJournal calls take() with each line of the journal, up to the first
+// damaged line. It drops the rest, and returns how many bytes it dropped.
 // A killed process may leave an incomplete last line, and a power cut may
 // damage several lines. The lines after a damaged line are not used, because
 // they may say that a page is done although the links of the page are lost.

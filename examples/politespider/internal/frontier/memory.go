@@ -163,9 +163,8 @@ func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	return host.next(now), nil, 0
 }
 
-// Done reports that a page is finished. The argument asked is the time at which
-// its host was last asked. The host may be asked again one interval after that
-// time.
+// Done reports that a page is finished, and when its host was last asked. The
+// host may be asked again one interval after that time.
 func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,7 +244,7 @@ func (m *Memory) push(p *Page, due time.Time) {
 }
 
 // host() returns the queue of a host. A new queue hands out no page before the
-// time in the argument rest.
+// given time.
 func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {

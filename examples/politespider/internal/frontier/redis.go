@@ -282,9 +282,9 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 	r.give(p, "putback", time.Until(until), hurt)
 }
 
-// give() gives a page back. The argument hurt is 1 if the page was put off at
-// least once, and 0 if not. If hurt is -1, what Redis knows about the host
-// stays unchanged.
+// give() gives a page back. Redis remembers whether a host's latest page was
+// put off at least once. The last argument is 1 if this page was, 0 if it was
+// not, and -1 to leave unchanged what Redis remembers.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -354,10 +354,10 @@ func (r *Redis) beat() {
 	}
 }
 
-// call() runs a script and retries until Redis answers. The first part of the
-// answer is the state of the crawl; reply is the rest. The result ok is false
-// if the crawl has ended or cannot go on. A retry may run a script twice, so a
-// second run must do no harm.
+// call() runs a script and retries until Redis answers. The answer begins with
+// the state of the crawl, and call() returns the rest and true. If the crawl
+// has ended or cannot go on, call() returns false. A retry may run a script
+// twice, so a second run must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {

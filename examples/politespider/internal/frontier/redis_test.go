@@ -436,7 +436,7 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 				out[p], last[p.URL.Host] = m, m
 			}
 		}
-		for p, m := range out { // in any order, because the variable out is a map
+		for p, m := range out { // in any order, as this is a map
 			members[m].Done(p, time.Now(), 0)
 		}
 	}

@@ -74,7 +74,7 @@ type Record struct {
 	NoFollow  bool    `json:"nofollow,omitempty"`   // a robots meta or X-Robots-Tag says nofollow
 	Links     int     `json:"links,omitempty"`      // how many new links of the page were queued
 	LinksLeft int     `json:"links_left,omitempty"` // how many links were left out because of nofollow
-	Tries     int     `json:"tries,omitempty"`      // how often the page was requested, if the Verdict is PutOff or GivenUp
+	Tries     int     `json:"tries,omitempty"`      // how many times the page was requested, if the Verdict is PutOff or GivenUp
 	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if the Verdict is PutOff
 	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if the Verdict is RobotsTxt
 	Error     string  `json:"error,omitempty"`
@@ -166,7 +166,7 @@ type HostSummary struct {
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
 	Closest   float64 `json:"closest,omitempty"` // least number of seconds from one page to the next; 0: fewer than two pages
 	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt, but at least 1
-	RobotsTxt string  `json:"robots_txt"`        // what robots.txt answered, for each origin if there are several
+	RobotsTxt string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
 }
 
 // Count returns how many URLs have the verdict v. It returns 0 for PutOff and

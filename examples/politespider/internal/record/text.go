@@ -24,6 +24,5 @@ func Seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
 }
 
-// Since returns how many seconds have passed since the time in the argument
-// then.
+// Since returns how many seconds have passed since the given time.
 func Since(then time.Time) float64 { return Seconds(time.Since(then)) }

@@ -41,9 +41,8 @@ const (
 	MaxText  = 16 << 20  // bytes of text
 )
 
-// maxExamples is the maximum number of URLs to list for pages that say the
-// same. It is also the maximum number of rel=nofollow links to list for each of
-// these pages.
+// Pages that say the same are reported together. At most maxExamples of them
+// are listed, each with at most maxExamples of its rel=nofollow links.
 const maxExamples = 20
 
 // A Crawl collects what the report shows. New makes a Crawl. It is not safe for
@@ -78,7 +77,7 @@ type host struct {
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // the elements of the field said, by their flags and evidence
+	saying map[string]*said // each key is made of the flags and the evidence of its value
 }
 
 type place struct {
@@ -91,7 +90,7 @@ type mark struct {
 	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
 	paused time.Duration // from the crawl's beginning to the end of the pause after the answer; 0: none
 	took   time.Duration // how long it took until the answer began; -1: nothing was sent
-	owed   time.Duration // how long the host must be left alone, counted from the time in at
+	owed   time.Duration // how long the host must be left alone, from the start of the request
 	url    string
 	note   uint32
 	status uint16
@@ -105,7 +104,7 @@ type rule struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
 	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
-	Note   uint32 `json:"note"`  // the index of the note that the marks of the blocked URLs have
+	Note   uint32 `json:"note"`  // the marks of the blocked URLs have the note with this index
 	Count  int    `json:"count"`
 }
 
@@ -124,9 +123,8 @@ type saidBy struct {
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
 }
 
-// New returns an empty report of a crawl. The argument began is the time at
-// which the crawl began. The argument interval is the least time between two
-// requests to a host.
+// New returns an empty report of a crawl that began at the given time. The
+// interval is the least time between two requests to a host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		what: what, userAgent: userAgent, began: began, interval: interval,
@@ -170,8 +168,8 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 }
 
-// Prove makes the report link each blocked URL to its proof. The blocked URLs
-// are the keys of the argument proofs.
+// Prove makes the report link each blocked URL to its proof. These URLs are the
+// keys of the map.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
 func letterOf(v record.Verdict) byte {

@@ -17,10 +17,10 @@ type pace struct {
 	earlies int
 	sent    int
 
-	// smallest is the time between two consecutive requests, and owed is the
-	// time that had to pass between them. This is the pair of consecutive
-	// requests for which smallest minus owed is least. If there were fewer than
-	// two requests, smallest is -1.
+	// These two fields are about the pair of consecutive requests that came
+	// closest to breaking the pace, or broke it most. The first is the time
+	// that passed between the two requests, or -1 if there were fewer than two.
+	// The second is the time that had to pass.
 	smallest time.Duration
 	owed     time.Duration
 

@@ -71,9 +71,9 @@ func TestWrite(t *testing.T) {
 	}
 	var b timeline
 	doc.read(t, "timeline-1", &b)
-	// The note about a robots.txt is at the last request for the file. Here, a
-	// redirect led from one host to another, so the last request is at the
-	// second host.
+	// The note about a robots.txt belongs to the last request for the file.
+	// Here, a redirect led from one host to another, so the last request went
+	// to the second host.
 	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
 		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
 	}
@@ -114,8 +114,8 @@ func TestWrite_SentAgain(t *testing.T) {
 	}
 }
 
-// The variable hostile has texts with which a site might try to run a script in
-// the report, or to change the report.
+// These are texts with which a site might try to run a script in the report, or
+// to change the report.
 var hostile = []string{
 	`</script><script>pwned('script')</script>`,
 	`<!--<script>`, `-->`, `]]>`,

@@ -27,8 +27,8 @@ func (d *discovery) start(urls []*url.URL) {
 }
 
 // follow() queues the links that are new and in scope, and returns their
-// number. Each queued page is a copy of the argument such, with the link as its
-// URL. If such.Depth exceeds maxDepth, nothing is queued.
+// number. Each queued page is a copy of the given page, with the link as its
+// URL. If the Depth of the given page exceeds maxDepth, nothing is queued.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
 		return 0
@@ -59,9 +59,9 @@ func (d *discovery) sow(from *url.URL, body []byte) int {
 		d.add(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
 }
 
-// add() queues the links that are new and for which wanted returns true. It
-// returns their number. Each queued page is a copy of the argument such, with
-// the link as its URL.
+// add() queues the links that are new and for which wanted() returns true. It
+// returns their number. Each queued page is a copy of the given page, with the
+// link as its URL.
 func (d *discovery) add(such frontier.Page, links []string, wanted func(*url.URL) bool) int {
 	var pages []*frontier.Page
 	for _, link := range links {

@@ -41,7 +41,7 @@ type options struct {
 	proxy        string
 	json         bool
 	report       string                      // the file to write; "": none
-	evidence     string                      // directory of the record; "": none
+	evidence     string                      // directory of the evidence record; "": none
 	compare      string                      // the JSON lines of an earlier crawl; "": none
 	policyTokens map[preference.Use][]string // for each use, the product tokens that stand for it
 	terms        []*preference.RSL

@@ -30,11 +30,11 @@ func valuesOf(v flag.Value) []string {
 	return []string{v.String()}
 }
 
-// recall returns the URLs to start with. These are the arguments or, if there
-// are none, the start URLs of the crawl that -resume continues. The result
-// recalled says whether -resume continues a crawl. In that case, recall also
-// sets each flag that is missing on the command line to the value that the flag
-// had when the crawl began.
+// recall returns the URLs to start with, and whether -resume continues a crawl.
+// The URLs are the arguments or, if there are none, the start URLs of that
+// crawl. If -resume continues a crawl, recall also sets each flag that is
+// missing on the command line to the value that the flag had when the crawl
+// began.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
 		return args, false, nil

@@ -52,8 +52,8 @@ func usesOf(in preference.Input) (all []record.Use) {
 }
 
 // linksOf returns the links that may be followed and the links that may not be
-// followed. It adds the rel=nofollow links, the licences, the canonical URL and
-// the refresh to said.
+// followed. It puts the rel=nofollow links, the licences, the canonical URL and
+// the refresh into the Said.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {

@@ -129,11 +129,11 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return ExitFailed, err
 	}
-	defer recorded.Close() // closes the record even if the crawl does not begin
+	defer recorded.Close() // closes the evidence record even if the crawl does not begin
 	return c.crawl(ctx, cancel, &o, base, kept, recorded, logger)
 }
 
-// crawl() runs the crawl and prints its outcome. The function cancel ends ctx.
+// crawl() runs the crawl and prints its outcome. A call of cancel() ends ctx.
 func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
 	opts := output.Options{
 		Before:    o.before,

@@ -26,16 +26,15 @@ func normalize(rawURL string) (*url.URL, error) {
 	return withoutFragment(absolute)
 }
 
-// inFull returns the full URL that the user probably meant. The argument text
-// is what the user wrote. If that is not enough for a guess, inFull returns an
-// example.
+// inFull returns the full URL that the user probably meant by an incomplete
+// one. If the user wrote too little for a guess, inFull returns an example.
 func inFull(text string) string {
 	scheme, rest := "http", text
 	if before, after, _ := strings.Cut(text, "/"); slices.Contains([]string{"http", "http:", "https", "https:"}, before) {
 		scheme, rest = strings.TrimSuffix(before, ":"), after
 	}
 	rest = strings.TrimLeft(rest, "/")
-	if rest == "" || strings.Contains(rest, "://") { // nothing is left, or text has another scheme
+	if rest == "" || strings.Contains(rest, "://") { // nothing is left, or the scheme is another one
 		rest = "example.com/"
 	}
 	return scheme + "://" + rest

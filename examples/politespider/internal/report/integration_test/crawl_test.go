@@ -156,8 +156,7 @@ func check(t testing.TB, c *robotsmw.Checker, rawURL string) *robotsmw.Decision 
 	return &d
 }
 
-// The variable smuggled has texts with which a site might try to run a script
-// in the report.
+// These are texts with which a site might try to run a script in the report.
 var smuggled = []string{
 	`</script><script>pwned=1</script>`, `<!--<script>`, `"><img src=x onerror=pwned=1>`, `<svg onload=pwned=1>`,
 	`' autofocus onfocus=pwned=1 '`, `javascript:pwned=1`, `<iframe srcdoc="<script>parent.pwned=1</script>">`, `</style><style>*{display:none}`,

@@ -33,7 +33,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
-	want, blocked := make(map[string]int), 0 // want has the number of marks of each host
+	want, blocked := make(map[string]int), 0 // how many marks each host must have, and how many URLs are blocked
 	for line := range bytes.Lines(lines) {
 		var r struct {
 			Verdict, Host string

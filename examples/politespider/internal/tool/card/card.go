@@ -139,7 +139,7 @@ func rateExpectation(l *politeness.Limiter) string {
 	return strings.Join(parts, "; ")
 }
 
-// limitOf returns the limit that a field of a Limiter sets. The argument zero
-// is the limit that the value 0 of the field stands for. If the field is
-// negative, there is no limit, and limitOf returns 0.
+// limitOf returns the limit that a field of a Limiter sets. If the field is 0,
+// this is the second argument, the default. If the field is negative, there is
+// no limit, and limitOf returns 0.
 func limitOf(field, zero time.Duration) time.Duration { return max(cmp.Or(field, zero), 0) }

@@ -68,9 +68,8 @@ func (h *History) cut() error {
 	return h.file.Truncate(end)
 }
 
-// Past calls the function add with each record of the earlier runs. The
-// argument began is the time when the record's run began. Call Past before
-// Begin.
+// Past calls add() with each record of the earlier runs, and with the time at
+// which the record's run began. Call Past before Begin.
 func (h *History) Past(add func(began time.Time, r record.Record, rule *record.Rule)) error {
 	in := bufio.NewReader(io.NewSectionReader(h.file, 0, 1<<62))
 	var began time.Time

@@ -17,7 +17,7 @@ type host struct {
 	record.HostSummary
 	last    time.Time         // when the host's latest page was requested
 	paused  time.Time         // the time until which the host is left alone
-	answers map[string]string // how each robots.txt answered, by its origin
+	answers map[string]string // the outcome of fetching each robots.txt, by its origin
 	decided bool              // whether robots.txt has decided about a page
 }
 
@@ -34,7 +34,7 @@ func (h *host) answered(r record.Record) {
 
 // summary returns the host's part of the summary at the end of the crawl. If
 // the host has several robots.txt files, the summary names the origin of each.
-// A pause that is not over counts only up to the time in the argument end.
+// A pause that ends after the given time counts only up to that time.
 func (h *host) summary(end time.Time) record.HostSummary {
 	s := h.HostSummary
 	s.Paused = record.Seconds(duration(s.Paused) - max(h.paused.Sub(end), 0))

@@ -46,7 +46,7 @@ type Ledger struct {
 	start  time.Time
 	out    *checkedWriter
 	print  printer
-	report *report.Crawl // nil if no report is wanted, or if the field whole has the report
+	report *report.Crawl // nil if no report is wanted, or if whole.report is the report
 	whole  *Ledger       // adds up all runs for the report; nil if no earlier run is to be added
 
 	mu       sync.Mutex
@@ -106,8 +106,7 @@ func (l *Ledger) Recall() error {
 	return nil
 }
 
-// addPast adds a record of an earlier run. The argument began is the time at
-// which that run began.
+// addPast adds a record of an earlier run that began at the given time.
 func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	for _, request := range r.Requests {
 		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(duration(request.At)))

@@ -57,8 +57,8 @@ func (r *Record) Close() (says string, err error) {
 }
 
 // Refusals returns the proof for each URL that was left alone: the line of the
-// record that says why. The argument from is the path of the file that will
-// link to these lines.
+// record that says why. The argument is the path of the file that will link to
+// these lines.
 func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	if r == nil {
 		return nil, nil

@@ -43,9 +43,9 @@ func New(base http.RoundTripper, interval time.Duration, ledger *output.Ledger) 
 	return &Witness{base: base, interval: interval, ledger: ledger}
 }
 
-// Watch begins an attempt at a page. The attempt ends when done is called.
-// Until then, the Witness fills in seen. Only one attempt at a URL may be under
-// way at a time.
+// Watch begins an attempt at a page. The attempt ends when done() is called.
+// Until then, the Witness writes into the Seen. Only one attempt at a URL may
+// be under way at a time.
 func (w *Witness) Watch(url string) (seen *Seen, done func()) {
 	seen = new(Seen)
 	w.pages.Store(url, seen)
