@@ -83,6 +83,9 @@ func TestTurns_PauseEndsForAll(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		cancel()
 		wg.Wait()
+		if len(next) != 3 {
+			t.Errorf("%d of 3 members start again after the pause", len(next))
+		}
 		for i, at := range next {
 			t.Logf("member %d starts %v after the 429", i, at.Sub(paused))
 			if at.Sub(paused) > 30*time.Second {
