@@ -235,9 +235,9 @@ func TestSharedCorpusCrawlDelays(t *testing.T) {
 		}
 		for token := range tokens {
 			greatest := time.Duration(-1)
-			for groups := f.syntax.Groups(); groups.NextFor(syntax.NewToken(token)); {
-				for i := range groups.Group {
-					r := &groups.Group[i]
+			for _, group := range twinGroups(f, token) {
+				for i := range group {
+					r := &group[i]
 					if d, ok := syntax.ParseDelay(f.syntax.Value(r)); ok && r.Field == syntax.CrawlDelay {
 						greatest = max(greatest, d)
 					}

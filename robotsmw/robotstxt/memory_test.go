@@ -163,7 +163,7 @@ func TestAllocations(t *testing.T) {
 	}
 	b.WriteString("\nSitemap: https://example.com/sitemap.xml\n")
 	body := []byte(b.String())
-	if n := testing.AllocsPerRun(100, func() { Parse(body).Rules("ExampleBot") }); n > 10 {
+	if n := testing.AllocsPerRun(100, func() { Parse(body).Rules("ExampleBot") }); n > 5 {
 		t.Errorf("a file of %d bytes takes %v allocations", len(body), n)
 	}
 

@@ -38,17 +38,16 @@ func (f *File) Rules(tokens ...string) *Rules {
 	for _, group := range groups {
 		delays := f.syntax.DelaysFor(token)
 		for i := range group {
-			rec := &group[i]
-			isDelay := delays.IsFor(rec)
-			switch rec.Field {
+			switch rec := &group[i]; rec.Field {
+			case syntax.Allow, syntax.Disallow:
+				c.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
 			case syntax.UserAgent:
+				delays.IsFor(rec)
 				if f.syntax.IsFor(rec, token) {
 					named = append(named, UserAgent{cloned(f.syntax.Value(rec)), int(rec.Line)})
 				}
-			case syntax.Allow, syntax.Disallow:
-				c.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
 			case syntax.CrawlDelay:
-				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); ok && isDelay {
+				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); delays.IsFor(rec) && ok {
 					delay = max(delay, d+1)
 				}
 			}

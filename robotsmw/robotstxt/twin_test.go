@@ -20,9 +20,9 @@ type twinRule struct {
 func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
-		for groups := f.syntax.Groups(); groups.NextFor(syntax.NewToken(name)); {
+		for _, group := range twinGroups(f, name) {
 			found = true
-			for _, r := range groups.Group {
+			for _, r := range group {
 				if r.Field == syntax.Allow || r.Field == syntax.Disallow {
 					rules = append(rules, twinRule{r.Field == syntax.Allow, int(r.Line), f.syntax.Value(&r)})
 				}
@@ -33,6 +33,20 @@ func twinRules(f *File, tokens ...string) (rules []twinRule) {
 		}
 	}
 	return rules
+}
+
+// twinGroups returns the groups that name a robot. In the dialect Koster1996,
+// only the first such group counts.
+func twinGroups(f *File, name string) (groups [][]syntax.Record) {
+	for all := f.syntax.Groups(); all.Next(); {
+		names := func(r syntax.Record) bool {
+			return r.Field == syntax.UserAgent && f.syntax.IsFor(&r, syntax.NewToken(name))
+		}
+		if slices.ContainsFunc(all.Group, names) && (groups == nil || f.syntax.Dialect != syntax.Koster1996) {
+			groups = append(groups, all.Group)
+		}
+	}
+	return groups
 }
 
 func twinMatch(rules []twinRule, target string) (best twinRule, ok bool) {

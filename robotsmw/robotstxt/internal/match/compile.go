@@ -49,8 +49,8 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 		c.reform(h, pattern, pattern)
 	case c.dialect == syntax.Koster1996:
 		c.reform(h, pattern, pattern)
-	case arePlain(pattern):
-		c.pack(h, pattern, "")
+	case arePlain(pattern): // so it has no "*"
+		c.packLiteral(h, pattern, "")
 	case isCanonical(pattern):
 		c.eager = c.eager || needsWild(pattern) || strings.IndexByte(pattern, '%') >= 0
 		c.pack(h, pattern, "")
@@ -73,11 +73,21 @@ func (c *Compiler) reform(h head, pattern, written string) {
 
 func (c *Compiler) pack(h head, pattern, spelled string) {
 	if needsWild(pattern) {
-		h |= tagWild
 		c.wild++
-	} else if prefix := prefixOf(strings.TrimSuffix(pattern, "*")); prefix != "" {
+		c.append(h|tagWild, pattern, spelled)
+		return
+	}
+	c.packLiteral(h, pattern, spelled)
+}
+
+func (c *Compiler) packLiteral(h head, pattern, spelled string) {
+	if prefix := prefixOf(strings.TrimSuffix(pattern, "*")); prefix != "" {
 		c.keyed += 1 + passagesOf(prefix)
 	}
+	c.append(h, pattern, spelled)
+}
+
+func (c *Compiler) append(h head, pattern, spelled string) {
 	c.text = appendRule(c.text, h, pattern, spelled)
 	c.count++
 }

@@ -3,39 +3,23 @@ package syntax
 // A GroupReader iterates over a file's groups. Each group is a slice of
 // consecutive records.
 type GroupReader struct {
-	file  *File
-	rest  []Record
-	Group []Record // the current group
+	Group   []Record // the current group
+	rest    []Record
+	dialect Dialect
 }
 
 // Groups returns a GroupReader. Its first call of Next moves to the first
 // group.
-func (f *File) Groups() GroupReader { return GroupReader{file: f, rest: f.Records} }
+func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records, dialect: f.Dialect} }
 
 // Next advances to the next group and reports whether there is one.
 func (g *GroupReader) Next() bool {
-	cut := cutGroup
-	if g.file.Dialect == Koster1996 {
-		cut = cutBlock
+	if g.dialect == Koster1996 {
+		g.Group, g.rest = cutBlock(g.rest)
+	} else {
+		g.Group, g.rest = cutGroup(g.rest)
 	}
-	g.Group, g.rest = cut(g.rest)
 	return len(g.Group) > 0
-}
-
-// NextFor advances to the next group that names a token and reports whether
-// there is one. In the dialect [Koster1996] it finds only the first such group.
-func (g *GroupReader) NextFor(t Token) bool {
-	for g.Next() {
-		for i := range g.Group {
-			if g.Group[i].Field == UserAgent && g.file.IsFor(&g.Group[i], t) {
-				if g.file.Dialect == Koster1996 {
-					g.rest = nil // only the first such group counts
-				}
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // GroupsFor returns the groups for a robot. It chooses the first of the robot's
