@@ -147,7 +147,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 
 var raceDetector bool // whether the race detector is on
 
-// TestAllocations checks that parsing and selecting rules takes at most ten
+// TestAllocations checks that parsing and selecting rules takes at most five
 // allocations, and that matching takes none.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
