@@ -23,8 +23,8 @@ import (
 // requests() returns how often the demo's servers must see each request. It
 // derives the numbers from the conclusions in the demo's files. These
 // conclusions come from the robots.txt files and the pages, not from the
-// spider's output. A page that is missing in the result is disallowed, or no
-// link that may be followed leads to that page.
+// spider's output. A page is missing in the result if it is disallowed, or if
+// no link that may be followed leads to it.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)

@@ -88,7 +88,7 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			if r.URL.Path == "/fine" {
 				return
 			}
-			if r.URL.Path == "/robots.txt" { // there is no file, so everything is allowed
+			if r.URL.Path == "/robots.txt" { // a 401 for robots.txt allows everything
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}

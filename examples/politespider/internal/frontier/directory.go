@@ -16,10 +16,10 @@ import (
 // A Directory is a frontier in memory with a journal in a directory. A new
 // process continues the crawl where the previous one stopped, however the
 // previous one ended. No page is lost. The pages that had been handed out and
-// not given back are handed out again. After a power cut, the pages of the last
-// second are also handed out again (see syncPeriod). OpenDirectory makes a
-// Directory. It is safe for concurrent use, but only one process at a time can
-// have the directory open.
+// not given back are handed out again. After a power cut, the pages that were
+// finished after the last sync are also handed out again (see syncPeriod).
+// OpenDirectory makes a Directory. It is safe for concurrent use, but only one
+// process at a time can have the directory open.
 type Directory struct {
 	*Memory
 
@@ -33,8 +33,8 @@ type Directory struct {
 // exist, OpenDirectory creates it, readable by its owner alone. If the crawl
 // continues, each host first rests, because the last run may have been killed
 // just after a request. It rests for its own interval or for the given
-// duration, whichever is longer. If a pause from the last run, as after a
-// Retry-After, ends later than that, the host rests until the end of the pause.
+// duration, whichever is longer. A pause from the last run, such as after a
+// Retry-After, may end even later. The host then rests until the pause ends.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {

@@ -73,7 +73,7 @@ type State struct {
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
 	Hosts  int           // hosts with queued pages and no page out; in Redis, the count may be too high
-	Next   string        // the host that is due next; "": a host is due now, or the next host is unknown
+	Next   string        // the host that is due next; "" if a host is due now, or if none is known
 	Wait   time.Duration // how long the crawl waits until Next is due
 	Err    error         // the error that ended the crawl; nil if there is none
 }

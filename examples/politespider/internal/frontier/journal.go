@@ -171,7 +171,7 @@ func createJournal(dir string, lines func(yield func(line) bool)) (*journal, err
 	return &journal{file: file, synced: time.Now()}, nil
 }
 
-// append writes a line in a single write. If the process is killed, the file
+// append() writes a line in a single write. If the process is killed, the file
 // ends with the whole line or with its beginning.
 func (j *journal) append(l line) error {
 	var b bytes.Buffer

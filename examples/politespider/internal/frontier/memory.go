@@ -124,7 +124,7 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 		if changed == nil {
 			return nil, false
 		}
-		var due <-chan time.Time // nil: there is no host to wait for
+		var due <-chan time.Time // nil if there is no host to wait for
 		if wait > 0 {
 			due = time.After(wait)
 		}
@@ -266,7 +266,7 @@ func (m *Memory) release(p *Page, rest time.Time) {
 	m.signal()
 }
 
-// signal wakes all callers that wait in Take.
+// signal() wakes all callers that wait in Take.
 func (m *Memory) signal() {
 	close(m.changed)
 	m.changed = make(chan struct{})

@@ -32,8 +32,8 @@ import (
 // The process that had a host's latest page may take the host's next page one
 // second before the other processes. Usually this process also owns the host in
 // package redislimit, so hosts seldom move between processes. If the process is
-// dead or busy with other hosts, another process takes the page after that
-// second.
+// dead or busy with other hosts, another process takes the page one second
+// later.
 //
 // While Redis does not answer, every call waits for it. If Redis comes back
 // without the data of the crawl, the crawl ends with an error.
@@ -70,7 +70,7 @@ type RedisOptions struct {
 	Crawl  string        // the crawl's name: processes that use the same name share a crawl
 	About  About         // what is crawled: the same for all processes
 	Max    int           // the maximum number of pages to hand out, to all processes together
-	Lease  time.Duration // how long a process may be silent before it counts as dead; 0: 15 s
+	Lease  time.Duration // how long a process may be silent before it counts as dead; 0 means 15 s
 	Logger *slog.Logger  // logs when Redis stops answering, and when it answers again
 }
 
@@ -283,8 +283,8 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 }
 
 // give() gives a page back. Redis remembers whether a host's latest page was
-// put off at least once. The last argument is 1 if this page was, 0 if it was
-// not, and -1 to leave unchanged what Redis remembers.
+// put off at least once. The last argument is 1 for yes, 0 for no, and -1 to
+// leave unchanged what Redis remembers.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -293,7 +293,7 @@ func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.hurry()
 }
 
-// hurry makes a waiting Take ask Redis at once.
+// hurry() makes a waiting Take ask Redis at once.
 func (r *Redis) hurry() {
 	select {
 	case r.wake <- struct{}{}:
@@ -331,8 +331,8 @@ func (r *Redis) end(ctx context.Context) {
 	}
 }
 
-// beat extends the leases of the pages that this process holds. It returns when
-// r.ctx ends.
+// beat() extends the leases of the pages that this process holds. It returns
+// when r.ctx ends.
 func (r *Redis) beat() {
 	ticker := time.NewTicker(r.Lease / 3)
 	defer ticker.Stop()
@@ -355,9 +355,9 @@ func (r *Redis) beat() {
 }
 
 // call() runs a script and retries until Redis answers. The answer begins with
-// the state of the crawl, and call() returns the rest and true. If the crawl
-// has ended or cannot go on, call() returns false. A retry may run a script
-// twice, so a second run must do no harm.
+// the state of the crawl. call() returns the rest of the answer, and true. If
+// the crawl has ended or cannot go on, call() returns false. A retry may run a
+// script twice, so a second run must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {

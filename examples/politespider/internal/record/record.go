@@ -106,7 +106,7 @@ type Request struct {
 	Host     string  `json:"host,omitempty"`   // set if the Verdict is RobotsTxt; otherwise see Record.Host
 	At       float64 `json:"at"`               // when the request started, in seconds since the run began
 	Took     float64 `json:"took"`             // seconds until the answer began
-	Status   int     `json:"status,omitempty"` // the status of the answer; 0: there was no answer
+	Status   int     `json:"status,omitempty"` // the status of the answer; 0 if there was no answer
 	Interval float64 `json:"interval"`         // how many seconds the host must be left alone, counted from At
 	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
 }
@@ -164,7 +164,7 @@ type HostSummary struct {
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
-	Closest   float64 `json:"closest,omitempty"` // least number of seconds from one page to the next; 0: fewer than two pages
+	Closest   float64 `json:"closest,omitempty"` // least number of seconds from one page to the next; 0 if fewer than two pages
 	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt, but at least 1
 	RobotsTxt string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
 }

@@ -50,7 +50,7 @@ const maxExamples = 20
 type Crawl struct {
 	what, userAgent string
 	began           time.Time
-	before          *record.Summary // an earlier crawl to compare with; nil: none
+	before          *record.Summary // an earlier crawl to compare with; nil if there is none
 	interval        time.Duration
 
 	hosts map[string]*host
@@ -88,8 +88,8 @@ type place struct {
 // A mark is a request, or a URL that was not requested.
 type mark struct {
 	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
-	paused time.Duration // from the crawl's beginning to the end of the pause after the answer; 0: none
-	took   time.Duration // how long it took until the answer began; -1: nothing was sent
+	paused time.Duration // from the crawl's beginning until the pause after the answer ends; 0 if none
+	took   time.Duration // how long it took until the answer began; -1 if nothing was sent
 	owed   time.Duration // how long the host must be left alone, from the start of the request
 	url    string
 	note   uint32
@@ -168,8 +168,8 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 }
 
-// Prove makes the report link each blocked URL to its proof. These URLs are the
-// keys of the map.
+// Prove adds a link from each blocked URL in the report to its proof. The keys
+// of the map are blocked URLs.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
 func letterOf(v record.Verdict) byte {
@@ -272,8 +272,8 @@ func (c *Crawl) host(name string) *host {
 	return h
 }
 
-// note returns the number of a note, and adds the note if it is new. If there
-// is no room for it, note returns 0, which is the empty note.
+// note() returns the number of a note, and adds the note if it is new. If there
+// is no room for a new note, note() returns 0, the number of the empty note.
 func (h *host) note(c *Crawl, text string) uint32 {
 	n, ok := h.noted[text]
 	if !ok && c.spend(len(text)+48) {
@@ -284,7 +284,7 @@ func (h *host) note(c *Crawl, text string) uint32 {
 	return n
 }
 
-// keep adds a mark if there is room. Otherwise it counts the mark as left out.
+// keep() adds a mark if there is room. If not, it counts the mark as left out.
 func (c *Crawl) keep(h *host, m mark) {
 	if c.room == 0 {
 		c.cut++
@@ -297,8 +297,8 @@ func (c *Crawl) keep(h *host, m mark) {
 	h.marks = append(h.marks, m)
 }
 
-// spend reports whether there is room for nbytes more bytes of text. If so, it
-// counts these bytes as used.
+// spend() reports whether there is room for nbytes more bytes of text. If so,
+// it counts these bytes as used.
 func (c *Crawl) spend(nbytes int) bool {
 	if nbytes > c.text {
 		c.full = true

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// tolerance exceeds the error that rounding to the millisecond causes in a
-// difference of two times.
+// tolerance allows for times that are rounded to the millisecond.
 const tolerance = 2 * time.Millisecond
 
 // A pace says whether a host's requests kept the host's pace, and how fast the
 // host answered.
 type pace struct {
-	early   []time.Duration // how much too early each mark came; 0: not too early
+	early   []time.Duration // how much too early each mark came; 0 if it was not too early
 	earlies int
 	sent    int
 

@@ -60,7 +60,7 @@ type hostOverview struct {
 	Summary  record.HostSummary `json:"-"`
 	Paused   int64              `json:"paused"` // how long the host was left alone because of its answers
 	Interval int64              `json:"interval"`
-	Tightest int64              `json:"tightest"` // see pace.smallest; -1: fewer than two requests
+	Tightest int64              `json:"tightest"` // see pace.smallest; -1 if there were fewer than two requests
 	Owed     int64              `json:"owed"`     // see pace.owed
 	Early    int                `json:"early"`
 	Median   int64              `json:"median"` // the median time until an answer began
@@ -77,7 +77,7 @@ type hostOverview struct {
 // columns have one value for each mark. Times are in milliseconds.
 type timeline struct {
 	At       []int64    `json:"at"`
-	Took     []int64    `json:"took"` // -1: nothing was sent
+	Took     []int64    `json:"took"` // -1 if nothing was sent
 	Owed     []int64    `json:"owed"`
 	Status   []uint16   `json:"status"`
 	Verdicts string     `json:"verdicts"`
@@ -112,7 +112,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Requests, Early   int
 		Paused            int64 // in ms, summed over all hosts
 		Statuses          []statuses
-		Changes           *changes // what changed since an earlier crawl; nil: there is no such crawl
+		Changes           *changes // what changed since an earlier crawl; nil if there is no such crawl
 		Overview          overview
 		Files             map[string][]string
 		Timelines         iter.Seq2[int, timeline] // by the host's index in Overview; a timeline is made only when it is written

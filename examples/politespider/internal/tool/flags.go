@@ -31,30 +31,30 @@ type options struct {
 	scope        scope
 	maxDepth     int // maximum number of links from a start URL to a page
 	maxPages     int
-	maxTime      time.Duration // 0: no limit
+	maxTime      time.Duration // 0 means no limit
 	sitemaps     bool
-	delay        time.Duration     // least time between requests to a host; negative: none
+	delay        time.Duration     // least time between requests to a host; negative means none
 	fromEnd      bool              // whether an interval begins at the end of a request
-	adaptive     float64           // 0: off
+	adaptive     float64           // 0 means off
 	budget       politeness.Budget // the budget of each host for a day
 	hosts        int
 	proxy        string
 	json         bool
-	report       string                      // the file to write; "": none
-	evidence     string                      // directory of the evidence record; "": none
-	compare      string                      // the JSON lines of an earlier crawl; "": none
+	report       string                      // the file to write; "" means none
+	evidence     string                      // directory of the evidence record; "" means none
+	compare      string                      // the file with the JSON lines of an earlier crawl; "" means none
 	policyTokens map[preference.Use][]string // for each use, the product tokens that stand for it
 	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place
-	store        string // directory for robots.txt records; "": they are kept where the crawl is kept
+	store        string // directory for robots.txt records; "" means the place where the crawl is kept
 
 	// finish sets the fields below.
 	what    string // what is crawled, in a few words
 	start   []*url.URL
 	inScope func(*url.URL) bool // whether a link is to be followed
 	about   frontier.About
-	through *url.URL // the proxy; nil: none
+	through *url.URL // the proxy; nil means none
 	isDemo  bool
 
 	before *record.Summary // the summary in the file that the flag -compare names; set by Command.run
@@ -98,8 +98,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
 }
 
-// dailyBudget returns the daily budget of each host. With -resume, the budget
-// also names the directory that stores how much of it is used.
+// dailyBudget returns the daily budget of each host. With -resume, the result
+// also names the directory that stores how much of the budget is used.
 func (o *options) dailyBudget() politeness.Budget {
 	b := o.budget
 	if o.place.Dir != "" && b != (politeness.Budget{}) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A page is broken if it is put off again although its host has answered
-// another page. If the host has answered no other page, the page is not broken.
+// A page that is put off again is broken if its host has answered a request for
+// another page in between. Otherwise the page is not broken.
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h health

@@ -24,16 +24,16 @@ import (
 type Job struct {
 	UserAgent string
 	Workers   int               // how many hosts to crawl at a time
-	Delay     time.Duration     // least time between requests to a host; negative: none
+	Delay     time.Duration     // least time between requests to a host; negative means none
 	FromEnd   bool              // whether an interval begins at the end of a request
-	Adaptive  float64           // see politeness.Adaptive; 0: off
+	Adaptive  float64           // see politeness.Adaptive; 0 means off
 	Budget    politeness.Budget // the budget of each host for a day
 
 	Base         http.RoundTripper
 	Observer     *robotsmw.Observer   // the Crawler must set it as robotsmw.Options.Observer
 	PaceObserver *politeness.Observer // the Crawler must set it as politeness.Limiter.Observer
-	Fleet        politeness.Fleet     // shares the hosts' pace with other processes; nil: there are no others
-	Store        robotsmw.Store       // keeps robots.txt records; nil: they are kept in memory only
+	Fleet        politeness.Fleet     // shares the hosts' pace with other processes; nil if there are none
+	Store        robotsmw.Store       // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
 	Card bool // if true, the Crawler must call PrintCard instead of crawling

@@ -33,8 +33,7 @@ func valuesOf(v flag.Value) []string {
 // recall returns the URLs to start with, and whether -resume continues a crawl.
 // The URLs are the arguments or, if there are none, the start URLs of that
 // crawl. If -resume continues a crawl, recall also sets each flag that is
-// missing on the command line to the value that the flag had when the crawl
-// began.
+// missing on the command line to the value that the flag had in the last run.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
 		return args, false, nil

@@ -20,8 +20,8 @@ import (
 
 // More is what the card says in addition to Options.
 type More struct {
-	URL     string // where the card will be served; "": left out of the card
-	KeysURL string // where the public keys are; "": the crawl does not sign
+	URL     string // where the card will be served; left out of the card if ""
+	KeysURL string // where the public keys are; "" if the crawl does not sign
 	Purpose string // what is done with the pages
 }
 
@@ -140,6 +140,6 @@ func rateExpectation(l *politeness.Limiter) string {
 }
 
 // limitOf returns the limit that a field of a Limiter sets. If the field is 0,
-// this is the second argument, the default. If the field is negative, there is
-// no limit, and limitOf returns 0.
+// the limit is the default, which is the second argument. If the field is
+// negative, there is no limit, and limitOf returns 0.
 func limitOf(field, zero time.Duration) time.Duration { return max(cmp.Or(field, zero), 0) }

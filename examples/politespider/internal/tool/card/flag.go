@@ -8,7 +8,7 @@ import (
 // A Flag is the value of -card or -card=URL.
 type Flag struct {
 	Wanted bool
-	URL    string // where the card will be served; "": not given
+	URL    string // where the card will be served; "" if not given
 }
 
 // IsBoolFlag makes package flag accept -card without a value.

@@ -28,7 +28,7 @@ type History struct {
 
 // An event is a line of the file.
 type event struct {
-	Began time.Time `json:"began,omitzero"` // when a run began; zero: the line is a record
+	Began time.Time `json:"began,omitzero"` // when a run began; zero if the line is a record
 	*record.Record
 	Rule *record.Rule `json:"rule,omitempty"` // replaces Record.Decision
 }
@@ -93,7 +93,7 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 	}
 }
 
-// Begin writes to the file that a run begins at the given time.
+// Begin adds a line with the time at which a run begins.
 func (h *History) Begin(at time.Time) { h.write(event{Began: at.UTC()}) }
 
 // Add adds a record of the run.
@@ -126,5 +126,5 @@ func (h *History) write(e event) {
 	}
 }
 
-// Close closes the file. It returns the first error of writing, if any.
+// Close closes the file. It also returns the first error of writing, if any.
 func (h *History) Close() error { return errors.Join(h.err, h.file.Close()) }

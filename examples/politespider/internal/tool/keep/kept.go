@@ -21,13 +21,13 @@ type Options struct {
 // A Kept is the opened state of a crawl.
 type Kept struct {
 	Queue
-	Store    robotsmw.Store   // keeps robots.txt records; nil: they are kept in memory only
-	History  *History         // keeps the records of the crawl; nil: they are not kept
-	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil: there are no others
-	GoOn     string           // how to continue a stopped crawl; "": it cannot be continued
+	Store    robotsmw.Store   // keeps robots.txt records; nil means in memory only
+	History  *History         // keeps the records of the crawl; nil if they are not kept
+	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil if there are none
+	GoOn     string           // how to continue a stopped crawl; "" if it cannot be continued
 	Complete string           // what to tell the user if no page is left
 
-	disconnect func() // closes the connections; nil: there are none
+	disconnect func() // closes the connections; nil if there are none
 }
 
 // Disconnect closes the connections that Store and Fleet use. Call it last.

@@ -21,11 +21,11 @@ import (
 // If a page is fetched again, it gets another line, and its last line counts.
 // Several processes may share the directory. Pages is safe for concurrent use.
 type Pages struct {
-	Dir string // "": pages are not kept
+	Dir string // "" means that pages are not kept
 	All bool   // also keep pages that say noindex or noarchive, or that were not examined
 
 	mu    sync.Mutex
-	index *os.File // nil: pages are not kept
+	index *os.File // nil if pages are not kept
 }
 
 type line struct {
@@ -101,8 +101,8 @@ func (p *Pages) write(l line, body []byte) error {
 	return err
 }
 
-// writeWhole writes a file atomically: other processes see the whole file or
-// none.
+// writeWhole writes a file atomically: other processes never see an incomplete
+// file.
 func writeWhole(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -15,8 +15,8 @@ import (
 // A Place says where the state of a crawl is kept: in a directory, in Redis, or
 // in memory alone.
 type Place struct {
-	Dir      string // "": not in a directory
-	RedisURL string // "": not in Redis
+	Dir      string // "" means not in a directory
+	RedisURL string // "" means not in Redis
 	Crawl    string // the crawl's name in Redis
 	Lease    time.Duration
 }

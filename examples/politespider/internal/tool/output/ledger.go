@@ -26,9 +26,9 @@ type Options struct {
 	UserAgent string
 	Interval  time.Duration   // least time between two pages of a host
 	JSON      bool            // print JSON lines instead of text
-	Report    string          // the HTML file that WriteReport writes; "": none
-	Before    *record.Summary // an earlier crawl to compare with; nil: none
-	History   History         // stores the records of this run and of earlier runs; nil: none
+	Report    string          // the HTML file that WriteReport writes; "" means none
+	Before    *record.Summary // an earlier crawl to compare with; nil if there is none
+	History   History         // stores the records of this run and of earlier runs; nil if none are stored
 	Failed    func(error)     // called at the first error in writing the output
 }
 

@@ -31,8 +31,8 @@ func CheckReport(path string) error {
 }
 
 // WriteReport writes the report of the crawl, if Options names a file for the
-// report. The keys of the map are blocked URLs. The report links each of them
-// to its proof.
+// report. The keys of the map are blocked URLs. In the report, each of them has
+// a link to its proof.
 func (l *Ledger) WriteReport(proofs map[string]report.Proof) error {
 	drawn := l.report
 	if l.whole != nil {
