@@ -14,8 +14,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// If the spider cannot keep or read something, the error names the flag or the
-// purpose.
+// If the spider cannot write or read a file, the error names the flag, or says
+// what the spider tried to do.
 func TestCrawl_CannotKeep(t *testing.T) {
 	file := func(t *testing.T, name, text string) {
 		t.Helper()

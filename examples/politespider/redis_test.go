@@ -12,7 +12,7 @@ import (
 )
 
 // Crawls with different names can share a Redis. The output says how to
-// continue a crawl, and when it is complete.
+// continue a crawl. If the crawl is complete, the output says that instead.
 func TestRun_RedisCrawls(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)

@@ -142,7 +142,7 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 			if f, err := os.OpenFile(filepath.Join(dir, "state", "records.jsonl"), os.O_APPEND|os.O_WRONLY, 0); err != nil {
 				t.Fatal(err)
 			} else {
-				f.WriteString(`{"seconds":1,"verd`) // as a killed process may leave the file
+				f.WriteString(`{"seconds":1,"verd`) // a killed process may leave such a line
 				f.Close()
 			}
 		}

@@ -40,7 +40,7 @@ const (
 type Command struct {
 	Crawl          Crawler
 	Args           []string          // the arguments, without the command's name
-	Base           http.RoundTripper // sends the requests; nil: a transport to the network or the demo
+	Base           http.RoundTripper // sends the requests; nil means a transport to the network or the demo
 	Stdout, Stderr io.Writer
 }
 
@@ -108,7 +108,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitFailed, err
 	}
 	defer o.pages.Close()
-	ctx, cancel := context.WithCancelCause(ctx) // before place.Open, so that -max-time also limits a wait in place.Open
+	ctx, cancel := context.WithCancelCause(ctx) // made before place.Open, so that -max-time also limits a wait there
 	defer cancel(nil)
 	if o.maxTime > 0 {
 		var stop context.CancelFunc

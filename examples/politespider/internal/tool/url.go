@@ -34,7 +34,7 @@ func inFull(text string) string {
 		scheme, rest = strings.TrimSuffix(before, ":"), after
 	}
 	rest = strings.TrimLeft(rest, "/")
-	if rest == "" || strings.Contains(rest, "://") { // nothing is left, or the scheme is another one
+	if rest == "" || strings.Contains(rest, "://") { // nothing is left, or the scheme is neither http nor https
 		rest = "example.com/"
 	}
 	return scheme + "://" + rest

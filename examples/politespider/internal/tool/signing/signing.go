@@ -17,7 +17,7 @@ import (
 // signed.
 type Signing struct {
 	KeyFile string // the file of the private key
-	Agent   string // the URL at which servers find the public key
+	Agent   string // the URL of the public key, or an origin if Legacy is true
 	Legacy  bool   // see webbotauth.Transport.LegacyAgent
 
 	transport *webbotauth.Transport // nil: requests are not signed

@@ -17,7 +17,7 @@ type asked struct {
 
 type askedFor struct {
 	record.Request
-	next string // the URL to which the answer redirects; "": none
+	next string // the URL to which the answer redirects, or ""
 }
 
 func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {

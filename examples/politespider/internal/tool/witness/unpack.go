@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// If the body is compressed with gzip, unpack replaces resp.Body by a reader
-// that decompresses the body. Colly limits the size of a body, but decompresses
-// the body afterwards, so a few kilobytes could become gigabytes. With unpack,
-// the limit holds for the decompressed bytes.
+// unpack replaces a body in gzip by a reader that decompresses it. Colly limits
+// the size of a body, but decompresses the body afterwards, so a few kilobytes
+// could become gigabytes. With unpack, the decompressed bytes are limited.
 func unpack(resp *http.Response) {
 	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
 	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||

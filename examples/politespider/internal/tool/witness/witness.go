@@ -19,15 +19,15 @@ import (
 
 // A Witness is the innermost RoundTripper. Its methods also serve as observers
 // of robots.txt and of the pace. A Witness writes facts about a page into the
-// page's Seen, and facts about a robots.txt into the ledger. New makes a
-// Witness. It is safe for concurrent use.
+// page's Seen, and facts about a robots.txt into the ledger. A Witness is safe
+// for concurrent use. New makes one.
 type Witness struct {
 	base     http.RoundTripper
-	interval time.Duration // how long a host rests after a request for robots.txt
+	interval time.Duration // how long a host is left alone after a request for robots.txt
 	ledger   *output.Ledger
 	pages    sync.Map // URL → *Seen, while an attempt at the URL is under way
 	asked    asked
-	pauses   sync.Map // host → when its pause ends; deleted when Pause returns it
+	pauses   sync.Map // host → the end of its pause; Pause deletes the entry
 }
 
 // A Seen is what was observed during one attempt at a page. Read it only after
@@ -129,9 +129,8 @@ func (w *Witness) BackedOff(_ context.Context, e politeness.Event) {
 	w.ledger.Paused(e.Host, e.Until)
 }
 
-// Pause returns the time until which the host is left alone because of its
-// latest answer, in seconds since the run began. It returns each pause only
-// once. It returns 0 if there is no pause.
+// Pause returns when the pause of a host ends, in seconds since the run began.
+// It returns each pause only once. It returns 0 if there is no pause.
 func (w *Witness) Pause(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {
