@@ -10,7 +10,7 @@
 //	robotscheck identity https://bot.example                            whether servers can recognise a crawler by its signatures
 //	robotscheck audit -robots robots.txt access.log                     which robots broke the rules
 //
-// A robots.txt is read as RFC 9309 and package robotstxt say. The argument "-"
+// RFC 9309 and package robotstxt say how a robots.txt is read. The argument "-"
 // stands for standard input. The commands explain, lint and diff also take a
 // URL in place of a robots.txt. They fetch the robots.txt in force at that URL
 // as a crawler does: they follow redirects, and a 404 or a 503 means what RFC

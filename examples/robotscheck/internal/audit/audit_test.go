@@ -46,8 +46,8 @@ func line(clock, url, agent string) string {
 
 const robotsTxt = "User-agent: *\nDisallow: /private/\n"
 
-// If there is a violation, the exit status is 1. If there is none, but an input
-// is missing, unaudited or cut off, the exit status is 2.
+// If there is a violation, the exit status is 1. If there is none, but the
+// audit is incomplete or has seen no request, the exit status is 2.
 func TestAudit_Status(t *testing.T) {
 	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
 	bad := good + line("10:00:02", "/private/a", "Bot/1")

@@ -237,8 +237,7 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// scan() either refuses a line, or reads the same question from it as
-// encoding/json.
+// If scan() accepts a line, it reads the same question as encoding/json does.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,

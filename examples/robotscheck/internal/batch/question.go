@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// A question is one line of a batch. It keeps the robots.txt in the form that
-// the line has: a JSON string. The cache uses this string as its key, so a
-// robots.txt in the cache is not decoded again.
+// A question is one line of a batch. It keeps the JSON string of the robots.txt
+// as it is in the line. The cache uses this string as its key, so a robots.txt
+// in the cache is not decoded again.
 type question struct {
 	rawRobots []byte // a JSON string: the robots.txt or, if isPath is set, its path
 	isPath    bool
@@ -128,8 +128,8 @@ type scanner struct {
 	raw  []byte // the latest result of text()
 }
 
-// char() skips spaces and tabs and then the byte c. If the next byte is not c,
-// char() skips nothing and returns false.
+// char() skips spaces and tabs and then the byte c. If c does not follow the
+// spaces and tabs, char() skips nothing and returns false.
 func (s *scanner) char(c byte) bool {
 	i := s.at
 	for i < len(s.line) && (s.line[i] == ' ' || s.line[i] == '\t') {

@@ -23,7 +23,7 @@ type rulesCache struct {
 	youngFor int64 // how many bytes the young generation uses
 }
 
-// A robotsKey identifies a robots.txt as a question gives it.
+// A robotsKey identifies the robots.txt of a question.
 type robotsKey struct {
 	raw    string // the robots.txt or its path, as JSON
 	isPath bool

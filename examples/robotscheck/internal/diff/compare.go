@@ -67,7 +67,7 @@ func (d *diff) compare(name string, in io.Reader) error {
 		line, err := lines.ReadString('\n')
 		if line = strings.TrimSpace(line); line != "" {
 			if err := command.CheckScheme(line); err != nil {
-				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because the usage is printed for a UsageError
+				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because Run would print the usage for a wrapped UsageError
 			}
 			if !strings.HasPrefix(line, "/") && !command.IsURL(line) {
 				return fmt.Errorf("%s:%d: %q: write a path that begins with \"/\", or a whole URL", name, number, line)

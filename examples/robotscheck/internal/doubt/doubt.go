@@ -28,7 +28,7 @@ func Of(text []byte) string {
 	return message(text, "too-large", "binary", "utf-16", "html", "html-error-page")
 }
 
-// OfPage returns a sentence that says why a page is not text, or "" if it is
+// OfPage returns a sentence that says that a page is not text, or "" if it is
 // text. OfPage recognizes types as browsers do.
 func OfPage(text []byte) string {
 	text = text[:min(len(text), 512)]

@@ -97,7 +97,7 @@ With -json, one object for each PATH and agent:
 
 // targetsOf returns the paths and URLs to explain. The first argument names the
 // robots.txt, and the others are the targets. If there is only one argument, it
-// must be the URL of a page, which is then the target.
+// must be the URL of a page. This page is then the target.
 func targetsOf(args []string) ([]string, error) {
 	targets := args[1:]
 	if len(targets) == 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// keyFile makes a key, and writes a file such as openssl genpkey writes.
+// keyFile makes a key, and writes a file in the format of openssl genpkey.
 func keyFile(t *testing.T) (string, ed25519.PublicKey) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)

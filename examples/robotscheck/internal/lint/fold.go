@@ -9,10 +9,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// If a file has more problems of one kind than the first of these numbers, only
-// the first problem is shown in full. Of the others, line numbers are shown: at
-// most as many as the second number says, or one more if the list is then
-// complete.
+// few is how many problems of one kind are all shown in full. If a file has
+// more, only the first is shown in full, and the others as line numbers.
+// mostLines is how many line numbers are shown at most. One more is shown if
+// the list is then complete.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.

@@ -79,8 +79,8 @@ func (s *Source) NoFile() (verdict.Verdict, bool) {
 
 // Judge returns the verdict on a target. With the dialect RFC9309, it is the
 // verdict of a polite crawler. Such a crawler also judges the other names for
-// the target (see package verdict). With another dialect, it is what the parser
-// of that dialect says about the target alone.
+// the target (see package verdict). With another dialect, the verdict is what
+// the parser of that dialect says about the target alone.
 func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
 	if v, none := s.NoFile(); none {
 		return v

@@ -20,7 +20,8 @@ import (
 // matches, it calls each() with the file's name and a function that reads the
 // file. If the argument is a directory or an archive, match is a pattern for
 // the paths of files. If the argument is a WARC file, match is a pattern for
-// hosts. If match is empty, every file matches.
+// hosts. Any other argument is a list of file names, and match must be empty.
+// If match is empty, every file matches.
 func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)

@@ -31,9 +31,9 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 		for _, a := range g.UserAgents {
 			// A line may name two robots: "Bot2" names Bot2, and also Bot. A
 			// name in a line ends at the first byte that no robot's name can
-			// have. For a robot whose own name has neither a digit nor a dot,
-			// the name in the line also ends at the first digit or dot. See
-			// RFC 9309 §2.2.1 and File.Rules.
+			// have. For a robot without digits and dots in its own name, the
+			// name in the line also ends at the first digit or dot. See RFC
+			// 9309 §2.2.1 and File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
 					f.verdict[i] = unclear // a line such as "*x" may not be for all robots

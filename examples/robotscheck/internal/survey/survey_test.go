@@ -73,7 +73,8 @@ func run(t *testing.T, args ...string) (status command.Status, stdout, stderr st
 	return status, out.String(), errOut.String()
 }
 
-// If a list is a binary file, its bytes do not reach the terminal.
+// A list names a missing file, and the name has an escape character. The error
+// shows the name, but must not send this character to the terminal.
 func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
 	if err := os.WriteFile(list, []byte("no\x1b[2Jsuch\n"), 0o600); err != nil {

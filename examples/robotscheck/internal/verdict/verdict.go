@@ -19,8 +19,8 @@ type Verdict struct {
 	Line    int             `json:"line,omitempty"` // the number of the rule's line, counted from 1
 
 	// Resolved is set if servers may take the target for another path that is
-	// disallowed (see robotsmw.Decision). It is that path, with the query. ""
-	// means that the target was judged as it is written.
+	// disallowed (see robotsmw.Decision). Resolved is then the other path, with
+	// the query. "" means that the target was judged as it is written.
 	Resolved string `json:"resolved,omitempty"`
 }
 
