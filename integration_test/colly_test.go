@@ -220,7 +220,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 		}
 		for _, s := range sites {
 			for path, n := range s.asked {
-				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // colly does not cache a redirect to a refused URL, so both runs ask for it
+				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // colly caches no redirect to a refused URL, so both runs request this path
 					t.Errorf("%s was asked for %d times, with a cache", path, n)
 				}
 			}

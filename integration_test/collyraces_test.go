@@ -173,8 +173,8 @@ var (
 	setting = regexp.MustCompile(`/colly/v2\.\(\*Collector\)\.(Set|With|On)\w*$|/collyrobots\.\(\*hub\)\.`)
 )
 
-// whatOf returns "a setting" if the program or the extension sets something by
-// this access. It returns "a request" if a request uses what was set.
+// whatOf returns "a setting" if the access is in a function that changes a
+// setting. Otherwise it returns "a request".
 func whatOf(access string) string {
 	if f := frame.FindStringSubmatch(access); f != nil && setting.MatchString(f[1]) {
 		return "a setting"

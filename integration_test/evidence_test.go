@@ -98,7 +98,7 @@ func TestNginx_Audit(t *testing.T) {
 	}
 }
 
-// An audit makes each decision in the crawler's record again, and gets the same
+// An audit repeats each decision in the crawler's record, and gets the same
 // result, however odd the robots.txt and the URL are.
 func TestAuditOfOddDecisions(t *testing.T) {
 	t.Parallel()

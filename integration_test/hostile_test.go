@@ -379,7 +379,7 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
-	// Here are the honest servers whose robots.txt came too late because the
+	// late has the honest servers whose robots.txt came too late because the
 	// machine was busy. For some time, they rightly count as unreachable.
 	var late sync.Map
 	isLate := func(addr string, err error) bool {

@@ -139,7 +139,7 @@ type chaosFleet struct {
 	others  []*redisserver.Server // replicas or cluster nodes
 	members []*chaosMember
 	stalls  *metronome
-	clock   string // the path of a file that shifts the server's clock; "": none
+	clock   string // the path of a file that shifts the server's clock, or ""
 
 	mu     sync.Mutex
 	starts []chaosStart
@@ -253,7 +253,7 @@ func startMetronome(t testing.TB) *metronome {
 	return m
 }
 
-// explain() returns for how long in a period the process could not run. The
+// explain() returns the total length of the stalls that overlap a period. The
 // arguments are the begin and the end of the period, in Unix ns.
 func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	m.mu.Lock()
@@ -266,9 +266,8 @@ func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	return stood
 }
 
-// busy reports whether this process could not run for more than a quarter of a
-// period. If so, the machine was too busy, and too few requests in the period
-// prove nothing.
+// busy reports whether stalls took more than a quarter of a period. If so, the
+// machine was too busy, and too few requests in the period prove nothing.
 func (m *metronome) busy(from, to int64) bool {
 	return int64(m.explain(from, to)) > (to-from)/4
 }
@@ -373,7 +372,7 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 
 type chaosScene struct {
 	name    string
-	server  func(f *chaosFleet)               // starts the servers; nil: one Redis server
+	server  func(f *chaosFleet)               // starts the servers; nil means one Redis server
 	prepare func(f *chaosFleet)               // runs before the scene; nil: nothing to prepare
 	play    func(f *chaosFleet, scale int)    // scale is 3 in a full run, 1 otherwise
 	share   float64                           // the least accepted share of the ideal number of starts

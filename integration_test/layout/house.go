@@ -11,11 +11,11 @@ import (
 // uses.
 type House struct {
 	Rooms  []string           // the names of the files, sorted
-	Arrows map[Arrow][]string // for each arrow, the names from the file To that the file From uses, sorted
+	Arrows map[Arrow][]string // for each arrow, the names declared in To and used in From, sorted
 }
 
-// An Arrow leads from a room to another room that it uses. The numbers are
-// indexes in Rooms.
+// An Arrow leads from a room to another room that the first one uses. From and
+// To are indexes in Rooms.
 type Arrow struct{ From, To int }
 
 func houseOf(p *Package) *House {

@@ -1,5 +1,5 @@
-// Command layout measures how the module is laid out: which files of a
-// package use which, and which names a package exports.
+// Command layout measures how the module is laid out: which other files each
+// file uses, and which names each package exports.
 //
 //	go run ./integration_test/layout            # rooms, floors, arrows, back arrows
 //	go run ./integration_test/layout -v         # also each arrow that runs back up
@@ -11,8 +11,8 @@
 // root, such as robotsmw/robotstxt. By default all packages are printed.
 //
 // The output calls a package a house. Each file of the package except its tests
-// is a room. An arrow leads from a file to another file that declares something
-// it uses: an identifier, a method or a field.
+// is a room. An arrow leads from file A to file B if A uses something that B
+// declares: an identifier, a method or a field.
 //
 // If the package can be read from one end to the other, all arrows lead down.
 // In this case, a file stands one floor above the highest file that it uses. If

@@ -11,7 +11,7 @@ import (
 type Plan struct {
 	Back   []Arrow // the arrows that run back up: the fewest that were found
 	Floors int     // how many floors the house has without the arrows in Back
-	Exact  bool    // whether no order has fewer arrows that run back up
+	Exact  bool    // whether Back is known to be as short as possible
 }
 
 // anArrow is the cost of an arrow that runs back up. The number of names that

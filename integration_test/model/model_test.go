@@ -34,8 +34,8 @@ var (
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// This property allows the same faults as "served" above.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
-	// safetyAgain is like safety, but a member may stop wanting the host, or
-	// want the host again, even while the member gives the host away.
+	// safetyAgain is like safety, but a member may change its mind: it may stop
+	// wanting the host, or want the host again while giving it away.
 	// servedAgain is like served, but a member stops wanting the host once.
 	safetyAgain = property{spin: "-DAGAIN", gcc: "-DSAFETY"}
 	servedAgain = property{spin: "-DLIVE -DLosses=0 -DAGAIN", gcc: "-DNFAIR=3", pan: "-a -f"}
@@ -113,7 +113,7 @@ type result struct {
 }
 
 // search compiles the model, runs it, and logs the time and the result. For a
-// mutant it searches only short histories, because those are easy to read.
+// mutant it searches only short histories, of at most 600 steps.
 func search(t *testing.T, p property, mutant string) result {
 	t.Helper()
 	for _, tool := range []string{"spin", "gcc"} {

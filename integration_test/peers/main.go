@@ -9,8 +9,8 @@
 // One peer is always compared: github.com/temoto/robotstxt, by itself and in
 // the way colly uses it. Courtesy and this peer are measured alternately. The
 // fastest round of each counts, because other load on the machine can only add
-// to a time. The first verdict is an exception: there, the median of the rounds
-// counts.
+// to a time. An exception is the table "first verdict", which shows the median
+// of the rounds.
 //
 // COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl.
 // A relative path starts at the repository's root.

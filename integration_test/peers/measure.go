@@ -18,9 +18,9 @@ func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float
 	return slices.Min(timesA), slices.Min(timesB)
 }
 
-// measure() calls f() in rounds, each with twice as many calls as the one
-// before, until a round takes at least the given time. It returns the time of
-// one call in nanoseconds.
+// measure() calls f() in rounds until a round takes at least the given time.
+// Each round has twice as many calls as the one before. measure() returns the
+// time of one call in the last round, in nanoseconds.
 func measure(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
