@@ -168,8 +168,8 @@ func TestRedisLimitCost(t *testing.T) {
 }
 
 // All members want the same hosts. They make nearly as many requests as these
-// hosts allow. No member waits for a host longer than all members need for two
-// turns each.
+// hosts allow. No member waits for a host longer than 16 turns take: two for
+// each of the 8 members.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -273,8 +273,8 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 	return r
 }
 
-// If another member waits for a host, the host changes hands soon after the end
-// of a turn: within 20 ms in the median, on a machine that is not busy.
+// When an owner gives a host to a member that waits for it, that member starts
+// a request soon: within 20 ms in the median, if the machine is not busy.
 func TestRedisLimitHandOver(t *testing.T) {
 	server := redisserver.Start(t)
 	var gave atomic.Int64
