@@ -9,7 +9,7 @@ import (
 // Factor times the latest response time. A delay below the aim rises to it at
 // once. A delay above the aim falls by half of the difference, as in Scrapy's
 // AutoThrottle. Only a 2xx answer lets the delay fall, because many servers
-// answer errors fastest. Heritrix uses a Factor of 5.
+// send errors faster than pages. Heritrix uses a Factor of 5.
 type Adaptive struct {
 	Factor float64       // 0: off
 	Min    time.Duration // the least adaptive delay. 0 or negative: none

@@ -18,8 +18,8 @@ import (
 //
 // An attempt keeps its own deadline. Package context would make a timer for
 // each deadline, which costs too much for each page of a crawl. All parts of an
-// attempt are in one allocation, which saves time too. The price is that a body
-// that nobody closes keeps the whole attempt in memory, until the slot is
+// attempt are in one allocation, which saves time too. The price is that an
+// unclosed body keeps the whole attempt in memory, until the attempt's slot is
 // freed.
 type attempt struct {
 	context.Context // the caller's context
@@ -37,12 +37,12 @@ type attempt struct {
 	mu     sync.Mutex
 	err    error         // why the context ended; nil: the context has not ended
 	late   bool          // the timeout ended the context
-	again  bool          // the context ended because net/http was about to send again
+	again  bool          // the context ended because net/http was about to send the request again
 	done   chan struct{} // nil: nobody has called Done
 	ending *ending       // the functions to call at the end
-	first  struct {      // room for the first call of AfterFunc; net/http makes only one
+	first  struct {      // for the first call of AfterFunc; net/http calls AfterFunc only once
 		ending
-		taken bool // the room was given away. It is never reused: its stop() may be called again
+		taken bool // in use, and never reused: an old stop() would remove the new function
 	}
 }
 

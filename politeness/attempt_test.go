@@ -355,8 +355,8 @@ func attemptAndEnd(ctx context.Context, tr *Transport) {
 	resp.Body.Close()
 }
 
-// cancelling is a body that cancels a context when it ends or is closed, as
-// some bodies of net/http do.
+// cancelling is a body that cancels a context when the body ends or is closed,
+// as some bodies of net/http do.
 type cancelling struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// learnFrom updates what is known of g's host after a request with outcome o. s
-// is the sign of o, and limited says whether the header of o has quota fields.
+// learnFrom updates what is known of g's host after a request with outcome o,
+// whose sign is s. limited says whether the header of o has quota fields.
 // The event is nil unless a pause began or was prolonged.
 func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
@@ -109,8 +109,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	return l.pause(g, o, wait, now)
 }
 
-// pause lets no request to g's host start for the given time. It returns nil if
-// that is 0, or if the host is already paused for at least as long.
+// pause lets no request to g's host start for the time wait. It returns nil if
+// wait is 0, or if the host is already paused for at least as long.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -132,8 +132,8 @@ func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 }
 
 // heed applies the quotas that a response tells. The event is nil unless the
-// quotas began or prolonged a pause. It also reports whether the host got a new
-// interval, chosen so that its quota lasts.
+// quotas began or prolonged a pause. slower reports whether a quota set a new
+// interval for the host.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)

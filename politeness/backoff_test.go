@@ -18,7 +18,7 @@ func TestWhatRestsAHost(t *testing.T) {
 	type step struct {
 		answer string        // the status, then header fields
 		least  time.Duration // the least time from this request's start to that of the next
-		chance bool          // whether that time may be up to a tenth longer at random
+		chance bool          // whether a random time, up to a tenth of least, is added
 	}
 	tests := []struct {
 		name    string

@@ -265,10 +265,10 @@ func (l *Limiter) keepBooks() {
 	}
 }
 
-// booked applies the results of books.write, which are its last two arguments.
-// The two before them are the keys of the hosts whose claims were queued, and
-// the accounts whose claims were written. booked returns the error to log: nil
-// if nothing failed, or if the previous write failed too.
+// booked applies the results of books.write: entries and err. keys are the
+// hosts whose claims were queued. claimed are the accounts whose claims were
+// passed to books.write. booked returns the error to log: nil if nothing
+// failed, or if the previous write failed too.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {

@@ -133,9 +133,9 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 	}
 }
 
-// A request that never reaches its host holds up the others until its attempt
-// is over. Another request that cannot wait so long is refused. When the
-// attempt is over, nothing of it remains in the Limiter.
+// If a request never reaches its host, the others wait until its attempt is
+// over. Another request that cannot wait so long is refused. When the attempt
+// is over, nothing of it remains in the Limiter.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

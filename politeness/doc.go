@@ -125,12 +125,12 @@
 //     package refusal finds from status and header). The pause is one more
 //     interval. The second such incident in a row counts as a 429, and so does
 //     one that follows a 429. If the answer has a Retry-After, the pause is as
-//     long as that says.
+//     long as that field says.
 //
 // The first refusal begins an incident. A later refusal belongs to the same
-// incident if its request started before the first refusal arrived. Except for
-// a 429 and the walls' answers in this list, any answer with a status below 500
-// is good, and undoes one doubling. A 5xx that does not pause the host is
+// incident if its request started before the first refusal arrived. Any answer
+// with a status below 500 is good, and undoes one doubling, unless it is a 429,
+// a challenge, a captcha or a block. A 5xx that does not pause the host is
 // neither good nor bad. One 503 among good answers costs only one more
 // interval.
 //
@@ -194,6 +194,6 @@
 //
 // The pace of a host is computed from a few points in time. Package
 // golang.org/x/time/rate cannot do this, because its reservations cannot be
-// moved later. It serves GlobalRate alone, of which only one waiting request at
-// a time holds a reservation.
+// moved later. It serves only for GlobalRate, where one waiting request at a
+// time holds a reservation.
 package politeness

@@ -71,7 +71,7 @@ func (e *cancelError) Unwrap() []error { return []error{e.err, e.cause} }
 // timeoutError says that an attempt took longer than Transport.AttemptTimeout.
 type timeoutError struct {
 	after time.Duration
-	err   error // what Base returned; nil: context.DeadlineExceeded
+	err   error // what Base returned; nil if that was context.DeadlineExceeded
 }
 
 func (e *timeoutError) Error() string {

@@ -512,8 +512,9 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// Two idle hosts take all places. A late refusal makes the one that was due
-// first wait longer. So the other is forgotten first, as soon as it is due.
+// Two idle hosts take all places, and a.example is due before b.example. Then a
+// late refusal pauses a.example. So b.example is forgotten first, as soon as it
+// is due.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

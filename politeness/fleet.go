@@ -48,10 +48,10 @@ type Hold struct {
 	served bool          // a request has started after the host became owned
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
-	idle   time.Duration // when the host ran out of requests; while it has any: the constant never
+	idle   time.Duration // when the host ran out of requests; the constant never if it has requests
 	hope   time.Duration // until this time, a refused request is expected back
-	until  time.Duration // while the host is asked for: the earliest time at which it can be had
-	why    error         // while the host is asked for: why it is not owned yet
+	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
+	why    error         // while the host is not owned: the error that says why
 	kept   learnt        // the latest result of host.lesson that the fleet knows
 	timer  *time.Timer   // for the next call of Look
 }
@@ -89,7 +89,7 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 		l.stats.Unowned--
 		l.stats.Owned++
 		l.inherit(p, state, ago, now)
-		l.inheritBudget(h, v[budgetDay], v.taken()) // not in Wait: an owner gives back what it has reserved and does not use
+		l.inheritBudget(h, v[budgetDay], v.taken()) // Wait does not do this: the owner still has to give back what it does not use
 		if !clean {
 			h.stamp(now-ago, false)
 		}
@@ -185,8 +185,9 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	return state, keep, ok
 }
 
-// mayGive returns how long it is until p may be given away. If a request has to
-// start or end first, that is the constant forever.
+// mayGive returns how long it is until p may be given away. It returns the
+// constant forever if a request has to start or end first, or if an idle host
+// is kept because it may be asked again soon.
 func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	h, hope := p.host, p.hope-now
 	switch {
@@ -306,7 +307,7 @@ func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
 	} else if p != nil && !p.owned {
-		p.hope = max(p.hope, now+linger) // until then, the request can find out why it was refused
+		p.hope = max(p.hope, now+linger) // p must not end earlier, because refuse still reads p.why
 	}
 }
 
@@ -343,7 +344,7 @@ func (p *Hold) news() bool {
 	return p.kept != was || a != nil && a.claim != (purse{})
 }
 
-// lesson returns the part of what h has taught that should survive its owner.
+// lesson returns the part of h.learnt that must not be lost if the owner dies.
 func (h *host) lesson() learnt {
 	k := h.learnt
 	if k == nil {
@@ -366,7 +367,7 @@ const (
 	adaptiveDelay
 	levelAndSign  // 4 × back-off level + latest sign
 	sinceIncident // time since the incident; set only with levelAndSign
-	budgetDay     // the day of the next two, counted from 1970
+	budgetDay     // the day of the next two numbers, counted from 1970
 	requestsTaken // requests taken of the Budget
 	bytesTaken    // bytes taken of the Budget
 )

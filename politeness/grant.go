@@ -24,13 +24,13 @@ type Grant struct {
 	// These are set before the Grant is queued, and then constant. The small
 	// fields stand next to the small fields of the block below, so that a Grant
 	// takes less memory.
-	crawl        time.Duration // the Crawl-delay it was told; 0: none
-	limit        time.Duration // it is too late to start at or after this time
+	crawl        time.Duration // the Crawl-delay that the context told; 0: none
+	limit        time.Duration // the request must start before this time
 	trace        *Trace
 	wake         chan struct{} // a signal on it wakes the request; nil: the request has not had to wait
 	told, exempt bool          // what the context said about Crawl-delay
-	timed        bool          // MaxWait limits its wait, and no context ends at that limit
-	ends         bool          // its context can end; the deadline of a context that cannot is ignored
+	timed        bool          // MaxWait limits its wait. No context ends then, so try checks the limit
+	ends         bool          // whether its context can end; if not, the context's deadline is ignored
 
 	reads atomic.Uint32 // how often the response's body was read
 
@@ -42,9 +42,9 @@ type Grant struct {
 	unread     bool // a response with a body has come, and the log has not named its URL yet
 	host       *host
 	prev, next *Grant
-	number     uint64        // its number among all that queued or, once started, among all that started
-	since      time.Duration // when it queued or, once started, when it started
-	until      time.Duration // while queued: the estimated start; then the end of its lease
+	number     uint64        // its number among all that queued; after its start: among all that started
+	since      time.Duration // when it queued; after its start: when it started
+	until      time.Duration // its estimated start; after its start: the end of its lease
 	token      *rate.Reservation
 	hold       *holdUp
 	keeps      kept // set at its start, only if there is an Observer
@@ -71,7 +71,7 @@ const (
 // An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
 	Status  int           // the response's status; 0: no response. 429 and 503 pause the host
-	Header  http.Header   // the response's, read for Retry-After, Date, quotas and signs of bot walls
+	Header  http.Header   // the response's header: Retry-After, Date, quotas and signs of bot walls count
 	Latency time.Duration // from the start to the response's header; 0: unknown
 	Err     error         // why there was no response
 	Bytes   int64         // bytes read of the body, for Limiter.Budget. A Transport counts them itself
@@ -145,14 +145,14 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	return clean
 }
 
-// leaves notes that the request is on its way. After the grant, a busy
-// scheduler, a dial and a handshake may delay the request for an unknown time.
-// Such a delay could make two requests reach the host at one moment, however
-// far apart they were granted. To prevent that, no other request starts until
-// this one is sent.
+// leaves tells the Limiters that the request is on its way. After the grant, a
+// busy scheduler, a dial and a handshake may delay the request for an unknown
+// time. Such a delay could make two requests reach the host at one moment,
+// however far apart they were granted. To prevent that, no other request starts
+// until this one is sent.
 func (g *Grant) leaves() { g.moves(true) }
 
-// sent notes that the request has reached the host.
+// sent tells the Limiters that the request has reached the host.
 func (g *Grant) sent() { g.moves(false) }
 
 func (g *Grant) moves(leaving bool) {

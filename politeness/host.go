@@ -41,7 +41,7 @@ type learnt struct {
 
 	// What the host says about its quotas. All are 0 if it says nothing.
 	limited     time.Duration // the end of a pause for a spent quota
-	spread      time.Duration // the interval with which the quota lasts until it is renewed
+	spread      time.Duration // the interval that spreads the quota over the time until it is renewed
 	spreadUntil time.Duration // when the quota is renewed
 }
 

@@ -72,9 +72,9 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue returns when the next request may start if h's quota is to last
-// until its renewal. If there is no such quota, the result is the constant
-// never.
+// quotaDue returns the time at which h's quota lets the next request start: the
+// quota is spread over the time until it is renewed. If there is no such quota,
+// the result is the constant never.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -126,7 +126,7 @@ func (l *Limiter) drawJitter(h *host) {
 	}
 }
 
-// tell notes the Crawl-delay that g was told. When ClampCrawlDelay cuts a
+// tell stores the Crawl-delay that g was told. When ClampCrawlDelay cuts a
 // Crawl-delay of this host for the first time, tell returns a notice.
 func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told || g.exempt {
@@ -147,7 +147,7 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	}
 	h.learn().crawl = g.crawl
 	l.retimeLine(h, &h.queue, now)
-	h.pokeHeads() // the first Exempt request may have yielded to the first of the others
+	h.pokeHeads() // an Exempt request may now overtake the pages that wait for the Crawl-delay
 	return cut
 }
 

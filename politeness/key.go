@@ -24,7 +24,7 @@ import (
 const (
 	maxName  = 253
 	maxLabel = 63
-	maxHost  = maxName*utf8.UTFMax + 99 // for URL.Host: a name in UTF-8, brackets, a port with zeros
+	maxHost  = maxName*utf8.UTFMax + 99 // for URL.Host, which may have a name in UTF-8, brackets and zeros in the port
 )
 
 var (
@@ -258,7 +258,7 @@ func canonicalIPv4(host string) string {
 		if !more {
 			bits = 8 * (4 - i)
 		}
-		n, err := strconv.ParseUint(part, base, max(bits, 1)) // ParseUint reads 0 as 64 bits
+		n, err := strconv.ParseUint(part, base, max(bits, 1)) // for ParseUint, 0 bits would mean the size of uint
 		if err != nil || i > 3 {
 			return host
 		}

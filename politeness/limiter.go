@@ -54,8 +54,8 @@ type Limiter struct {
 	// for the whole interval.
 	EndToStart bool
 
-	// Jitter lengthens each interval at random by up to this fraction of it:
-	// with 0.5 by up to half. It never shortens an interval. 0: no jitter.
+	// Jitter lengthens each interval at random, by up to this fraction of the
+	// interval. With 0.5, an interval becomes up to half longer. 0: no jitter.
 	Jitter float64
 
 	// Adaptive derives a delay from the host's own response times. The zero
@@ -81,7 +81,8 @@ type Limiter struct {
 
 	// Lease is how long a grant holds its slot if Done is not called. It has to
 	// be longer than the longest request. A Transport prolongs the Lease to
-	// AttemptTimeout if AttemptTimeout is longer. 0: 10 min. Negative: never.
+	// AttemptTimeout if AttemptTimeout is longer. 0: 10 min. Negative: no
+	// limit.
 	Lease time.Duration
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
@@ -424,9 +425,8 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	}
 }
 
-// refuse reports a request that is refused, and returns its DelayError. Of the
-// two durations, the first is how long g has waited, and the second how long it
-// is until g may come back.
+// refuse reports that g is refused, and returns its DelayError. g has waited
+// for the first duration, and may come back after the second.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
 	l.refused(ctx, g, waited, err.Until, why)

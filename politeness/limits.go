@@ -8,7 +8,7 @@ import (
 // A limit is an item of RateLimit or RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-11). A missing number is -1.
 type limit struct {
-	name     string // as written
+	name     string // as written, but without quotes
 	left     int64  // r: how many units of the quota are left
 	resets   int64  // t: seconds until the quota is renewed
 	quota    int64  // q: units for each window
@@ -88,8 +88,8 @@ func parseOld(line string) (limit, bool) {
 }
 
 // A fieldReader holds the part of a Structured Field that is not read yet. Each
-// method takes from the front of that part what the method's name says. If a
-// part of an Item is malformed, the method sets the field bad.
+// method takes from the front of that part what the method's name says. A
+// method that finds a mistake sets bad to true.
 type fieldReader struct {
 	rest string
 	bad  bool

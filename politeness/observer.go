@@ -54,9 +54,9 @@ type Observer struct {
 	// the first time. e.Wait is the Crawl-delay before the cut.
 	Clamped func(ctx context.Context, e Event)
 
-	// Unread is called when a request has waited for 5 s only because nobody
-	// reads or closes a response body. It is called once for each body. e.Wait
-	// is how long the request has waited for this reason.
+	// Unread is called when a response body that nobody reads or closes has
+	// held up a request for 5 s. It is called once for each body. e.Wait is how
+	// long the body has held up the request.
 	Unread func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
@@ -156,7 +156,7 @@ type Stats struct {
 	InFlight  int // requests that hold a slot
 	BackedOff int // hosts in a pause because of their answers
 	Owned     int // in a fleet: hosts that this Limiter owns
-	Unowned   int // in a fleet: hosts that it has asked for and does not own yet
+	Unowned   int // in a fleet: hosts that this Limiter has asked for and does not own yet
 }
 
 // Stats returns the numbers of this moment. They leave out the Limiter in

@@ -418,9 +418,9 @@ func (f *fleet) traced(ctx context.Context, m *member) context.Context {
 	}})
 }
 
-// noteStalls starts a goroutine that sleeps again and again, and adds to f.late
-// how much too late it wakes. noteStalls returns a function that ends the
-// goroutine.
+// noteStalls starts a goroutine that sleeps again and again. If it wakes too
+// late, it adds the delay to f.late. noteStalls returns a function that ends
+// the goroutine.
 func (f *fleet) noteStalls() (stop func()) {
 	const tick = 5 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
