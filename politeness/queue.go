@@ -12,7 +12,7 @@ type look struct {
 	refused bool
 	why     why           // what the request has to wait for
 	notice  *notice       // to report when no lock is held any more
-	wait    time.Duration // until the next look; if refused, until the request may come again
+	wait    time.Duration // until the next look, or until a refused request may come again
 	until   time.Duration // the estimated start
 }
 
@@ -79,12 +79,12 @@ func (g *Grant) try() (v look) {
 	return v
 }
 
-// tryThen asks the next Limiter if v says that this Limiter is ready. Otherwise
-// g leaves the queues of the Limiters after this one, and v.until includes the
-// wait for these Limiters.
+// tryThen tries to start g at the next Limiter, but only if v says that this
+// Limiter is ready. Otherwise g leaves the queues of the Limiters after this
+// one, and v.until includes the wait for these Limiters.
 func (g *Grant) tryThen(v look, now time.Duration) look {
 	if !v.started {
-		g.leaveThen() // g's turn there must not hold up requests to other hosts
+		g.leaveThen() // g's turn in those queues must not hold up requests to other hosts
 		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
@@ -140,8 +140,8 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 	return v, true
 }
 
-// whyRefused returns what g, which is refused before it queues, would have to
-// wait for.
+// whyRefused returns what g would have to wait for. g is refused before it
+// joins the queue.
 func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	switch {
 	case l.crawlDelay(h, g) > l.set.maxCrawl:
@@ -334,9 +334,9 @@ func (g *Grant) poke() {
 	}
 }
 
-// line returns the queue that g waits in. The fetch of robots.txt has its own,
-// because it waits neither for a Crawl-delay nor behind requests that wait for
-// one.
+// line returns the queue that g waits in. The fetch of robots.txt has its own
+// queue, because it waits neither for a Crawl-delay nor behind requests that
+// wait for one.
 func (h *host) line(g *Grant) *grantRing {
 	if g.exempt {
 		return &h.robots
@@ -344,7 +344,7 @@ func (h *host) line(g *Grant) *grantRing {
 	return &h.queue
 }
 
-// count notes that g joined its line (n is 1) or left it (n is -1).
+// count updates h when g joins its line (n is 1) or leaves it (n is -1).
 func (h *host) count(g *Grant, n int32) {
 	h.waiting += n
 	switch {

@@ -49,8 +49,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// A request joins a long queue quickly, even if each request is told a
-// Crawl-delay that differs from the previous one.
+// A request joins a long queue quickly, even if the Crawl-delay changes with
+// each request.
 func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	joining := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}

@@ -11,11 +11,11 @@ import (
 // several quotas, the strictest counts.
 type quota struct {
 	pause  time.Duration // how long no request may start, because the quota is spent
-	spread time.Duration // the interval between starts with which the quota lasts until its renewal
-	until  time.Duration // for how long the quota's interval holds, counted from now
+	spread time.Duration // the interval between starts that makes the quota last until its renewal
+	until  time.Duration // how long spread applies, counted from now
 }
 
-// quotaFields are the header fields that can tell of a quota.
+// quotaFields are the header fields that may contain a quota.
 var quotaFields = [...]string{"Ratelimit", "Ratelimit-Policy", "Ratelimit-Remaining", "X-Ratelimit-Remaining", "X-Rate-Limit-Remaining"}
 
 // tellsQuota reports whether a header has a field for quotaOf to read.
@@ -63,8 +63,8 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 }
 
 // ageOf returns the age of a response that comes from a cache. Such a response
-// tells the quota at the time when it was made. Without a usable Age field, the
-// age is 0.
+// tells what the quota was when the response was made. Without a usable Age
+// field, the age is 0.
 func ageOf(h http.Header) time.Duration {
 	if lines := h["Age"]; len(lines) > 0 {
 		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
@@ -75,14 +75,14 @@ func ageOf(h http.Header) time.Duration {
 }
 
 // addAged adds a quota from a response of this age. It adds nothing if the
-// quota has been renewed after the response was made.
+// quota has been renewed since the response was made.
 func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 	if reset >= age {
 		q.add(left, min(reset-age, most))
 	}
 }
 
-// addEach adds several quotas that two fields tell in the same order, such as
+// addEach adds several quotas. Two fields list them in the same order, such as
 // "0, 1500" and "1, 1419704". Here 0 requests are left for 1 s, and 1500 for
 // 1419704 s. addEach returns false if each field has a single value, or if the
 // values cannot be paired.
@@ -249,11 +249,11 @@ func longestReset(lines []string, h http.Header, now time.Time) (longest time.Du
 	return longest, ok
 }
 
-// parseReset parses a value of X-RateLimit-Reset: when a quota is renewed. The
-// value may be a number of seconds from now, a time in seconds or milliseconds
-// since 1970, or a date. No quota lasts for 30 years, so the size of a number
-// tells which of these it is. Times are by the server's clock. For a time in
-// the past, parseReset returns false.
+// parseReset parses a value of X-RateLimit-Reset or a similar field, which says
+// when a quota is renewed. The value may be a number of seconds from now, a
+// time in seconds or milliseconds since 1970, or a date. No quota lasts for 30
+// years, so the size of a number tells which of these it is. Times are by the
+// server's clock. For a time in the past, parseReset returns false.
 func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool) {
 	const isTime, isMilliseconds = 1e9, 1e11
 	n, ok := parseNumber(value)

@@ -37,8 +37,8 @@ func TestQuotaOf(t *testing.T) {
 		header http.Header
 		want   quota
 	}{
-		// These are the fields of draft-ietf-httpapi-ratelimit-headers-11, also
-		// in the forms of its versions from 07 on.
+		// These are the fields of draft-ietf-httpapi-ratelimit-headers-11. Some
+		// have the form of an earlier version, from 07 on.
 		{"RateLimit", fields(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
 		{"it is spent", fields(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
 		{"it is spent for less than a second", fields(`RateLimit: "default";r=0;t=0`), spent(none)},
@@ -99,7 +99,8 @@ func TestQuotaOf(t *testing.T) {
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
-		// Of these headers, only one tells a quota: a limit of 0 for some time.
+		// Only the case "a limit of 0 for some time" tells a quota. The other
+		// cases here tell none.
 		{"nothing", fields("Content-Type: text/html"), quota{}},
 		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
 		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
@@ -381,8 +382,9 @@ func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
 	}
 }
 
-// A quota may lengthen an interval, but does not shorten one: neither Delay nor
-// the interval of an earlier quota, as long as the earlier quota holds.
+// A quota may make the interval between requests longer, but never shorter. The
+// interval is at least Delay, and at least that of an earlier quota until that
+// quota is renewed.
 func TestQuotasOnlyLengthen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 20 * time.Second}

@@ -4,14 +4,14 @@ import "time"
 
 // A Reason says why a request waits. It is a text, to print and to compare:
 //
-//	delay               Limiter.Delay, since the host's latest start
+//	delay               Limiter.Delay, counted from the host's latest request
 //	adaptive delay      the delay that the host's response times ask for
-//	crawl-delay         the Crawl-delay of its robots.txt
+//	crawl-delay         the Crawl-delay of the host's robots.txt
 //	back-off            a pause after a 429, 503 or block, or by a Retry-After
-//	rate limit          the host's quota, by RateLimit and similar fields
+//	rate limit          the host's quota, from RateLimit or a similar field
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)
-//	budget              the end of the day (Limiter.Budget), or Budget.Dir
+//	budget              the day's end (Limiter.Budget), or a write to Budget.Dir
 //	fleet               the fleet, or its member that owns the host
 //	global rate         Limiter.GlobalRate
 //	global concurrency  Limiter.GlobalConcurrency
@@ -68,7 +68,7 @@ type spell struct {
 	took  time.Duration
 }
 
-// next notes what the request waits for from now on.
+// next records what the request waits for from now on.
 func (s *spell) next(w why, now time.Duration) {
 	if s.why == w {
 		return
@@ -79,7 +79,7 @@ func (s *spell) next(w why, now time.Duration) {
 	s.why, s.since = w, now
 }
 
-// longest ends the present spell and returns the reason of the longest.
+// longest ends the present spell and returns the reason of the longest spell.
 func (s *spell) longest(now time.Duration) Reason {
 	s.next(whyNot, now)
 	return reasons[s.most]

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// A wire watches what net/http does with one attempt. It notes when the request
-// reaches the host, because the interval counts from then. It also notices when
-// net/http is about to send the request again.
+// A wire watches what net/http does with one attempt. It records when the
+// request reaches the host, because the interval counts from then. It also
+// notices when net/http is about to send the request again.
 //
 // net/http sends a request again by itself if the server closes a reused
 // connection without an answer or refuses an HTTP/2 stream. It does so at once,

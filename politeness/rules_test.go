@@ -305,7 +305,7 @@ func TestNextTellsAScheduler(t *testing.T) {
 }
 
 // Each host has its pace, and the machine that serves all of these hosts has a
-// pace of its own.
+// pace of its own. All of these paces are kept.
 func TestWithinComposesTwoLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }

@@ -11,8 +11,8 @@
 //	limiter := &politeness.Limiter{Fleet: fleet}
 //
 // Any redis.UniversalClient will do, for a single server, Sentinel or a
-// cluster. The server must be Redis 7.0 or later, or Valkey. All members must
-// give their Limiters the same fields.
+// cluster. The server must be Redis 7.0 or later, or Valkey. The Limiters of
+// all members must have the same settings.
 //
 // # How it works
 //
@@ -36,7 +36,7 @@
 //
 // # When Redis is away, or forgets
 //
-// While Redis is away, a member goes on to use the hosts that it owns, for one
+// While Redis is away, a member goes on using the hosts that it owns, for one
 // Lease after its last renewal. Its requests to other hosts wait. If the
 // context of such a request does not allow the wait, the request is refused
 // with a [politeness.DelayError] that wraps an [AwayError]. When Redis is back,
@@ -60,10 +60,11 @@
 // Redis holds two hashes, {Namespace}fleet and {Namespace}hosts. It also holds
 // a small hash for each member whose hosts other members want. The braces put
 // all keys of a fleet into one slot of a cluster. A host takes about 64 bytes
-// besides its name, and a few more with a politeness.Budget. A host is kept
-// while it is owned or must still rest, for an hour if something was learnt
-// about it, and for the day if it has a Budget. The keys must not be evicted:
-// after an eviction, hosts without an owner rest for a Lease and a second.
+// besides its name, and a few more with a politeness.Budget. Redis keeps a host
+// while it is owned or must still rest. It keeps the host for at least an hour
+// if something was learnt about it, and until the end of the day if some of its
+// Budget is used. The keys must not be evicted: after an eviction, hosts
+// without an owner rest for a Lease and a second.
 //
 // An ACL user needs no more than
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A call that was sent twice may have run, even if the server that refused it
-// last does not know the script.
+// The client sends a call twice, and the last server does not know the script.
+// An earlier server may have run the call, so the first sending must count.
 func TestSendings_NoScript(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()
@@ -52,7 +52,7 @@ func (noScript) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// The end of the hints is heard, however much else there is to do.
+// The member is told that no more hints will come, even if its inbox is full.
 func TestHear_EndOfHintsIsHeard(t *testing.T) {
 	f := &Fleet{wake: make(chan struct{}, 1)}
 	for range 10_000 {

@@ -19,12 +19,12 @@ import (
 const (
 	beat     = time.Second     // how often a session is renewed
 	idleFor  = 3 * time.Second // how long a member that needs no host keeps its session
-	contact  = 2 * time.Second // the most that the time between two answers adds to a session's silence
+	contact  = 2 * time.Second // the most by which a session's silence grows between two answers
 	silence  = 5 * beat / 2    // how long Redis may be silent before the log says so
-	maxRetry = time.Second     // the longest time between attempts to reach Redis
+	maxRetry = time.Second     // the longest time between attempts to reach Redis, unless Redis refuses
 	maxOps   = 512             // the most operations in one call
 	maxAsks  = 256             // one beat asks again for at most this many hosts
-	far      = 24 * time.Hour  // how long requests that can get no host from this Fleet are told to wait
+	far      = 24 * time.Hour  // requests that can get no host from this Fleet are told to wait this long
 )
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
@@ -67,14 +67,14 @@ type member struct {
 // to do for it.
 type place struct {
 	host    string
-	hold    *politeness.Hold // asks for the host or owns it; nil: neither
+	hold    *politeness.Hold // the Hold that asks for the host or owns it; nil: there is none
 	owned   bool             // the Hold owns the host
 	others  bool             // others wait for the host
 	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
-	unknown bool             // if leaving: Redis may have taken the host back already
+	unknown bool             // only while leaving: Redis may already have taken the host back
 	drop    bool             // Redis has to be told that the host is no longer wanted
 	enter   bool             // a new epoch has to be told that the host is owned, or is being given away
-	news    bool             // Redis does not have the field state yet
+	news    bool             // the field state has changed, and Redis does not have it yet
 
 	token   int64 // proves the ownership to Redis
 	state   []byte
@@ -82,7 +82,7 @@ type place struct {
 	offered int64     // the token of the latest offer that came as a hint
 	heard   time.Time // when that hint came
 	holder  string    // the owner that Redis named last; "": none
-	away    bool      // the Hold was last told that Redis does not answer
+	away    bool      // what the Hold was told last is that Redis does not answer
 }
 
 // watched is what is known about a session: the number of its latest call, when
@@ -244,8 +244,9 @@ func (m *member) lose(p *place) {
 	}
 }
 
-// If the session can no longer be trusted, lapse notes and logs that, and gives
-// up the places that a new epoch has not been told of yet.
+// lapse checks whether the session can still be trusted. If not, lapse gives up
+// the places that a new epoch has not been told of yet. It logs the end of
+// the session only if the member owns a host.
 func (m *member) lapse() {
 	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
 		return
@@ -292,7 +293,7 @@ func (m *member) join(now time.Time) {
 	m.succeed(now)
 }
 
-// succeed notes that a call to Redis has succeeded. The argument sent is when
+// succeed records that a call to Redis has succeeded. The argument sent is when
 // the call was sent. While a new epoch still has to be told of a host that this
 // member owns, the member trusts only its earlier session. If it trusted the
 // new session too, it might go on using the host when another member already
@@ -335,7 +336,7 @@ func (m *member) listen(now time.Time) {
 	}()
 }
 
-// fail notes that a call has failed: Redis did not answer, or its answer was
+// fail records that a call has failed: Redis did not answer, or its answer was
 // not as it should be.
 func (m *member) fail(err error) {
 	now := time.Now()
@@ -357,8 +358,8 @@ func (m *member) fail(err error) {
 	}
 }
 
-// If the log says that Redis does not answer, away says so to a Hold that waits
-// for p's host.
+// away tells the Hold that waits for p's host that Redis does not answer. It
+// does so only if the log says this already.
 func (m *member) away(p *place) {
 	if m.told && p.hold != nil && !p.owned {
 		p.away = true
@@ -389,7 +390,7 @@ func refusal(err error) error {
 // the operation ends a session, its place stands for that session, as in
 // member.dead.
 type operation struct {
-	name  any // a string, as an interface so that it need not be converted for each call
+	name  any // a string, kept as any so that no call has to convert it
 	place *place
 }
 
@@ -416,7 +417,7 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		if len(operations) >= maxOps {
 			break
 		}
-		known := !p.enter // Redis must answer the enter before any other operation is sent
+		known := !p.enter // Redis must answer p's enter before another operation for p is sent
 		if known && p.leaving && m.suspect {
 			continue
 		}
@@ -509,7 +510,7 @@ func (m *member) heed(reply []any, operations []operation) {
 	}
 }
 
-// answer applies Redis's answer to the member's ask for the host of p.
+// answer applies Redis's answer to the operation "want" for p's host.
 func (m *member) answer(p *place, answer []any, now time.Time) {
 	var state []byte // nil: nothing is known
 	if s, ok := at[any](answer, 2).(string); ok {
@@ -589,7 +590,7 @@ func (m *member) tidy(p *place) {
 }
 
 // end ends the session. The goroutine ends too. If there is more to do, another
-// one is started, so Close does not wait for requests that still come.
+// goroutine is started, so Close does not wait for requests that still come.
 func (m *member) end() {
 	if err := m.failing; m.id != 0 {
 		if err == nil {

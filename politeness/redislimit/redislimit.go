@@ -19,9 +19,9 @@ import (
 // Options are the settings of a Fleet. The zero value suits most fleets.
 type Options struct {
 	// Namespace begins all keys and channels, in braces: {Namespace}. Fleets
-	// with different Namespaces do not affect each other. It must not contain
-	// braces, white space or the characters *?[]\ of key patterns. If it is
-	// empty, it is taken as "courtesy".
+	// with different Namespaces do not affect each other. A Namespace must not
+	// contain braces, white space or the characters *?[]\ of key patterns. If
+	// it is empty, it is taken as "courtesy".
 	Namespace string
 
 	// Lease is how long a member that cannot reach Redis keeps using the hosts
@@ -34,8 +34,8 @@ type Options struct {
 	Timeout time.Duration
 
 	// Logger receives one line when Redis stops answering, and one when it
-	// answers again. It also receives a line when a session or the fleet's
-	// knowledge is lost. It must not call the Fleet. nil: slog.Default.
+	// answers again. Logger also receives a line when a session or the fleet's
+	// knowledge is lost. Logger must not call the Fleet. nil: slog.Default.
 	// go-redis has a log of its own for failing connections: see
 	// redis.SetLogger.
 	Logger *slog.Logger
@@ -58,14 +58,14 @@ type Fleet struct {
 	mu    sync.Mutex    // held for moments; taken after the Limiter's lock, never before it
 	inbox []func()      // what the goroutine has to do next
 	done  chan struct{} // closed when the goroutine has ended; nil: it does not run
-	left  *bool         // to be read once done is closed: Redis has confirmed the end of the session
+	left  *bool         // Redis has confirmed the end of the session; valid after done is closed
 
 	member member // used by the goroutine only
 }
 
-// New returns a member of the fleet that has opts.Namespace in the client's
-// Redis. The member does not connect before its Limiter needs a host, and never
-// closes the client.
+// New returns a member of a fleet. The client's Redis and opts.Namespace
+// identify the fleet. The member does not connect before its Limiter needs a
+// host, and never closes the client.
 func New(client redis.UniversalClient, opts Options) (*Fleet, error) {
 	if client == nil {
 		return nil, errors.New("redislimit: the client is nil: give a redis.NewUniversalClient(…)")

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("32") // parallel tests wait for real time, and need little processor time
+		parallel.Value.Set("32") // parallel tests mostly wait in real time, and need little processor time
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -186,7 +186,7 @@ func TestBadWeatherIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// No goroutine goes on while Redis is away and no host is needed any more.
+// When no host is needed any more, no goroutine runs, even if Redis is away.
 func TestNothingRunsWithoutRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := &link{memory: new(memory)}

@@ -14,10 +14,11 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Members that take turns with a host have together what one of them would have
+// Members that take turns with a host get together what one member would get
 // alone: the same Budget, the same pauses, and as few events.
 
-// Two members that take turns use up a Budget, whatever each of them reserves.
+// Two members that take turns use up the whole Budget, however much each of
+// them reserves.
 func TestTurns_BudgetIsUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -48,8 +49,8 @@ func TestTurns_BudgetIsUsedUp(t *testing.T) {
 	})
 }
 
-// A pause ends for all members at about the same time, however often those that
-// wait are told of it.
+// A pause ends for all members at about the same time, however often the
+// waiting members are told of the pause.
 func TestTurns_PauseEndsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -95,8 +96,8 @@ func TestTurns_PauseEndsForAll(t *testing.T) {
 	})
 }
 
-// A request that waits for another member's host is told of its estimate when
-// that changes, not all the time.
+// A request waits for another member's host. It is told its estimated start
+// again only when the estimate changes.
 func TestTurns_QueuedIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

@@ -139,10 +139,10 @@ func TestWeather_CloseWithoutRedisAmongRequests(t *testing.T) {
 	})
 }
 
-// Close returns nil and soon, even if requests come at that moment.
+// Close soon returns nil, even if requests come at that moment.
 func TestWeather_CloseAmongRequests(t *testing.T) {
 	t.Parallel()
-	for range 60 { // what this test is about depends on the order of moments
+	for range 60 { // a fault would show only in some orders of events, so try often
 		f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestWeather_CloseAmongRequests(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		f.Close() // the requests that came after the first call
+		f.Close() // for the requests that came after the first call of Close
 	}
 }
 
@@ -216,7 +216,8 @@ func TestWeather_ClosedKeepsNothing(t *testing.T) {
 }
 
 // A host is given to a member that has just died. The host then goes to another
-// member that waits. It need not rest, because the dead member never owned it.
+// member that waits. The host need not rest, because the dead member never
+// owned it.
 func TestWeather_GivenToTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -252,8 +253,8 @@ func TestWeather_GivenToTheDead(t *testing.T) {
 	})
 }
 
-// The next member removes from Redis what dead members have left there, even if
-// it comes hours later.
+// Dead members have left records in Redis. The next member removes the records,
+// even if that member comes hours later.
 func TestWeather_RecordsOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -412,7 +413,7 @@ func (l *lossy) run(ctx context.Context, script *redis.Script, sent *sendings, a
 }
 
 // An owner gives its host away, but the call is lost. The owner repeats the
-// call, so the next owner keeps the interval. This holds even if the first
+// call, so the next owner keeps the interval. The same is true if the first
 // owner asks for the host in the meantime, and then gives up.
 func TestWeather_LostGive(t *testing.T) {
 	const ms = time.Millisecond
@@ -567,9 +568,9 @@ func TestWeather_LostEnter(t *testing.T) {
 	})
 }
 
-// A member enters its host into a new epoch and does not learn that it did, and
-// needs it no more. Others get the host although the member goes on with
-// another one.
+// A member enters its host into a new epoch, but the answer is lost. Then the
+// member needs this host no more, and goes on using another host. The next
+// member must get the first host.
 func TestWeather_LostEnterOfAHostNotNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

@@ -41,10 +41,10 @@ type Refusal struct {
 	// Kind is the kind of the refusal. The zero value means no refusal.
 	Kind Kind `json:"kind"`
 
-	// Sure reports whether the sign is certain. A certain sign is a status or a
-	// header field that is documented, or that many sites have shown. Other
-	// signs, such as some cookies and all marks in a page, are not certain,
-	// because ordinary answers may have them too.
+	// Sure reports whether the sign that was found is certain. A certain sign
+	// is a status or a header field that is documented, or that many sites have
+	// shown. Other signs, such as some cookies and all marks in a page, are not
+	// certain, because ordinary answers may have them too.
 	Sure bool `json:"sure"`
 
 	// Evidence says what was found: the status, and the header field or the

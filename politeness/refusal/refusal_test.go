@@ -315,7 +315,7 @@ func TestMarksAreFoundAnywhere(t *testing.T) {
 	}
 }
 
-// A Refusal and each Kind are read back as they were written.
+// A Refusal written as JSON and a Kind written as text are read back unchanged.
 func TestJSON(t *testing.T) {
 	want := Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Evidence: "402, crawler-price: USD 1", Price: "1", Currency: "USD", License: "/license.xml"}
 	text, err := json.Marshal(want)

@@ -124,8 +124,8 @@ const (
 // above 0 and at most longPage.
 //
 // The templates of Anubis make pages of 4 to 5 KiB. A page is longer only if
-// the site adds to it. Every page with the script of Anubis also has the
-// script's type.
+// the site adds to it. The script tag of Anubis always has a type, so the mark
+// for longer pages can include the type.
 var pageSigns = [...]pageSign{
 	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), shortPage,
 		"TecharoHQ/anubis, web/index.templ"},
