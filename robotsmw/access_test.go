@@ -26,7 +26,8 @@ import (
 // else.
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// verdict says what an answer to robots.txt means for the origin's other URLs.
+// verdict says what the answer to a request for robots.txt means for the
+// origin's other URLs.
 type verdict string
 
 const (
@@ -36,8 +37,8 @@ const (
 	unreachable verdict = "unreachable" // all is disallowed for now (RFC 9309 §2.3.1.4)
 )
 
-// TestStatusMatrix tests RFC 9309 §2.3.1: what an answer to robots.txt means,
-// and when robots.txt is asked for again.
+// TestStatusMatrix tests RFC 9309 §2.3.1: what the answer to a request for
+// robots.txt means, and when robots.txt is requested again.
 func TestStatusMatrix(t *testing.T) {
 	day, minute := 24*time.Hour, time.Minute
 	for _, tt := range []struct {
@@ -227,7 +228,7 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A fetch follows up to five redirects, also to other authorities. The file at
-// the end of the redirects holds for the first authority (RFC 9309 §2.3.1.2).
+// the end of the redirects applies to the first authority (RFC 9309 §2.3.1.2).
 func TestRedirects(t *testing.T) {
 	chain := func(n int) *robotstest.Internet {
 		var web robotstest.Internet

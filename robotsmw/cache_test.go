@@ -64,8 +64,8 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	})
 }
 
-// An unreachable origin keeps its place in memory until its next try. If such
-// origins hold all places, and no two of them belong to one domain, a new
+// An unreachable origin keeps its place in memory until its next try. Here such
+// origins hold all places, and no two of them belong to one domain. A new
 // origin is refused until one of them may be tried again.
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -205,7 +205,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 // target returns the text that rules are matched with: the path and the query
 // as they are sent, neither decoded nor reordered. This text may share memory
 // with buf, which saves an allocation. So it is valid until buf is used again.
-// target also reports whether the path has no other form.
+// target also reports whether the path is plain (see isPlain).
 func target(buf []byte, u *url.URL) (target string, plain bool) {
 	path := u.Path
 	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {

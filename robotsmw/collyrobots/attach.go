@@ -70,13 +70,12 @@ const anyDepth = 1 << 30
 // package doc says what Attach changes.
 //
 // If Base and Proxy are nil, requests go by the transport that the collector
-// has, and by its proxies. If Options.Limiter is nil and the transport to send
-// by is a politeness.Transport, the Limiter and AttemptTimeout of that
-// transport are used. If Options.Limiter is nil and the transport is any other,
-// requests are paced by a zero politeness.Limiter that all such collectors of
-// the process share. If AttemptTimeout is 0, each attempt may take as long as
-// the collector's request timeout: 10 s, or what SetRequestTimeout says before
-// or after Attach.
+// has, and by its proxies. If Options.Limiter is nil and Base or that transport
+// is a politeness.Transport, its Limiter and AttemptTimeout are used. In all
+// other cases without Options.Limiter, requests are paced by a zero
+// politeness.Limiter that all such collectors of the process share. If
+// AttemptTimeout is 0, each attempt may take as long as the collector's request
+// timeout: 10 s, or what SetRequestTimeout says before or after Attach.
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from

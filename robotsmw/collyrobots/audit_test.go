@@ -252,7 +252,7 @@ func audit(web *robotstest.Internet, sites []*site) findings {
 		var start, last, retryAfter time.Time
 		for _, r := range log[s.origin] {
 			target := strings.TrimPrefix(r.URL, s.origin)
-			if gap := r.Time.Sub(start); !start.IsZero() && gap < time.Second { // the pace holds for robots.txt too
+			if gap := r.Time.Sub(start); !start.IsZero() && gap < time.Second { // the pace applies to robots.txt too
 				f.note(&f.early, "%s: %s came after %v, the pace is 1s", s.name, r.URL, gap)
 			}
 			start = r.Time

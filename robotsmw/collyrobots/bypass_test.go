@@ -152,8 +152,9 @@ func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	}
 }
 
-// The package doc describes this gap. If this test fails because colly has
-// changed, the doc must change too.
+// A clone that was not added sets a client or, without cookies, a transport in
+// OnRequestHeaders. That request bypasses robots.txt, as the package doc says.
+// If this test fails because colly has changed, the doc must change too.
 func TestTheGapInOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, set := range map[string]func(c *colly.Collector, other *robotstest.Internet){
 		"SetClient":                     func(c *colly.Collector, other *robotstest.Internet) { c.SetClient(&http.Client{Transport: other}) },
@@ -205,7 +206,8 @@ func TestCloneMadeBeforeAttachSetsATransport(t *testing.T) {
 
 // The first request has the only slot of a LimitRule. Four more requests wait
 // for the slot. Then the OnResponseHeaders handler of the first request sets a
-// transport.
+// transport. The allowed requests must go by this transport, and the disallowed
+// ones must not be sent.
 func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 	for way, set := range ways {
 		for _, kind := range []string{"collector", "bare clone"} {

@@ -19,7 +19,7 @@ type member struct {
 	c *colly.Collector
 
 	hub          *hub
-	cacheControl sync.Map // Cache-Control of the requests that judgeCached changed: ID → []string
+	cacheControl sync.Map // by request ID: the Cache-Control before judgeCached changed it, a []string
 
 	mu      sync.Mutex
 	headers int // the number of OnRequestHeaders handlers; the last one is the member's

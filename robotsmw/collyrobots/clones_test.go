@@ -57,8 +57,8 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// Collectors without a Limiter share one. Collectors with different Limiters do
-// not share a pace.
+// Collectors that were attached without a Limiter share a pace. Collectors with
+// different Limiters do not.
 func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -64,23 +64,23 @@
 // One gap is left: SetClient in an OnRequestHeaders handler of a clone that was
 // not added. The request for which the handler is called uses that client
 // directly, so it bypasses robots.txt and the pace. The next request obeys
-// again. Add the clone, or set the client anywhere else. SetProxy, SetProxyFunc
-// and WithTransport have the gap only if the client has no cookie jar (after
-// DisableCookies, or if the client was set without a jar). With a jar, the
-// extension notices these calls when the jar is asked. The extension cannot
-// close the rest of the gap, because colly reads its client right after these
-// handlers, and in between calls nothing that clones share. One remedy was
-// rejected: to give the collector a Context that has ended, and to replace that
-// Context in the guard. Then net/http would stop a request that does not pass
-// the guard. But handlers that use the Context would stop too, a transport that
-// is not net/http's need not look at the Context, and a clone may have a
-// Context of its own.
+// again. To avoid this, add the clone, or set the client in any other place.
+// SetProxy, SetProxyFunc and WithTransport have the gap only if the client has
+// no cookie jar (after DisableCookies, or if the client was set without a jar).
+// With a jar, the extension notices these calls when the jar is asked. The
+// extension cannot close the rest of the gap, because colly reads its client
+// right after these handlers. In between, colly calls nothing that clones
+// share. One remedy was rejected: to give the collector a Context that has
+// ended, and to replace that Context in the guard. Then net/http would stop a
+// request that does not pass the guard. But handlers that use the Context would
+// stop too. A transport that is not from net/http may ignore the Context. And a
+// clone may have a Context of its own.
 //
 // If one goroutine sets a transport, proxy or client while others have requests
 // in flight, it races with them, as in plain colly. A request that starts at
-// that moment may use the new client directly, past robots.txt. The same holds
-// for Cookies and SetCookies. Make all these calls in a callback, or before the
-// crawl.
+// that moment may use the new client directly, past robots.txt. The same is
+// true of Cookies and SetCookies. Make all these calls in a callback, or before
+// the crawl.
 //
 // The extension does all this through a few unexported fields of colly, which
 // are all listed in layout.go. Attach tests them, and fails with a version of
@@ -107,9 +107,9 @@
 //
 // # What is refused, and how that looks
 //
-// robots.txt is obeyed in the transport, below all callbacks. So it holds for
-// every method, CheckHead's HEAD included, for redirects, for Request.Retry, in
-// queues, and on clones made before or after.
+// robots.txt is obeyed in the transport, below all callbacks. So it applies to
+// every method (also to the HEAD of CheckHead), to redirects, to Request.Retry,
+// to queues, and to clones made before or after Attach.
 //
 // Pages in colly's cache directory are the exception: they never come to the
 // transport. Their check is in OnRequest, before colly uses them. A clone does
@@ -131,7 +131,7 @@
 //
 // A refused URL counts as visited, and as one of MaxRequests, because colly
 // counts a URL before it asks the transport. Extension.Visit and
-// Extension.Follow ask robots.txt first and leave the URL unvisited.
+// Extension.Follow ask robots.txt first and leave a refused URL unvisited.
 //
 // # nofollow and noindex
 //

@@ -284,8 +284,8 @@ func ExampleExtension_Links() {
 	// http://blog.example/login true
 }
 
-// After a transport that hides addresses from Options.RefuseAddress was set,
-// Active returns false, and no request is sent.
+// If a transport that hides addresses from Options.RefuseAddress is set, Active
+// returns false, and no request is sent.
 func ExampleExtension_Active() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
