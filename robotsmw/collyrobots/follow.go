@@ -24,7 +24,7 @@ func (x *Extension) Visit(URL string) error {
 type NoFollowError struct {
 	URL  string // the link's absolute URL
 	Page string // the URL of the page that has the link
-	Rel  bool   // whether the link says nofollow; false: the page does
+	Rel  bool   // whether the link says nofollow; if not, the page does
 }
 
 func (e *NoFollowError) Error() string {

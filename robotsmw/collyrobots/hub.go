@@ -28,7 +28,7 @@ var ErrBypassed = errors.New("collyrobots: refused, because the transport that w
 	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")
 
 // A hub handles the requests of a collector and of all its clones, which share
-// one of colly's backends. It keeps its own client in that backend. If a
+// one of colly's backends. The hub keeps its own client in that backend. If a
 // transport is set on any of the collectors later, the hub sends by that
 // transport.
 type hub struct {

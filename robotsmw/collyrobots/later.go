@@ -20,7 +20,7 @@ type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
 	parked int           // requests in a line or, on a synchronous collector, being made again
-	empty  chan struct{} // made by later.wait; closed when none of these is left
+	empty  chan struct{} // created by later.wait; closed when parked becomes 0
 }
 
 type line struct {

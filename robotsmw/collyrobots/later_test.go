@@ -89,8 +89,8 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 	})
 }
 
-// wantPace checks that the pages of a host were requested at least interval
-// apart.
+// wantPace checks that the requests for the pages of a host are at least the
+// given interval apart.
 func wantPace(t *testing.T, web *robotstest.Internet, host string, interval time.Duration) {
 	t.Helper()
 	var last time.Time

@@ -98,8 +98,8 @@ func (g *gate) glob() reflect.Value {
 	return reflect.NewAt(inside.globType, unsafe.Add(unsafe.Pointer(g.own), inside.glob)).Elem()
 }
 
-// Match asks the keeper. Colly calls it for each request, in the request's
-// goroutine, while it holds the lock of the rules for reading.
+// Match asks the keeper. Colly calls Match for each request, in the request's
+// goroutine. At that time, Colly holds the lock of the rules for reading.
 func (g *gate) Match(domain string) bool {
 	return g.keeper.pass(g, domain, (*g.rules)[1:])
 }

@@ -88,7 +88,7 @@ func (l *limits) enter(ctx context.Context, domain string) (leave func(), err er
 type limited struct {
 	base    http.RoundTripper
 	limits  *limits
-	timeout time.Duration // from getting the slot to the end of the body; negative: no timeout
+	timeout time.Duration // from getting the slot to the end of the body; negative means no timeout
 }
 
 func (l *limited) Unwrap() http.RoundTripper { return l.base }

@@ -16,7 +16,7 @@ type page struct {
 	count *counters
 	since time.Time // when the request came to the guard
 	left  bool      // the request has been sent
-	proxy string    // the proxy that colly's switcher chose; "": none
+	proxy string    // the proxy that colly's switcher chose; "" means none
 	body  heldBody  // the response's body, until it is read
 }
 
@@ -36,8 +36,8 @@ func pageOf(ctx context.Context) *page {
 	return p
 }
 
-// leaves is called when the request is being sent. It counts how long the
-// request waited.
+// The method "leaves" is called when the request is being sent. It counts how
+// long the request waited.
 func (p *page) leaves() {
 	if !p.left {
 		p.left = true

@@ -60,9 +60,9 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	g.unread.clear(req.URL, g.hub.limited.Load())
 	resp, err := g.inner.RoundTrip(out)
-	// While this request was in flight, other requests may have read the hub's
-	// client. The call of sync makes sure that they have done so before this
-	// request's callbacks set anything on the client.
+	// Other requests may have read the hub's client while this request was in
+	// flight. This request's callbacks may set something on the client. By its
+	// lock, sync orders those reads before these writes.
 	g.hub.sync()
 	if err != nil {
 		return nil, g.fail(root, p.left, err)

@@ -312,8 +312,9 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 }
 
 func TestTrapTransportIsReplaced(t *testing.T) {
-	// Each function makes the collector send to another network, the second
-	// argument. Some do so through the last argument, a proxy that leads there.
+	// Each function makes the collector send to another network, which is the
+	// second argument. Some functions use the last argument, a proxy that leads
+	// to that network.
 	set := map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
 		"SetProxyFunc": func(c *colly.Collector, _ *robotstest.Internet, proxy string) {
 			u, _ := url.Parse(proxy)

@@ -111,9 +111,9 @@ func (t *tries) forget(e *try) {
 	}
 }
 
-// begins is called before a request is sent. It returns the error with which
-// the request would be refused again. It returns nil if the request has not
-// been refused before or might succeed now.
+// The method "begins" is called before a request is sent. It returns the error
+// with which the request would be refused again. It returns nil if the request
+// has not been refused before or might succeed now.
 func (t *tries) begins(req *http.Request) error {
 	err := t.refuses(req.Context(), req.Header, req.Method, req.URL)
 	if err != nil || t.n.Load() == 0 {

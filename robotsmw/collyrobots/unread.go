@@ -13,11 +13,12 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// unread are the responses whose body nobody has begun to read, because
-// OnResponseHeaders or redirect handlers are still running for them. Each of
-// these responses holds its host's slot. If its handler visits another page of
-// the host, the new request waits for that slot. So when a new request comes,
-// the extension reads the bodies into memory for colly. This frees the slots.
+// The type "unread" has the responses whose body nobody has begun to read,
+// because OnResponseHeaders or redirect handlers are still running for them.
+// Each of these responses holds its host's slot. If its handler visits another
+// page of the host, the new request waits for that slot. So when a new request
+// comes, the extension reads the bodies into memory for colly. This frees the
+// slots.
 type unread struct {
 	shared bool // whether requests to different hosts may wait for each other
 
