@@ -116,8 +116,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Many goroutines take and free one lock at the same time. No two of them hold
-// the lock at once, and no file is left.
+// Many goroutines take and free one lock. No two of them hold the lock at the
+// same time, and no file is left.
 func TestBrokenLocks(t *testing.T) {
 	dir := t.TempDir()
 	var twice atomic.Int64

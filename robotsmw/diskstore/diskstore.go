@@ -39,7 +39,8 @@ type Store struct {
 	// MaxBytes limits the size of the directory. After the first Put, and
 	// whenever an eighth of the limit has been written, expired values are
 	// removed. If the directory is still too large, the oldest values are
-	// removed too. 0: 1 GiB; negative: no limit. Set it before the first use.
+	// removed too. 0 means 1 GiB, and a negative value means no limit. Set
+	// MaxBytes before the first use.
 	MaxBytes int64
 
 	dir      string
@@ -293,7 +294,7 @@ func (s *Store) path(key, suffix string) string {
 }
 
 // sweep removes expired values, expired locks and old temporary files. Then it
-// removes the oldest values until the limit holds.
+// removes the oldest values until the rest is within the limit.
 func (s *Store) sweep() {
 	limit := s.limit()
 	var values []value
