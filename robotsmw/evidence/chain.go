@@ -49,9 +49,8 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 }
 
 // The function "follows" checks one line, with its newline. It returns the end
-// of the chain before the line, as the line itself states it, and the end of
-// the chain after the line. ok is false if the line is not whole or its hash is
-// wrong.
+// of the chain before the line, as the line gives it, and the end of the chain
+// after the line. ok is false if the line is not whole or its hash is wrong.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {

@@ -90,9 +90,9 @@ func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	return &web, func(o *robotsmw.Options) { o.Limiter = &politeness.Limiter{Delay: -1, Concurrency: -1} }
 }
 
-// A full disk loses lines. When there is room again, a loss line counts them
-// and says in which span of time they were lost. The chain continues after that
-// line.
+// While the disk is full, lines are lost. When there is room again, a loss line
+// counts them and says in which span of time they were lost. The chain
+// continues after that line.
 func TestAFullDisk(t *testing.T) {
 	for room := range 40 {
 		dir := t.TempDir()

@@ -106,7 +106,7 @@
 //   - delay, concurrency, max_crawl_delay, max_retry_after, back_off,
 //     max_back_off, lease: these are always there
 //   - end_to_start, clamp_crawl_delay, adaptive; jitter, a fraction; key:
-//     "host" or "custom"; fleet: other processes pace the same hosts
+//     "host" or "custom"; fleet: the Limiter has a Fleet
 //
 // file has the content of a robots.txt. A session writes this line before the
 // first robots, request or decision line that names the file's hash. The
@@ -127,7 +127,7 @@
 //     If-None-Match or If-Modified-Since was sent
 //   - status (left out if no answer came); location, content_type, retry_after
 //     and date: the header fields as written, but each cut after 8 KiB; asks:
-//     how long the Retry-After asks to wait
+//     the wait that the Retry-After asks for
 //   - bytes: how much of the body was read; sha256: the hash of these bytes if
 //     the status is 2xx and there was no error; error: what went wrong
 //   - warc: {file, request, response or revisit}: request, response and revisit
@@ -178,8 +178,8 @@
 // answer is a response with the status 429 or 503, or with a Retry-After.
 //
 //   - limiter, request, host, status; at: when the response came; retry_after:
-//     as written, but cut after 8 KiB; asks: how long the Retry-After asks to
-//     wait
+//     as written, but cut after 8 KiB; asks: the wait that the Retry-After asks
+//     for
 //
 // pause says that, for a while, the Limiter lets no request to the host start.
 // The cause is a Retry-After, a spent quota or back-off.
@@ -194,10 +194,10 @@
 //     time from start to end; status (left out if there was no response)
 //
 // decision says that a request was refused, or with dry_run that it would have
-// been refused. Equal decisions about a URL share one line if they rest on the
-// same fetch of robots.txt. Like a file line, a decision line may be repeated
-// after a loss, after a segment was deleted, or if there are more than 100,000
-// refusals.
+// been refused. Equal decisions about a URL share one line if they follow from
+// the same fetch of robots.txt. Like a file line, a decision line may be
+// repeated after a loss, after a segment was deleted, or if there are more than
+// 100,000 refusals.
 //
 //   - url, decision
 //

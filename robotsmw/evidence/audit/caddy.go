@@ -133,7 +133,7 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 	return int64(math.Round(f * 1e9)), true
 }
 
-// retryAfter returns how long a Retry-After with this value asks to wait. If
+// retryAfter returns the wait that a Retry-After with this value asks for. If
 // the value cannot be read, the result is 0. If the value is a date, the wait
 // begins at the Date of the answer, which is the second argument. If that Date
 // cannot be read, the wait begins at the third argument.

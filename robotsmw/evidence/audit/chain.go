@@ -43,14 +43,16 @@ const longestRecord = 16 << 20
 // ReadRecord also checks what the record says. The robots.txt in force must
 // allow each request for a page. A decision names a robots.txt: the decision
 // with its group, rule and line must follow from that file. A decision that
-// allowed a request must rest on the newest robots.txt. That file must have
-// been within its lifetime, unless the server could not be reached. Each gap
-// must be long enough, and no page may be requested during a pause.
+// allowed a request must be based on the newest robots.txt. That file must have
+// been within its lifetime. There are two exceptions: a later fetch failed, or
+// the decision is marked stale and the file was fetched at most 24 hours
+// before. Each gap must be long enough, and no page may be requested during a
+// pause.
 //
 // ReadRecord passes each fault in the record itself to OnBroken. It counts all
-// faults in Result.Broken, and most of them in Result.Cut as well. Requests
-// that a loss line counts are unaudited. ReadRecord returns an error if ctx
-// ends or if there is no record.
+// faults in Result.Broken, and most of them in Result.Cut as well. A loss line
+// says how many requests were lost: these are unaudited. ReadRecord returns an
+// error if ctx ends or if there is no record.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
 	names, err := fs.Glob(dir, "evidence-*.jsonl")
 	if err != nil {
@@ -257,7 +259,7 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// The method "lost" reads a loss line. The requests that this line counts are
+// The method "lost" reads a loss line. It counts the lost requests as
 // unaudited.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++

@@ -39,9 +39,9 @@
 //   - [Gap]: the request began too soon after the previous page of the same
 //     robot on the same host. The Crawl-delay in force requires more time.
 //   - [RetryAfter]: the Retry-After of a 429, a 503 or a redirect had asked the
-//     robot to leave the host alone for a time, and this time was not over. It
-//     counts as 24 hours at most. The combined format does not have this
-//     header.
+//     robot to leave the host alone for a time, and this time was not over. A
+//     time of more than 24 hours counts as 24 hours. The combined format does
+//     not have this header.
 //
 // A request is unaudited if no robots.txt is known for its host and time. It is
 // also unaudited if the robot may have obeyed a file that is older than the

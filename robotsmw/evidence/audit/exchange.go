@@ -92,8 +92,8 @@ func (x *exchanges) emit(i int, each func(*event)) {
 }
 
 // The method "named" reports whether e and other are a request and an answer
-// with a record ID in common. Both the ID of a record and the IDs in its
-// WARC-Concurrent-To count.
+// with a record ID in common. The IDs of a record are its own ID and those in
+// its WARC-Concurrent-To.
 func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }

@@ -15,7 +15,7 @@ type History struct {
 	all     *timeline            // for each host that has no timeline of its own
 	origins map[string]*timeline // by origin, such as "https://example.com"
 	hosts   map[string]*timeline // by host, whatever the scheme
-	recent  int                  // how many versions each timeline keeps; 0: all
+	recent  int                  // how many versions each timeline keeps; 0 means all
 }
 
 // Add adds a robots.txt that is in force from the given time on, or always if

@@ -34,8 +34,8 @@ type state struct {
 	sha256                 string
 	status                 int
 	failed                 bool      // robots.txt could not be fetched
-	since                  time.Time // if failed: when this series of failures began
-	answered               time.Time // the time of the last good fetch before these failures; zero: not known
+	since                  time.Time // when this series of failures began, if failed is true
+	answered               time.Time // the time of the last good fetch before these failures; zero if not known
 }
 
 // A recordHost is the pace of one host.
@@ -47,7 +47,7 @@ type recordHost struct {
 const keptStates = 8
 
 // The constant "settles" is how long it may take until a new robots.txt is in
-// force, because the record notes a file before the crawler uses it.
+// force, because a file is in the record before the crawler uses it.
 const settles = 5 * time.Second
 
 func newRecordJudge(a *Auditor) *recordJudge {

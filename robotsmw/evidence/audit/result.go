@@ -18,7 +18,7 @@ type Result struct {
 	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
-	Spans      []Span         // with unaudited requests; at most 1,000: the one of host "…" covers the rest
+	Spans      []Span         // at most 1,000; if more were found, one Span with Host "…" covers the rest
 }
 
 // A RobotResult is the result for one robot.
@@ -31,7 +31,7 @@ type RobotResult struct {
 	Kinds       map[Kind]int // how many violations of each kind
 	Violations  []Violation  // the first 100
 	First, Last time.Time
-	ShortestGap time.Duration   // between two pages of one host; negative: there was no such gap
+	ShortestGap time.Duration   // between two pages of one host; negative if there was no such gap
 	CrawlDelay  time.Duration   // the longest Crawl-delay in force between two pages
 	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
 

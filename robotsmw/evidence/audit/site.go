@@ -102,13 +102,13 @@ type short struct {
 	url          string
 }
 
-// The method "next" notes a request and returns the gaps that it proves to be
-// too short. The second argument is the earliest time at which the request can
-// have begun. The third one is the Crawl-delay. The second result is the
-// shortest gap between the request and a neighbouring one, as logged. If that
-// time or that gap is not known, it is "never". The last result is false if the
-// gaps cannot be judged, because the request comes so late that the pages
-// before it are no longer known.
+// The method "next" adds a request, and returns the gaps that the request
+// proves to be too short. The second argument is the earliest time at which the
+// request can have begun, or "never" if that is not known. The third argument
+// is the Crawl-delay. The second result is the shortest gap between the request
+// and a neighbouring one, as logged, or "never" if no such gap is known. The
+// last result is false if the gaps cannot be judged, because the request comes
+// so late that the pages before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
@@ -191,7 +191,7 @@ func (p *pace) keep(i int, q page) {
 
 // forget forgets all times before an epoch, because they cannot be compared
 // with those of the epoch. The second argument is the time of the first request
-// in the epoch. If a fetch of robots.txt has a later time, it gets this time.
+// in the epoch. A fetch of robots.txt with a later time gets this time instead.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}

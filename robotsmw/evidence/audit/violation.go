@@ -25,15 +25,15 @@ type Violation struct {
 	URL   string    // as requested
 	Kind  Kind
 
-	Line int    // the line of the rule or Crawl-delay in robots.txt; 0: none
+	Line int    // the line of the rule or Crawl-delay in robots.txt; 0 if none
 	Rule string // the text of that line, such as "Disallow: /private/"
 
 	// Only the kinds Gap, Stale and RetryAfter set these fields. With kind Gap,
 	// Previous is the time of the previous request. With Stale, it is the time
 	// of the robot's last fetch of robots.txt. With RetryAfter, it is the time
 	// of the answer that asked the robot to stay away. Field Gap is the time
-	// since Previous. Want is the shortest Gap that is allowed. With Stale,
-	// Want is the longest Gap that is allowed.
+	// since Previous. Want is the shortest Gap that is allowed or, with Stale,
+	// the longest.
 	Previous  time.Time
 	Gap, Want time.Duration
 }
