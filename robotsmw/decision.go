@@ -31,10 +31,10 @@ type Decision struct {
 	Rule string         // the rule's pattern as written
 	Line int            // the rule's line in robots.txt, counted from 1
 
-	// Resolved is the disallowed form of path and query, if it differs from the
-	// form as written: "/private/" for "/x/%2e%2e/private/" or "//private/". It
-	// has no dot segments and no empty segments. "": the URL was decided as it
-	// is written.
+	// Resolved is the form of path and query that is disallowed, if it differs
+	// from the form as written: "/private/" for "/x/%2e%2e/private/" or
+	// "//private/". It has no dot segments and no empty segments. "" means that
+	// the URL was decided as it is written.
 	Resolved string
 
 	// Group has the user-agent lines of the group that the decision follows, if
@@ -42,16 +42,16 @@ type Decision struct {
 	// it.
 	Group []robotstxt.UserAgent
 
-	// CrawlDelay is the group's Crawl-delay; 0: there is none.
+	// CrawlDelay is the group's Crawl-delay, or 0 if there is none.
 	CrawlDelay time.Duration
 
 	// RobotsURL is the URL of the origin's robots.txt. It is "" if robots.txt
 	// does not apply to the URL, if the origin has an override, or if the URL
 	// is robots.txt itself.
 	RobotsURL string
-	Status    int       // status of the robots.txt response that the decision follows from; 0: none
-	Fetched   time.Time // when this response came or was last confirmed; zero: never
-	Expires   time.Time // when this response's lifetime ends; NextTry's value if Reason is Unreachable
+	Status    int       // status of the robots.txt response that the decision follows from; 0 if none
+	Fetched   time.Time // when this response came or was last confirmed; zero if never
+	Expires   time.Time // when this response's lifetime ends, or NextTry if Reason is Unreachable
 	Stale     bool      // whether this lifetime is over, and robots.txt cannot be fetched now
 
 	// Cause, FailedSince and NextTry are set only while robots.txt cannot be

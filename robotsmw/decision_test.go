@@ -174,7 +174,7 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 			name     string
 			checker  *Checker
 			url      string
-			licenses int // in the File; -1: there is no File
+			licenses int // in the File; -1 means that there is no File
 		}{
 			{"fetched", newTestTransport(t, &web, keep).Checker(), "http://a.example/", 1},
 			{"from the store", newTestTransport(t, &web, keep).Checker(), "http://a.example/", 1},

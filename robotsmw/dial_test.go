@@ -76,7 +76,7 @@ func lastAddr(p netip.Prefix) netip.Addr {
 func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 	tests := []struct {
 		name, addr string
-		says       string // "": the address is public
+		says       string // "" means that the address is public
 	}{
 		{"any IPv4 address", "8.8.8.8", ""},
 		{"any IPv6 address", "2606:4700:4700::1111", ""},

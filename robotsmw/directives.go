@@ -97,12 +97,12 @@ type sent struct {
 	state page.State // what is known of the page if body is nil
 	body  *page.Body // set if there is HTML to examine
 
-	refused *refusal.Refusal // a refusal found by status and header; nil: none
+	refused *refusal.Refusal // a refusal found by status and header; nil if none
 
 	tells      bool          // whether the Limiter gets the crawlDelay
-	crawlDelay time.Duration // 0: no Crawl-delay; if tells is set, the Limiter gets this 0 too
+	crawlDelay time.Duration // 0 if there is none; if tells is set, the Limiter gets this 0 too
 
-	decision *Decision // nil: Observer.Decided is not set
+	decision *Decision // nil if Observer.Decided is not set
 }
 
 type sentKey struct{}

@@ -20,8 +20,8 @@
 // line in the robots.txt. A Transport enforces: it is an http.RoundTripper
 // around the caller's own, and asks its Checker about each request. An
 // http.Client sends every redirect hop through its transport, so every hop is
-// checked; so is every method, HEAD and OPTIONS included. The query is matched
-// as it is sent.
+// checked. Every method is checked too, including HEAD and OPTIONS. The query
+// is matched as it is sent.
 //
 // # What is judged is what is sent
 //
@@ -144,10 +144,10 @@
 // This package's Transport is outermost. Below it are the caller's cache and
 // retries, then politeness, then http.Transport. So a blocked URL causes no
 // retry and takes no slot. Each retry, redirect hop and robots.txt fetch waits
-// for its turn. If nothing is in between, set Options.Limiter. If you have a
-// cache or retries, leave Options.Limiter nil and put a politeness.Transport
-// below them. Crawl-delay travels in the request's context and reaches the
-// limiter in either case.
+// for its turn. If you have neither a cache nor retries, set Options.Limiter.
+// If you have one of them, leave Options.Limiter nil and put a
+// politeness.Transport below it. Crawl-delay travels in the request's context
+// and reaches the limiter in either case.
 //
 // # What pages say
 //

@@ -2,7 +2,7 @@ package robotsmw
 
 import "errors"
 
-// errors.Is reports true for a *DisallowedError and exactly one of these
+// For a *DisallowedError, errors.Is returns true with exactly one of these
 // values.
 var (
 	// ErrDisallowed: robots.txt, Options.Override or Options.DisallowForbidden
