@@ -83,9 +83,9 @@ type recordLine struct {
 	} `json:"warc"`
 }
 
-// readRecord reads a record and checks what the package doc promises, without
-// the code that wrote the record. tail is how many bytes follow the last good
-// line.
+// readRecord reads a record and checks what the package doc promises. It uses
+// none of the code that wrote the record. tail is how many bytes follow the
+// last good line.
 func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
 
 // readAll does what readRecord does. But if whole is false, the record may lack

@@ -114,9 +114,9 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 //
 // If the Limiter is in opts.Base and not in opts.Limiter, call Pace with that
 // Limiter first. Observe returns an error if there is no Limiter, because
-// requests could then not be recorded. It also returns an error for invalid
-// options. A record is about one crawler: if an earlier call had options that
-// give another robot line, Observe returns an error too.
+// requests could then not be recorded. It also returns an error if the options
+// are invalid, or if they would change the robot line of an earlier call. A
+// record is about one crawler.
 func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	if opts.Limiter == nil && len(r.attached()) == 0 {
 		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")
@@ -171,9 +171,9 @@ func (r *Recorder) attached() []*politeness.Limiter {
 	return r.limiters
 }
 
-// Head returns the hash of the line that was written last, in hex. With a hash
-// that was deposited elsewhere, you can prove that neither that line nor any
-// line before it was changed later.
+// Head returns the hash of the line that was written last, in hex. If you keep
+// a copy of the hash elsewhere, you can prove later that neither this line nor
+// any line before it was changed.
 func (r *Recorder) Head() string { return string(r.head.Load().hash[:]) }
 
 // Close waits until everything is written, and ends the session. Later requests

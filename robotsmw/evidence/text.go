@@ -24,8 +24,8 @@ func appendText(b []byte, name, text string) []byte {
 	return appendQuoted(appendMember(b, name), text)
 }
 
-// appendPlain does what appendText does, for a text in which JSON needs no
-// escapes.
+// appendPlain does what appendText does, for a text that needs no escapes in
+// JSON.
 func appendPlain(b []byte, name, text string) []byte {
 	if text == "" {
 		return b

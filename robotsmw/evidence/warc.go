@@ -116,8 +116,8 @@ func isDecoded(resp *http.Response) bool {
 // ignored. robotsmw reads one more byte to find out whether the file is longer.
 const longestBody = 500 << 10
 
-// longestError is how many bytes of a body robotsmw reads at most, if the
-// status is a 4xx other than 429. It is equal to refusal.Window.
+// longestError limits, in bytes, what robotsmw reads of a body if the status is
+// a 4xx other than 429. It is equal to refusal.Window.
 const longestError = 16 << 10
 
 // longestField is the limit for a header field, and longestHeader the limit for

@@ -15,7 +15,8 @@ import (
 )
 
 // A writer puts lines into segments. One goroutine at a time uses it: first the
-// one that calls Open, then the queue's own, and then the one that calls Close.
+// caller of Open, then the goroutine of the queue, and then the caller of
+// Close.
 type writer struct {
 	dir     string
 	create  func(path string) (file, error)
@@ -31,7 +32,7 @@ type writer struct {
 	good    int64 // size of the open segment's whole lines on the disk
 	warc    warcFile
 	ended   *whole // the WARC file of the previous segment, or nil
-	cut     *cut   // nil if the previous segment has no broken end
+	cut     *cut   // nil unless the previous segment has a broken end
 	why     string
 
 	standing [][]byte // the robot and limiter lines, which each segment repeats
