@@ -152,10 +152,10 @@ type Fetch struct {
 	Status    int           // of the last response, or of the copy that a 304 has confirmed; 0: none
 	Renewed   bool          // whether a 304 has confirmed the copy that was known
 	Redirects int           // how many redirects were followed to the answer that is in force
-	Bytes     int           // the length of the decoded body
+	Bytes     int           // the length of the decoded body of a 2xx
 	Duration  time.Duration // from the start to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "": it is reachable
-	Next      time.Time     // when robots.txt may be fetched again
+	Next      time.Time     // when the answer expires or, after a failure, when the next try is due
 
 	// These describe the answer that is in force now, as in a Decision. If
 	// robots.txt is unreachable, they describe the last answer before the
@@ -171,7 +171,7 @@ type Lookup string
 // The results of a lookup.
 const (
 	LookupHit     Lookup = "hit"     // in memory, fresh
-	LookupStale   Lookup = "stale"   // in memory, past its lifetime or unreachable; no fetch is due, or it must wait
+	LookupStale   Lookup = "stale"   // in memory, not fresh, but used because a fetch must wait
 	LookupMiss    Lookup = "miss"    // a fetch was begun
 	LookupJoined  Lookup = "joined"  // a fetch was under way, and the caller waited for it
 	LookupRefused Lookup = "refused" // memory is full of origins that must not be forgotten

@@ -20,18 +20,18 @@ import (
 // asks for. The constructors read Options once.
 type Options struct {
 	// UserAgent is the User-Agent of requests for robots.txt, and of every
-	// request that has none of its own, for example "ExampleBot/1.0
-	// (+https://example.com/bot)". Required. A library's default agent
-	// ("Go-http-client", "colly") is refused, because a site owner could not
-	// know whose crawler it is, and could not write a group for it.
+	// request that has none of its own. Required. An example is "ExampleBot/1.0
+	// (+https://example.com/bot)". A library's default agent ("Go-http-client",
+	// "colly") is refused, because a site owner could not know whose crawler it
+	// is, and could not write a group for it.
 	UserAgent string
 
 	// ProductTokens are the names under which robots.txt may address this
-	// crawler, in order of preference. The first of them that a group names
-	// selects the rules. If no group names any of them, the "*" group selects
-	// the rules (RFC 9309 §2.2.1). A token consists of letters, digits, '_',
-	// '-' and '.'; case does not matter. Nil: the first product of UserAgent,
-	// or the product after "compatible;" if the first is Mozilla.
+	// crawler, in order of preference. The crawler obeys the rules for the
+	// first token that has a group. If no token has one, it obeys the rules for
+	// "*" (RFC 9309 §2.2.1). A token consists of letters, digits, '_', '-' and
+	// '.'; case does not matter. Nil: the first product of UserAgent, or the
+	// product after "compatible;" if the first is Mozilla.
 	ProductTokens []string
 
 	// StrictIdentity makes RoundTrip return an *IdentityError for a request

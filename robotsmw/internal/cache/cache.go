@@ -1,9 +1,9 @@
 // Package cache holds in memory the record of each origin, and the fetch of its
 // robots.txt while one is under way. All callers share both:
 //
-//	rec := c.Get(origin)                // nearly every call needs no more
+//	rec := c.Get(origin)                // nearly always enough
 //	rec, f, started, err := c.Begin(…)  // a usable record, or a Flight
-//	if started { go … c.End(f, …) }     // the caller that began it fetches
+//	if started { go … c.End(f, …) }     // only the caller with a new Flight
 //	rec, err = f.Wait(ctx)              // all callers wait for its result
 //
 // A redirect may make one flight wait for another (Queue, WaitBehind). The
@@ -22,9 +22,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// A Cache holds the record of each origin, and the fetch under way for it. The
-// number of origins is limited, and so is the memory in bytes. To keep these
-// limits, the Cache drops the origins that were used least recently.
+// A Cache holds the record of each origin, and its fetch while one is under
+// way. The number of origins is limited, and so is the memory in bytes. To keep
+// these limits, the Cache drops the origins that were used least recently.
 //
 // A Cache has shards, so many goroutines can look origins up at the same time.
 // A small cache has one shard and keeps its limits exactly. In a large cache
@@ -39,7 +39,8 @@ import (
 // of held origins and fetches, it forgets held origins of the [domain] that has
 // the most of them. In two cases, the shard instead refuses the new origin
 // until there may be room: if no domain has two held origins, or if the new
-// origin belongs to the domain with the most.
+// origin belongs to the domain with the most. New origins of a domain whose
+// held origins were forgotten are refused for a while too (see [domains]).
 type Cache struct {
 	queues
 
@@ -211,8 +212,8 @@ func (c *Cache) Size() (origins int, bytes int64) {
 }
 
 // admit makes room for a new origin. It returns false if there can be no room,
-// or if an entry stands for the origin's domain. Then admit also returns the
-// time at which the next call may succeed.
+// or if an entry stands for the origin's domain. In both cases it also returns
+// the time at which the next call may succeed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
 	if s.folded > 0 {
@@ -343,9 +344,9 @@ func (s *shard) shrink() {
 // cool clears s.hot if it points to this entry.
 func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
-// release moves the entries whose next try is due back to the list. Entries
-// that stand for a domain are forgotten instead. At the end, release calls
-// shrink.
+// release moves entries from the heap to the list if their next try is due.
+// Entries that stand for a domain are forgotten instead. At the end, release
+// calls shrink.
 func (s *shard) release(now time.Time) {
 	for len(s.held) > 0 && !s.held[0].rec.Load().Waiting(now) {
 		e := s.held[0]

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// domains has the held entries of a shard, by the registrable domain of each
-// entry's host. One domain can have any number of hosts. If all of them were in
+// domains has the held entries of a shard, grouped by the registrable domain of
+// the host. One domain can have any number of hosts. If all of them were in
 // trouble, they would take all places. So when there is no other room, the
 // domain with the most held entries gives way: two of its origins are
 // forgotten, and one entry that stands for the domain takes their place. If

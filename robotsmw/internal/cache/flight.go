@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// ShortWait is the longest wait that counts as the host's interval. If a
+	// ShortWait is the longest wait for a slot that counts as normal. If a
 	// host's next slot is further away, the host is said to rest. While it
 	// rests, a good copy is used, if there is one.
 	ShortWait = 10 * time.Second
@@ -118,8 +118,8 @@ func (f *Flight) Found(rec *record.Record) {
 
 // Dropped returns nil and false if the flight was not dropped. Otherwise the
 // DelayError says when the flight would have got its slot. If the bool is true,
-// the flight is a refresh that never had a slot. Its maker should begin it
-// again at the time in the DelayError.
+// the flight is a refresh that never had a slot. The caller of Dropped should
+// begin the refresh again at the time in the DelayError.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,10 +183,10 @@ func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-ch
 	return f.until, instead, f.moved
 }
 
-// Instead returns the good copy, marked as delayed, that serves while the
-// flight's host rests. If the host does not rest or there is no good copy,
-// Instead returns nil. If it returns a copy, it also calls GoOn, because the
-// caller then no longer waits for the flight.
+// Instead returns a good copy, marked as delayed, for use while the flight's
+// host rests. If the host does not rest or there is no good copy, the result is
+// nil. Otherwise Instead also calls GoOn, because the caller then no longer
+// waits for the flight.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {
@@ -227,9 +227,8 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// queues guards Flight.behind in all flights, which says for which other flight
-// a flight waits. No flight may wait for itself, directly or through others:
-// see Queue.
+// queues guards the field Flight.behind of all flights. Queue makes sure that
+// no flight waits for itself, directly or through others.
 type queues struct{ mu sync.Mutex }
 
 // Queue notes that the first flight waits for the second, and returns true. It
@@ -251,8 +250,8 @@ func (q *queues) Queue(f, other *Flight) bool {
 // result of the second. Queue must have returned true for the two. During the
 // wait, the callers of the first flight learn when the second will get its
 // slot. If the second flight's host rests and there is a good copy, WaitBehind
-// returns that copy. If the first flight is dropped, it returns that flight's
-// DelayError.
+// returns that copy. If the first flight is dropped, WaitBehind returns the
+// DelayError of the first.
 func (q *queues) WaitBehind(f, other *Flight) (*record.Record, error) {
 	defer func() {
 		q.mu.Lock()

@@ -20,8 +20,8 @@ type Answer struct {
 	Refusal     string      // which bot wall answered instead of the site, and how; "": none
 }
 
-// longest is the most bytes that a kept header field may have. It limits the
-// URL of a redirect too.
+// longest limits, in bytes, each header field that is kept. It limits the URL
+// of a redirect too.
 const longest = 8 << 10
 
 // fields are the header fields that matter for a robots.txt.
@@ -70,8 +70,8 @@ func (a Answer) IsRedirect() bool {
 
 // Target returns the URL that a redirect leads to, without user name and
 // password. Its argument is the URL that redirects. Target returns false if
-// there is no Location, or if it does not lead to a valid http or https URL of
-// at most [longest] bytes.
+// there is no Location, or if the Location does not lead to a valid http or
+// https URL of at most [longest] bytes.
 func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
 	if loc == "" {

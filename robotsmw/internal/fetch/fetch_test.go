@@ -138,8 +138,8 @@ func TestShortErrorBodiesAreDrained(t *testing.T) {
 	}
 }
 
-// The body of a 101 is the connection itself, which no context ends. Nothing is
-// read from it.
+// The body of a 101 is the connection itself. A read from it could block even
+// after the context has ended, so nothing is read.
 func TestConnectionSwitchedToAnotherProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, server := net.Pipe()

@@ -37,8 +37,8 @@ func (l *Loader) launch(f *cache.Flight) {
 	}()
 }
 
-// panicked logs a panic during a flight. It returns the record that follows
-// prev after a failed fetch.
+// panicked logs a panic during a flight. It returns prev with one more failed
+// fetch.
 func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.Record {
 	l.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
 	return prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0)

@@ -39,7 +39,7 @@ type Lookup string
 // The lookups, as robotsmw reports them.
 const (
 	Hit     Lookup = "hit"     // the record in memory is fresh
-	Stale   Lookup = "stale"   // the record in memory is expired or unreachable, and no fetch may start
+	Stale   Lookup = "stale"   // the record in memory is not fresh, but is used because a fetch must wait
 	Miss    Lookup = "miss"    // a fetch was begun
 	Joined  Lookup = "joined"  // a fetch was under way and was waited for
 	Refused Lookup = "refused" // memory is full of origins that must not be forgotten
@@ -50,7 +50,7 @@ type Fetch struct {
 	URL      string         // of the origin's robots.txt
 	Record   *record.Record // the record after the fetch
 	Renewed  bool           // whether a 304 has confirmed the copy at hand
-	Bytes    int            // total size of the answers' bodies, decoded
+	Bytes    int            // the length of the decoded body of a 2xx
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 }
 

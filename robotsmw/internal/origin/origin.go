@@ -62,9 +62,9 @@ func defaultPort(prefix string) string {
 }
 
 // Append appends the origin of u to buf. If robots.txt does not apply to the
-// scheme of u, it appends nothing. The last argument is the request's Host; "":
-// the URL's own. A plain host costs no allocation, so a cached origin can be
-// looked up without one.
+// scheme of u, it appends nothing. The last argument is the request's Host; ""
+// means the URL's own. A plain host costs no allocation, so a cached origin can
+// be looked up without one.
 func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	prefix := prefixOf(u.Scheme)
 	if prefix == "" {

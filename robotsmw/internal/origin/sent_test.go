@@ -108,7 +108,7 @@ func TestSentURL(t *testing.T) {
 	}
 }
 
-// A host that is longer than any name, or whose port is not valid, has no
+// A host that is longer than a name may be, or whose port is not valid, has no
 // origin. Of() finds that out at once.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{

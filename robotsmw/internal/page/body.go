@@ -131,8 +131,8 @@ func (b *Body) finish() {
 	b.scanner.Finish()
 }
 
-// lookForMarks searches the part of the page that was read for marks of bot
-// walls. A mark that was found earlier is dropped if the page turns out to be
+// lookForMarks looks for marks of bot walls in the part of the page that was
+// read. A mark that was found earlier is dropped if the page turns out to be
 // longer than a wall's page. The copy may be shorter than the page, so the
 // body's length is used too.
 func (b *Body) lookForMarks() {

@@ -85,12 +85,12 @@ func Encode(name string, rec *Record, body []byte) []byte {
 }
 
 // Decode decodes a stored value of an origin and trusts nothing in it. The
-// value must be for this origin, its body must have the hash that the first
-// line states, and no lifetime or pause may be longer than this package would
-// give. If the origin shares the file of another origin, Decode calls the last
-// argument with the name of the other origin and the hash. That function
-// returns the body with this hash that is stored for the other origin, or nil
-// if there is none. If it returns nil, Decode's error wraps fs.ErrNotExist.
+// value must be for this origin, its body must have the hash in the first line,
+// and no lifetime or pause may be longer than this package would give. If the
+// origin shares the file of another origin, Decode calls the last argument with
+// the name of the other origin and the hash. That function returns the body
+// with this hash that is stored for the other origin, or nil if there is none.
+// If it returns nil, Decode's error wraps fs.ErrNotExist.
 func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// A Kind is how one crawler reads robots.txt files. Crawlers of different Kinds
-// can share a Store.
+// A Kind says how one crawler reads robots.txt files. Crawlers of different
+// Kinds can share a Store.
 type Kind struct {
 	Tokens            []string // product tokens, in order of preference
 	KeepFiles         bool     // keep each file in addition to its rules

@@ -56,7 +56,7 @@ type Source struct {
 	LastModified string
 }
 
-// From returns the record's Source, or an empty one if it is nil.
+// From returns r.Source, or an empty Source if r.Source is nil.
 func (r *Record) From() *Source {
 	if r.Source == nil {
 		return new(Source)
@@ -159,7 +159,7 @@ func (r *Record) calm(now time.Time) bool {
 	return r.Failure == nil && fetched <= s && s < fetched+calm && now.Sub(r.Fetched) < time.Duration(calm)*time.Second
 }
 
-// Use is what may be done with a record.
+// A Use says what may be done with a record.
 type Use uint8
 
 const (

@@ -70,9 +70,9 @@ func (l *Lock) Release() {
 }
 
 // Take makes sure, before a question is asked, that the lock lasts until the
-// answer. It takes the lock anew if the lock was released, or was taken longer
-// ago than the argument says. If another member has the lock at that time, or
-// has stored a record that makes the fetch needless, Take returns ErrElsewhere.
+// answer. It takes the lock anew if the lock was released, or if it was taken
+// more than slack ago. If another member has the lock at that time, or has
+// stored a record that makes the fetch needless, Take returns ErrElsewhere.
 // But if the Store fails, or if another member has the lock and this Lock is
 // not patient, Take returns nil. The member then fetches without the lock.
 func (l *Lock) Take(slack time.Duration) error {

@@ -19,7 +19,7 @@ import (
 
 const (
 	timeout    = 2 * time.Second  // how long a call may take
-	pauseAfter = 10 * time.Second // how long no call is made after a call that did not end in time
+	pauseAfter = 10 * time.Second // how long the Store is not called after a call that did not end in time
 )
 
 // A Store is a robotsmw.Store. That type's doc says what a Store must do.
@@ -46,9 +46,9 @@ type Keeper struct {
 }
 
 // New returns the Keeper of a Store. The Kind says how records are read.
-// lockTTL is how long a lock lasts if its holder dies. It must be longer than
-// the sum of two times: how long a question takes, and how long a holder may
-// wait for a slot without releasing the lock (see [Lock]). The last argument is
+// lockTTL is how long a lock lasts if its holder dies. It must be at least the
+// sum of two times: how long a question takes, and how long a holder may wait
+// for a slot without releasing the lock (see [Lock]). The last argument is
 // called after a fault of the Store, with "get", "put", "delete", "lock" or
 // "unlock", and with the error.
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
