@@ -25,7 +25,7 @@
 //	TDMRep           header, meta, and /.well-known/tdmrep.json if the caller has it; W3C Community Group report
 //	noai, noimageai  X-Robots-Tag and meta   a convention begun by DeviantArt
 //	noml             X-Robots-Tag and meta   noml.info
-//	policy tokens    robots.txt              Google-Extended and its like: names that no crawler sends
+//	policy tokens    robots.txt              names that no crawler sends, such as Google-Extended
 //	RSL              a file of its own       rslstandard.org, if the caller has it
 //
 // [Input.Licenses] lists the addresses of RSL files. [ParseRSL] parses one that
@@ -77,7 +77,7 @@
 // a licence prohibits is denied. What it permits is allowed if the permission
 // is free and for everybody. If a permission has a condition, the answer is
 // unknown, and the evidence names the condition. A condition is a payment
-// (attribution is one), a licence from a server, a limit to some users or
+// (attribution counts too), a licence from a server, a limit to some users or
 // countries, or a duty to report. Within one licence, "prohibits" outweighs
 // "permits". A content element with several licences offers a choice. So a
 // licence that permits, even with a condition, outweighs those that prohibit. A

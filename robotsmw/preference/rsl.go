@@ -41,7 +41,7 @@ type rslTerm struct {
 
 const (
 	maxRSL       = 1 << 20 // how many bytes a file may have
-	maxRSLItems  = 1000    // of contents in a file, of licences in a content, of terms in a licence
+	maxRSLItems  = 1000    // limit for contents in a file, licences in a content, and terms in a licence
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 

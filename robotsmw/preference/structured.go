@@ -62,9 +62,9 @@ func parseDictionary(text string) (d dictionary, ok bool) {
 	return p.dictionary()
 }
 
-// A parser holds the part of a Structured Field that is not parsed yet. Each
-// method takes from the front of that part what the method is named after. If
-// something else comes first, the method returns false, and parsing ends.
+// A parser holds the part of a Structured Field that is not parsed yet. A
+// method such as number or date takes a number or a date from the front of that
+// part. If something else comes first, it returns false, and parsing ends.
 type parser struct{ rest string }
 
 // next returns the next byte without taking it, or 0 at the end. No part of a

@@ -64,7 +64,7 @@ func reservation(value string) Answer {
 
 // tdm returns what TDMRep says about a use. A meta overrides the header, and
 // the header overrides the file. TDMRep is about text and data mining, and
-// training begins with that. So tdm has an answer only for training.
+// training begins with such mining. So tdm has an answer only for training.
 func (in Input) tdm(use Use) []Statement {
 	if general(use) != TrainAI {
 		return nil
