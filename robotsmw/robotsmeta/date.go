@@ -375,8 +375,8 @@ func (d *dateReader) letters() string {
 	return d.s[start:d.i]
 }
 
-// number reads all digits up to the next other byte. If there are more than
-// nine, the result n has no meaning, but no caller accepts so many digits.
+// number reads digits up to the first byte that is not a digit. If there are
+// more than nine digits, n has no meaning, but no caller accepts so many.
 func (d *dateReader) number() (n, digits int) {
 	for d.i < len(d.s) && isDigit(d.s[d.i]) {
 		if digits < 9 {

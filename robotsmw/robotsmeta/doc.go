@@ -25,7 +25,7 @@
 //	notranslate         do not offer a translation
 //	indexifembedded     with noindex: the page may be kept as a part of other pages
 //	noai                neither the page nor its images are for machine learning
-//	noimageai           its images are not for machine learning
+//	noimageai           the page's images are not for machine learning
 //	noml                not for machine learning (noml.info)
 //
 // No standard defines them. They are read as Google documents them. If a
@@ -38,11 +38,11 @@
 // # How they combine
 //
 // All restrictions add up: those of several lines or metas, those for everybody
-// and those for a named robot, and those of the header and the page. No index
-// lifts a noindex, whether the index is for everybody or for a named robot. Of
-// two limits the smaller counts, and of two dates the earlier. (Only Yandex
-// documents the opposite, that permission wins. This package does not follow
-// Yandex.)
+// and those for a named robot, and those of the header and the page. An "index"
+// never lifts a "noindex", whether the "index" is for everybody or for a named
+// robot. Of two limits the smaller counts, and of two dates the earlier. (Only
+// Yandex documents the opposite, that permission wins. This package does not
+// follow Yandex.)
 //
 // # Who is addressed
 //

@@ -58,8 +58,8 @@ func (r *reader) limit(s string, n int) string {
 	return s[:max(strings.LastIndexByte(s[:n+1], ','), 0)]
 }
 
-// read reads one text. tokens is an argument, because a field of r would move
-// it to the heap.
+// read reads one text. tokens is an argument and not a field of r, because as a
+// field it would escape to the heap.
 func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
 	r.text = s
@@ -101,7 +101,7 @@ func (r *reader) words(s string) {
 
 // named reads the item at the beginning of s, and returns how many bytes it has
 // read. The item's first colon is s[colon]. If text follows a scope or a value,
-// that text is a new item, which is not read here. The search must not go far
+// that text is a new item, which is not read here. The method must not look far
 // beyond the bytes that it reads, or a line of many colons would take quadratic
 // time.
 func (r *reader) named(s string, colon int, tokens []string) int {

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// A tagReader reads the attributes in b, the text after "<meta", by the rules
-// of the tokenizer (WHATWG HTML §13.2.5.32 to 40).
+// A tagReader reads the attributes of a <meta> by the rules of the tokenizer
+// (WHATWG HTML §13.2.5.32 to 40). b begins after "<meta".
 type tagReader struct {
 	b []byte
 	i int
