@@ -7,8 +7,8 @@
 //		…
 //	}
 //
-// It follows RFC 9309 and fetches nothing. Package robotsmw fetches the files,
-// and chooses the file that applies to a URL.
+// This package follows RFC 9309 and fetches nothing. Package robotsmw fetches
+// the files, and chooses the file that applies to a URL.
 //
 // # What a robots.txt file is
 //
@@ -145,8 +145,8 @@
 // Rules do not keep the file. They keep at most 200 bytes, and some more for
 // each rule: twice the length of its pattern, or six bytes more than this
 // length, whichever is more. Two things can add to these bytes, because
-// [Rules.Match] returns them as written: each user-agent line of the robot
-// after the first, and each pattern that is not stored as it is written. Such a
+// [Rules.Match] returns them as written: the robot's user-agent lines after the
+// first one, and the patterns that are not stored as they are written. Such a
 // pattern adds its stored form and eight bytes.
 //
 // The author of a file may try to make it expensive. Compiled rules without "*"

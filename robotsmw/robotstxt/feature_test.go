@@ -59,8 +59,8 @@ var comparisons = map[string]func(c featureCase) (got, want any){
 	"why_disallowed":      featureCase.whyDisallowed,
 }
 
-// TestSharedFeatures compares our answer to each case with the expected one.
-// They must differ exactly in the cases of featureDisagreements.
+// TestSharedFeatures compares, for each case, our answer with the expected one.
+// The two must differ exactly in the cases of featureDisagreements.
 func TestSharedFeatures(t *testing.T) {
 	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
 	if err != nil {
@@ -594,7 +594,7 @@ func (c featureCase) export() (got, want any) {
 	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
 }
 
-// render compares a file with a version that another program has rewritten. The
+// render compares a file with the version that another program makes of it. The
 // two must give the same verdicts to each robot that one of them names, and to
 // a robot that neither of them names.
 func (c featureCase) render() (got, want any) {
@@ -671,8 +671,9 @@ func (c featureCase) validProductToken() (got, want any) {
 	return err == nil, c.Expected
 }
 
-// featureDisagreements has the cases in which our answer differs. Its keys are
-// the reasons. A case is identified by its line in the file and its kind.
+// featureDisagreements has the cases in which our answer is not the expected
+// one. Its keys are the reasons. A case is identified by its line in the file
+// and its kind.
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
 		"7 request_rate", "8 request_rate", "9 request_rate", // protego: "two", "three", "five" share a group with "one"
