@@ -30,8 +30,8 @@ func TestRefusalsOfPages(t *testing.T) {
 		likely  bool         // whether the refusal is a guess, so that Sure is false
 		noIndex bool         // whether the page's directives have noindex
 	}{
-		// Walls have given these 14 answers to requests for /robots.txt. Here
-		// they answer requests for a page.
+		// These 14 answers to requests for /robots.txt have been seen on the
+		// web. Here they answer requests for a page.
 		{name: "Cloudflare's challenge", status: 403, headers: []string{html, "Cf-Mitigated: challenge"}, body: noIndexPage, by: "Cloudflare", kind: refusal.Challenge},
 		{name: "AWS WAF's challenge", status: 202, headers: []string{"X-Amzn-Waf-Action: challenge"}, by: "AWS WAF", kind: refusal.Challenge},
 		{name: "AWS WAF's captcha", status: 405, headers: []string{html, "X-Amzn-Waf-Action: captcha"}, body: noIndexPage, by: "AWS WAF", kind: refusal.Captcha},

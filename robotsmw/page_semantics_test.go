@@ -82,11 +82,11 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 	return o
 }
 
-// raw returns a handler that writes its text to the connection as it is, and
-// closes the connection.
+// raw returns a handler that writes the answer to the connection unchanged, and
+// then closes the connection.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor > 1 { // HTTP/2 has no such faults
+		if r.ProtoMajor > 1 { // an HTTP/2 connection cannot be hijacked
 			w.WriteHeader(http.StatusNotImplemented)
 			return
 		}
@@ -123,9 +123,9 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 	type response struct {
 		name    string
 		handler http.HandlerFunc
-		method  string // "": GET
-		limit   int    // 0: read all; -1: read nothing
-		piece   int    // how many bytes to read at once; 0: 4096
+		method  string // "" means GET
+		limit   int    // 0 means to read all, -1 to read nothing
+		piece   int    // how many bytes to read at once; 0 means 4096
 		edit    func(*http.Request)
 	}
 	responses := []response{

@@ -50,10 +50,11 @@ const (
 	high = each << 7
 )
 
-// In the result, the highest bit of each byte says whether that byte of word is
-// in the range from first to last. The other bits have no meaning. The result
-// is right only if all bytes are below 0x80: the sum of a larger byte may
-// overflow into the next byte.
+// between compares each byte of word with the range from first to last. In the
+// result, the highest bit of a byte says whether the same byte of word is in
+// the range. The other bits have no meaning. The result is right only if all
+// bytes are below 0x80: the sum of a larger byte may overflow into the next
+// byte.
 func between(word uint64, first, last byte) uint64 {
 	return (word + each*uint64(0x80-first)) &^ (word + each*uint64(0x7f-last))
 }

@@ -31,7 +31,7 @@ func TestAnswersOfWalls(t *testing.T) {
 		body    string
 		want    verdict
 		cause   string
-		next    time.Duration // 0: a minute if unreachable, otherwise a day
+		next    time.Duration // 0 means a minute if unreachable, otherwise a day
 	}{
 		// These fourteen answers have been seen on the web.
 		{name: "Cloudflare's challenge", status: 403, headers: []string{"Cf-Mitigated: challenge", "Server: cloudflare", html}, body: "<!DOCTYPE html><title>Just a moment...</title>",
@@ -166,7 +166,7 @@ func respond(code int, body string, headers ...string) http.Handler {
 }
 
 // While a wall answers, the good copy is obeyed. The time to the next try
-// doubles as after any failure, unless the wall sends a Retry-After.
+// doubles, as it does after any failure, unless the wall sends a Retry-After.
 func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

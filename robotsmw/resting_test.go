@@ -48,7 +48,7 @@ func goroutinesSince(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// hurried is Check with the timeout d.
+// hurried calls Check with the timeout d.
 func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -375,9 +375,9 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	})
 }
 
-// While a host rests, a good copy is used. This is true for a copy from the
-// Store, for a copy that belongs to the target of a redirect, and if the
-// Limiter refuses the wait.
+// While a host rests, a good copy is used. The copy may come from the Store, or
+// belong to the target of a redirect. A copy is also used if the Limiter
+// refuses the wait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -425,7 +425,8 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	}
 }
 
-// A fetch counts for MaxOrigins until it ends.
+// A fetch takes one of the MaxOrigins places until it ends. While fetches take
+// all places, a check of another origin returns an error.
 func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 10
