@@ -1,8 +1,8 @@
 package lint
 
-// To add a code, write it here, and in doc.go with the same words. Check for it
-// in file.go, line.go or group.go, and add a row to lintTests. Keep the form of
-// the lines in this file, because the tests parse them.
+// To add a code, write it here, and in doc.go with the same words. Add the
+// check to file.go, line.go or group.go, and a row to lintTests. Keep the form
+// of the lines in this file, because the tests parse them.
 
 // The codes of the file as a whole.
 const (

@@ -24,7 +24,7 @@ type Severity uint8
 
 const (
 	Info    Severity = iota // worth knowing; perhaps nothing is wrong
-	Warning                 // probably a mistake: robots may not read this as its author expects
+	Warning                 // probably a mistake: perhaps robots do not read this as its author expects
 	Error                   // this has no effect, or an effect that nobody wants
 )
 

@@ -20,8 +20,8 @@ package match
 // so that the most common patterns are stored as written. A literal "*" or "$"
 // becomes one of the other byte values, in patterns and in targets.
 const (
-	literalStar   = 0x80 // "*" or "%2A" in a target, "%2A" in a pattern
-	literalDollar = 0x81 // "$" or "%24" in a target; "%24", or "$" before the end, in a pattern
+	literalStar   = 0x80 // in a target: "*" or "%2A"; in a pattern: "%2A"
+	literalDollar = 0x81 // in a target: "$" or "%24"; in a pattern: "%24", or a "$" before its end
 	eitherEscape  = 0x82 // "%" in a pattern's "%2F" or "%3F" that may match in path and query
 )
 

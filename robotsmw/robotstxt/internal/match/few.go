@@ -4,10 +4,10 @@ package match
 // tryLiterals tries these rules one by one, and the first that matches decides.
 // For most targets, the byte after the "/" shows that no rule matches.
 
-// atFirstSight returns the bytes after "/" with which a target may match a
-// rule. ASCII bytes that may be different in canonical form are always among
-// them. The second result is true if each rule is literal and has a plain byte
-// after its "/". If it is false, the bytes must not be used.
+// atFirstSight returns the bytes that may follow the "/" in a target that a
+// rule matches. ASCII bytes that may be different in canonical form are always
+// among them. The second result is true if each rule is literal and has a plain
+// byte after its "/". If it is false, the bytes must not be used.
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {

@@ -57,7 +57,7 @@ func (f *filer) sort() {
 // it keeps only the one that overrides the others. It returns how many rules it
 // keeps in all.
 func (f *filer) dropDuplicates() (kept int) {
-	run := 0 // where the keys begin that differ only in the rule's number
+	run := 0 // the start of the current run: keys that differ only in the rule's number
 	for i, key := range f.keys {
 		if i > 0 && key>>16 != f.keys[i-1]>>16 {
 			run = kept

@@ -33,8 +33,7 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns the hash of a passage (prefix.go), given the hash of the
-// passage's blocks.
+// passage returns a passage (prefix.go), given the hash of its blocks.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
 func hashString(s string) (state uint64) {
@@ -58,7 +57,7 @@ func tagOf(hash uint64) byte { return byte(hash >> 24) }
 // A hashSet is a set of hashes. It ignores the lowest bit of each hash.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // a hash is in the slot of its upper bits, or in the next free slot; 0: free
+	slots  []uint64 // a hash is in the slot of its upper bits or the next free one; 0 means free
 	shift  int
 }
 

@@ -7,7 +7,7 @@ import "sync/atomic"
 // a bucket, by the hash of its key. The key of a literal rule is a beginning of
 // its pattern (prefix.go). The key of a rule with wildcards is four bytes of
 // its pattern (gram.go). The rules are stored bucket by bucket, so the index
-// only keeps where each bucket begins. Before the index looks into a bucket, a
+// keeps only where each bucket begins. Before the index looks into a bucket, a
 // filter tells it whether a rule may have the hash. For most targets, the
 // filter nearly always says no.
 //
@@ -22,7 +22,7 @@ type index struct {
 	spent atomic.Uint32 // how many steps were spent on questions without the index
 
 	longest uint32 // the length of the longest key of a literal rule
-	lengths uint64 // bit n: a literal rule's key has 2n bytes; bit 63: 126 bytes or more
+	lengths uint64 // bit n is set if a literal rule's key has 2n bytes; bit 63: 126 bytes or more
 	apart   uint32 // where the rules without a key end and the first bucket begins
 	indexSizes
 }
@@ -38,7 +38,7 @@ const basePrice, pricePerByte = 1000, 5
 // indexSizes are the sizes of the parts of an index's table.
 type indexSizes struct {
 	prefixes, grams uint32 // how many words each filter takes; 0 if there is no filter
-	buckets         uint32 // how many buckets there are; their starts take one word more
+	buckets         uint32 // how many buckets there are; their starts take buckets+1 words
 }
 
 // memoryBound returns how many bytes of memory may be taken by an index, its

@@ -1,10 +1,15 @@
 package match
 
 // occurrences says where a target has each byte and each gram: the first place
-// and the last. In two cases, this shows that a pattern does not match, without
-// comparing it with the target: the target lacks a byte or gram of the pattern,
-// or has it only before the place where the pattern needs it. So a group of
-// such patterns costs little more than reading the patterns.
+// and the last. It also has the target's last byte. In three cases, this shows
+// that a pattern does not match, without comparing it with the target:
+//
+//   - the target lacks a byte or gram of the pattern;
+//   - such a byte or gram is only before the place where the pattern needs it;
+//   - the pattern ends with a literal byte and "$", and the target ends with
+//     another byte.
+//
+// So a group of such patterns costs little more than reading the patterns.
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte

@@ -11,8 +11,8 @@ import (
 // take more room than the rules, because most groups have a few short rules.
 type packed string
 
-// A head is the beginning of a packed rule. The rule's pattern in canonical
-// form follows the head.
+// A head is the beginning of a packed rule. The rule's pattern follows the
+// head, in the form that the dialect compares.
 //
 // A rule is rare in two cases: its pattern is too long for the length in the
 // head, or the file does not spell the pattern as it is stored. In both cases,

@@ -36,8 +36,8 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 // In the query of a target, "%2F" is the same as "/", and "%3F" is the same as
 // "?". In the path, they differ. An escape after a "?" of the pattern is in the
 // query. An escape without a "?" or "*" before it is in the path. Any other
-// "%2F" or "%3F" may match in either of the two, and appendPattern stores it as
-// an eitherEscape.
+// "%2F" or "%3F" may match in the path or in the query, and appendPattern
+// stores it as an eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {
@@ -84,8 +84,8 @@ func literalPart(pattern string) (literal string, ok bool) {
 
 // needsWild reports whether the wildcards of a pattern must be matched. It
 // returns true for each pattern that has a "*" before its last byte. This
-// includes patterns like "/a**", whose wildcards need no matching, but which
-// are too rare for a case of their own.
+// includes patterns like "/a**". Their wildcards need no matching, but such
+// patterns are too rare for a case of their own.
 func needsWild(pattern string) bool {
 	i := strings.IndexByte(pattern, '*')
 	return i >= 0 && i < len(pattern)-1

@@ -67,7 +67,7 @@ func (x *index) longestPrefix(target string) (best int, sure bool) {
 	state := uint64(0)
 	for from := 0; ; from += blockSize {
 		rest := target[from:]
-		lengths := ^uint64(0) // bit n: a key may end 2n bytes into this block
+		lengths := ^uint64(0) // bit n is set if a key may end 2n bytes into this block
 		if from < 63*2-blockSize {
 			lengths = x.lengths >> (from / 2)
 		}

@@ -124,9 +124,8 @@ func pairBit(a, b byte) (word int, bit uint64) {
 	return int(i / 64 % 16), 1 << (i % 64)
 }
 
-// mayHave returns false if two bytes are nowhere next to each other in a
-// target. They are the first two bytes of the first argument, which is the part
-// of a pattern after its first "*".
+// mayHave takes the part of a pattern after its first "*". It returns false if
+// the first two bytes of this part are nowhere next to each other in a target.
 func (s *pairSet) mayHave(rest, target string) bool {
 	if len(rest) < 2 || isSpecial(rest[0]) || isSpecial(rest[1]) {
 		return true

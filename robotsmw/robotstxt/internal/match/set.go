@@ -15,7 +15,7 @@ import (
 // copied after its first use.
 type Set struct {
 	text    packed                // the rules, if they are few
-	second  byteSet               // the bytes after "/" with which a target may match; valid if s.few is true
+	second  byteSet               // what may follow "/" in a target that a rule matches; valid if s.few is true
 	index   atomic.Pointer[index] // the rules, if they are many; replaced once, when the index is made
 	dialect syntax.Dialect
 	some    bool // whether there are any rules

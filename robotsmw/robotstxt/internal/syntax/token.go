@@ -17,11 +17,11 @@ func NewToken(name string) Token { return Token{name, strings.ContainsAny(name, 
 // IsIn reports whether the value of a user-agent line names the token.
 //
 // RFC 9309 §2.2.1 compares product tokens ignoring case, and a token has only
-// letters, "_" and "-". So the token in a line ends before the first other
-// byte: "ExampleBot/1.2" names "ExampleBot". But some robots are called MJ12bot
-// or archive.org_bot. So if t has a digit or a dot, the token in the line may
-// have digits and dots too. A line names "*" if its value is "*", or begins
-// with "*" and white space.
+// letters, "_" and "-". So the token in a line ends before the first byte that
+// is none of these: "ExampleBot/1.2" names "ExampleBot". But some robots are
+// called MJ12bot or archive.org_bot. So if t has a digit or a dot, the token in
+// the line may have digits and dots too. A line names "*" if its value is "*",
+// or begins with "*" and white space.
 func (t Token) IsIn(value string) bool {
 	n := len(t.name)
 	if len(value) < n || n == 0 {
