@@ -20,8 +20,8 @@ type DirectoryReport struct {
 	// Keys are the keys that a verifier can use, in the directory's order:
 	// Ed25519 keys that have not expired and are not test keys.
 	Keys []DirectoryKey
-	// Problems say what is wrong, in the order in which it was found. Nil:
-	// nothing is wrong.
+	// Problems say what is wrong, in the order in which it was found. Nil means
+	// that nothing is wrong.
 	Problems []string
 }
 
@@ -31,7 +31,7 @@ type DirectoryKey struct {
 	Public ed25519.PublicKey
 	// Until is when this key's valid signature over the directory expires. If
 	// there are several valid signatures by this key, the latest time counts.
-	// Zero: there is no valid signature.
+	// The zero time means that there is no valid signature.
 	Until time.Time
 }
 
@@ -46,8 +46,9 @@ const (
 // wrong with the answer (draft section 5.5 and appendix B). It checks the
 // status, the media type, the keys, the signatures, and how long the answer may
 // be cached. Like verifiers, it follows no redirect. It gives up after ten
-// seconds. The RoundTripper makes the request. Nil: http.DefaultTransport. A
-// bad URL and a failed request are reported as problems too.
+// seconds. The RoundTripper makes the request. A nil RoundTripper means
+// http.DefaultTransport. A bad URL and a failed request are reported as
+// problems too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {
 	var r DirectoryReport
 	if err := checkAgent(rawURL); err != nil {

@@ -62,7 +62,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		url  string // "": the usual URL of the directory
+		url  string // "" means the usual URL of the directory
 		answer
 		keys int
 		want []string // each is a part of one problem, in order

@@ -37,9 +37,10 @@ const directoryTag = "http-message-signatures-directory"
 type Directory struct {
 	private
 
-	// Authority is the host that the keys belong to, with its port unless that
-	// is 443: "bot.example". A request for another host is answered with 421,
-	// because the keys would otherwise seem to belong to that host. Required.
+	// Authority is the host that the keys belong to: "bot.example". If its port
+	// is not 443, add the port. A request for another host is answered with
+	// 421, because the keys would otherwise seem to belong to that host.
+	// Required.
 	Authority string
 
 	// Keys are the private keys whose public parts are published. All of them
@@ -49,7 +50,7 @@ type Directory struct {
 
 	// Validity is how long the signatures of an answer are valid, in whole
 	// seconds: two seconds or more. An answer may be cached for half of this
-	// time, but for one hour at most. 0: 24 hours.
+	// time, but for one hour at most. 0 means 24 hours.
 	Validity time.Duration
 }
 

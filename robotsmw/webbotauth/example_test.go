@@ -48,7 +48,7 @@ func ExampleTransport() {
 	client, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://bot.example/)",
 		Base: &webbotauth.Transport{
-			Base:  &web, // nil: http.DefaultTransport
+			Base:  &web, // nil means http.DefaultTransport
 			Key:   newKey(),
 			Agent: "https://bot.example" + webbotauth.DirectoryPath,
 		},

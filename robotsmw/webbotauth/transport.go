@@ -29,7 +29,7 @@ import (
 type Transport struct {
 	private
 
-	// Base makes the requests. Nil: http.DefaultTransport.
+	// Base makes the requests. Nil means http.DefaultTransport.
 	Base http.RoundTripper
 
 	// Key signs the requests. See [ReadKey]. Required. If it is missing, or is
@@ -44,7 +44,7 @@ type Transport struct {
 	Agent string
 
 	// Validity is how long a signature is valid, in whole seconds: from one
-	// second to 24 hours. 0: five minutes.
+	// second to 24 hours. 0 means five minutes.
 	Validity time.Duration
 
 	// LegacyAgent sends Signature-Agent as one string, as in the drafts before
@@ -60,7 +60,7 @@ type Transport struct {
 	LegacyAgent bool
 
 	// Logger gets a warning about the first request that has a Signature,
-	// Signature-Input or Signature-Agent already. Nil: slog.Default().
+	// Signature-Input or Signature-Agent already. Nil means slog.Default().
 	Logger *slog.Logger
 
 	prepare sync.Once

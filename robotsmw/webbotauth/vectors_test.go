@@ -50,7 +50,7 @@ func TestVectors_Requests(t *testing.T) {
 		name, label string
 		covered     []component
 		params      string
-		input       string // the expected Signature-Input; "": it is not compared
+		input       string // the expected Signature-Input; "" means that it is not compared
 		signature   string
 	}{
 		{
