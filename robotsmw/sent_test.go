@@ -108,8 +108,9 @@ func header(lines []string, name string) (values []string) {
 	return values
 }
 
-// A page and its robots.txt are asked for with the same Host, however the URL
-// spells it. So the rules of one virtual host never decide about another.
+// The requests for a page and for its robots.txt have the same Host, however
+// the URL spells it. So the rules of one virtual host never decide about
+// another.
 func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 	for _, tt := range []struct{ url, host, want string }{
 		{"http://a.test/", "", "a.test"},
@@ -176,7 +177,7 @@ func TestOneUserAgentIsSent(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		header http.Header
-		want   string // "": the foreign one is sent; under StrictIdentity, it is refused
+		want   string // "" means that the foreign one is sent, or refused under StrictIdentity
 	}{
 		{"none", nil, testAgent},
 		{"its own", http.Header{"User-Agent": {ours}}, ours},
@@ -252,7 +253,7 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 		name string
 		u    url.URL
 		host string
-		want string // the request line that is sent; "": an error, and nothing is sent
+		want string // the request line that is sent; "" means an error, and nothing is sent
 	}{
 		{name: "a path", u: url.URL{Path: "/x"}, want: "GET /x HTTP/1.1"},
 		{name: "an opaque path", u: url.URL{Opaque: "/x%2Fy"}, want: "GET /x%2Fy HTTP/1.1"},

@@ -10,7 +10,7 @@ type block struct {
 	source string
 
 	// The IPv4 addresses that an address of the block leads to. PublicOnly
-	// judges these too. Nil: there are none.
+	// judges these too. Nil means that there are none.
 	of func(netip.Addr) []netip.Addr
 }
 

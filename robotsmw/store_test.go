@@ -131,8 +131,8 @@ func TestWarmStart(t *testing.T) {
 	})
 }
 
-// The thirty days are counted from the first failed fetch, whatever the number
-// of restarts.
+// The 30 days of AllowAfter30Days are counted from the first failed fetch,
+// whatever the number of restarts.
 func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -15,9 +15,9 @@ import (
 // A Transport is an http.RoundTripper that obeys robots.txt. A request for a
 // disallowed URL fails with a *DisallowedError before anything is sent. The
 // Transport checks every method. It also checks every redirect hop, because an
-// http.Client sends each hop through its transport. It notes the directives of
-// a page for PageDirectives while the caller reads the page, and blocks nothing
-// because of them.
+// http.Client sends each hop through its transport. While the caller reads a
+// page, the Transport collects the page's directives for PageDirectives. It
+// blocks nothing because of them.
 //
 // Make one with NewTransport. It is safe for concurrent use. There is nothing
 // to close.
@@ -154,9 +154,9 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 }
 
 // identify checks a User-Agent that differs from Options.UserAgent. If the
-// User-Agent contains no product token, identify returns an error under
-// StrictIdentity. Without StrictIdentity, identify logs the first such
-// User-Agent.
+// User-Agent contains none of this robot's product tokens, identify returns an
+// error under StrictIdentity. Without StrictIdentity, identify logs the first
+// such User-Agent.
 func (t *Transport) identify(agent string) error {
 	for _, token := range t.cfg.tokens {
 		if names(agent, token) {
