@@ -39,7 +39,7 @@ var decisions = []decision{
 		[]string{"robotsmw.TestFTP"}},
 	{"other schemes", "robotsmw", "Other schemes pass through",
 		[]string{"robotsmw.TestOtherSchemesAreNotOurs"}},
-	{"every method and every hop", "robotsmw", "every hop is checked; so is every method",
+	{"every method and every hop", "robotsmw", "every hop is checked. Every method is checked too",
 		[]string{"robotsmw.TestBlockedRequestIsNeverSent", "robotsmw.TestEveryRedirectHopIsChecked"}},
 	{"/robots.txt itself", "robotstxt", `"/robots.txt" is always allowed`,
 		[]string{"robotsmw.TestRobotsTxtItselfIsAlwaysAllowed", "robotsmw.TestOtherNamesOfRobotsTxtAreNotExempt"}},
@@ -111,7 +111,7 @@ var decisions = []decision{
 		[]string{"robotsmw/robotstxt.TestLinesAreCountedByEachLineEnd", "robotsmw/robotstxt.TestRFC9309_2_2_WhiteSpace"}},
 
 	// Directives of a page.
-	{"restrictions add up", "robotsmeta", "No index lifts a noindex",
+	{"restrictions add up", "robotsmeta", "An \"index\" never lifts a \"noindex\"",
 		[]string{"robotsmw/robotsmeta.TestUnionTakesTheMoreRestrictive"}},
 	{"scopes in X-Robots-Tag", "robotsmeta", "Names and directives are told apart by a list of the directives",
 		[]string{"robotsmw/robotsmeta.TestXRobotsTag"}},
@@ -150,7 +150,7 @@ var decisions = []decision{
 		[]string{"robotsmw/collyrobots.TestNothingIsSentPastTheGuard", "robotsmw/collyrobots.TestOnRequestHeadersOfABareClone"}},
 	{"the user's own client", "collyrobots", "A client is copied and not changed",
 		[]string{"robotsmw/collyrobots.TestTheUsersClientIsNotChanged"}},
-	{"clones", "collyrobots", "it holds for every method, CheckHead's HEAD included, for redirects, for Request.Retry, in queues, and on clones made before or after",
+	{"clones", "collyrobots", "it applies to every method (also to the HEAD of CheckHead), to redirects, to Request.Retry, to queues, and to clones made before or after",
 		[]string{"robotsmw/collyrobots.TestCloneMadeBeforeAttachSetsATransport", "robotsmw/collyrobots.TestTrapCloneHasNoCallbacks"}},
 	{"a timeout that is set after Attach", "collyrobots", "a wait never counts",
 		[]string{"robotsmw/collyrobots.TestTrapTimeoutCountsTheWait", "robotsmw/collyrobots.TestTimeoutsUnderALimitRule"}},

@@ -11,9 +11,9 @@ import (
 // AutoThrottle. Only a 2xx answer lets the delay fall, because many servers
 // send errors faster than pages. Heritrix uses a Factor of 5.
 type Adaptive struct {
-	Factor float64       // 0: off
-	Min    time.Duration // the least adaptive delay. 0 or negative: none
-	Max    time.Duration // the greatest adaptive delay. 0: 60 s. Negative: no maximum
+	Factor float64       // 0 means off
+	Min    time.Duration // the least adaptive delay. 0 or negative means none
+	Max    time.Duration // the greatest adaptive delay. 0 means 60 s. Negative means no maximum
 }
 
 func (a Adaptive) check() error {

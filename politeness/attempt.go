@@ -26,19 +26,19 @@ type attempt struct {
 	grant           Grant
 	wire            wire        // unset if the attempt is not paced
 	body            body        // the response's body
-	left            func() bool // stops watching the caller's context; nil: that context never ends
+	left            func() bool // stops watching the caller's context; nil means that context never ends
 	switched        bool        // the server switched protocols, so the body has no timeout
 
-	watch      *watch // nil: no timeout
+	watch      *watch // nil means no timeout
 	timeout    time.Duration
 	deadline   time.Time
-	prev, next *attempt // guarded by watch.mu; nil: the attempt is not in the watch
+	prev, next *attempt // guarded by watch.mu; nil means the attempt is not in the watch
 
 	mu     sync.Mutex
-	err    error         // why the context ended; nil: the context has not ended
+	err    error         // why the context ended; nil means the context has not ended
 	late   bool          // the timeout ended the context
 	again  bool          // the context ended because net/http was about to send the request again
-	done   chan struct{} // nil: nobody has called Done
+	done   chan struct{} // nil means nobody has called Done
 	ending *ending       // the functions to call at the end
 	first  struct {      // for the first call of AfterFunc; net/http calls AfterFunc only once
 		ending

@@ -83,12 +83,12 @@ func TestAttemptIsAContext(t *testing.T) {
 	tests := []struct {
 		name     string
 		caller   func(context.Context) (context.Context, context.CancelFunc)
-		after    time.Duration // AttemptTimeout; negative: no timeout
-		deadline time.Duration // 0: no deadline
+		after    time.Duration // AttemptTimeout; negative means no timeout
+		deadline time.Duration // 0 means no deadline
 		ends     time.Duration
 		err      error
 		timedOut bool
-		cause    error // nil: the cause is the same as the field err
+		cause    error // nil means the cause is the same as the field err
 	}{
 		{"a caller without a deadline", context.WithCancel, timeout, timeout, timeout, context.DeadlineExceeded, true, nil},
 		{"a caller with a later one", withTimeout(time.Minute), timeout, timeout, timeout, context.DeadlineExceeded, true, nil},

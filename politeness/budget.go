@@ -18,22 +18,22 @@ import (
 // at most one such part for each host. Only fetches of robots.txt and bodies in
 // flight can exceed the Budget.
 type Budget struct {
-	// Requests is how many requests to a host may start in a day. 0 or
-	// negative: no limit.
+	// Requests is how many requests to a host may start in a day. 0 or negative
+	// means no limit.
 	Requests int64
 
 	// Bytes is how many bytes of response bodies may be read from a host in a
 	// day. They are counted in the form in which Transport.Base returns them. A
 	// request may start as long as any bytes are left. Its body is then read to
-	// the end, so the bodies in flight may exceed the limit. 0 or negative: no
-	// limit.
+	// the end, so the bodies in flight may exceed the limit. 0 or negative
+	// means no limit.
 	Bytes int64
 
 	// Dir is a directory in which the count is kept for the next run. All
 	// processes of the machine that have the same Dir share the count. The
-	// directory is made if it does not exist. "": the count is forgotten when
-	// the process ends. With Limiter.Fleet, Dir must be "": the fleet keeps one
-	// count for all its members.
+	// directory is made if it does not exist. "" means that the count is
+	// forgotten when the process ends. With Limiter.Fleet, Dir must be "",
+	// because the fleet keeps one count for all its members.
 	Dir string
 }
 

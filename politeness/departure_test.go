@@ -25,7 +25,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		dials   []time.Duration // how long each dial takes; negative: the dial fails after that time
+		dials   []time.Duration // how long each dial takes; negative means the dial fails after that time
 		want    []time.Duration // when the host sees requests
 		ended   time.Duration
 	}{
@@ -206,7 +206,7 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 // the others. If it reaches the host after all, the next interval counts from
 // that time.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
-	for _, others := range []bool{true, false} { // true: other requests wait; false: none waits, and the host is forgotten
+	for _, others := range []bool{true, false} { // if none waits, the host is forgotten
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			var seen []time.Duration

@@ -137,7 +137,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 	const date = "Sat, 21 Nov 2026 12:00:00 GMT"
 	tests := []struct {
 		name, value, date string
-		want              time.Duration // 0: no usable Retry-After
+		want              time.Duration // 0 means no usable Retry-After
 	}{
 		{"seconds", "120", "", 2 * time.Minute},
 		{"seconds in blanks and quotes", ` "30" `, "", 30 * time.Second},

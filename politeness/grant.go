@@ -19,15 +19,15 @@ type Grant struct {
 	limiter *Limiter
 	key     string
 	url     *url.URL // the request's URL; only the first Grant of the chain has it
-	then    *Grant   // the Grant of the next Limiter; nil: none
+	then    *Grant   // the Grant of the next Limiter; nil means none
 
 	// These are set before the Grant is queued, and then constant. The small
 	// fields stand next to the small fields of the block below, so that a Grant
 	// takes less memory.
-	crawl        time.Duration // the Crawl-delay that the context told; 0: none
+	crawl        time.Duration // the Crawl-delay that the context told; 0 means none
 	limit        time.Duration // the request must start before this time
 	trace        *Trace
-	wake         chan struct{} // a signal on it wakes the request; nil: the request has not had to wait
+	wake         chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
 	told, exempt bool          // what the context said about Crawl-delay
 	timed        bool          // MaxWait limits its wait. No context ends then, so try checks the limit
 	ends         bool          // whether its context can end; if not, the context's deadline is ignored
@@ -35,7 +35,7 @@ type Grant struct {
 	reads atomic.Uint32 // how often the response's body was read
 
 	// Guarded by limiter.mu.
-	status     int32 // the response's status; 0: none
+	status     int32 // the response's status; 0 means none
 	state      state
 	paced      bool // set at the start: an interval follows, so the time of sending matters
 	leaving    bool // it was granted, and is not sent yet
@@ -70,9 +70,9 @@ const (
 
 // An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
-	Status  int           // the response's status; 0: no response. 429 and 503 pause the host
+	Status  int           // the response's status; 0 means no response. 429 and 503 pause the host
 	Header  http.Header   // the response's header: Retry-After, Date, quotas and signs of bot walls count
-	Latency time.Duration // from the start to the response's header; 0: unknown
+	Latency time.Duration // from the start to the response's header; 0 means unknown
 	Err     error         // why there was no response
 	Bytes   int64         // bytes read of the body, for Limiter.Budget. A Transport counts them itself
 }

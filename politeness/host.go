@@ -12,26 +12,26 @@ type host struct {
 	key     string
 	last    time.Duration // the latest start (or end, with EndToStart)
 	counted time.Duration // the latest start that counts for Crawl-delay
-	learnt  *learnt       // nil: nothing was learnt
+	learnt  *learnt       // nil means nothing was learnt
 	queue   grantRing     // requests that wait and are not Exempt, oldest first
 	robots  grantRing     // Exempt requests that wait, oldest first
 	flight  grantRing     // requests that hold a slot, oldest first
 
 	waiting, inFlight int32
 
-	prev, next *host   // in Limiter.idle; nil: not in it
-	rest       int32   // 1 + index in Limiter.resting; 0: not in it
+	prev, next *host   // in Limiter.idle; nil if not in it
+	rest       int32   // 1 + index in Limiter.resting; 0 if not in it
 	jitter     float32 // the present interval is longer by this fraction
 	leaving    int32   // how many requests are granted and not sent yet
 	exempt     int32   // how many requests wait in robots
 	heeding    int32   // how many requests in queue heed their estimate (see Grant.heeds)
 	gone       bool    // the Limiter has forgotten this host
-	hold       *Hold   // in a fleet: this Limiter's claim to the host; nil: none
+	hold       *Hold   // in a fleet: this Limiter's claim to the host; nil means none
 }
 
 // learnt is what a host's answers and its robots.txt have taught the Limiter.
 type learnt struct {
-	crawl    time.Duration // the Crawl-delay that was told last; 0: none
+	crawl    time.Duration // the Crawl-delay that was told last; 0 means none
 	adaptive time.Duration // the delay that the host's response times ask for
 	until    time.Duration // the end of the latest pause; without one: the constant never
 	incident time.Duration // when the latest incident began

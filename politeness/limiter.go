@@ -22,20 +22,20 @@ import (
 // at a time. The fields must not be changed after the first use, and a Limiter
 // must not be copied. All methods are safe for concurrent use.
 type Limiter struct {
-	// Delay is the least time between the starts of two requests to one host.
-	// 0: 1 s. Negative: none, but Concurrency, Crawl-delays and pauses still
-	// apply.
+	// Delay is the least time between the starts of two requests to one host. 0
+	// means 1 s. Negative means none, but Concurrency, Crawl-delays and pauses
+	// still apply.
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
-	// start until [Grant.Done]. It is always 1 for a host with a Crawl-delay.
-	// 0: 1. Negative: no limit.
+	// start until [Grant.Done]. It is always 1 for a host with a Crawl-delay. 0
+	// means 1. Negative means no limit.
 	Concurrency int
 
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
 	// host's Crawl-delay is longer, the first request to the host starts, and
 	// further requests are refused with a [*DelayError] until the Crawl-delay
-	// is over. 0: 60 s. Negative: no maximum.
+	// is over. 0 means 60 s. Negative means no maximum.
 	MaxCrawlDelay time.Duration
 
 	// ClampCrawlDelay cuts each longer Crawl-delay to MaxCrawlDelay, so that
@@ -46,7 +46,7 @@ type Limiter struct {
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
 	// can cause. A longer one is cut, so that a mistake of a server's operator
 	// does not end a crawl. A pause for a quota may last one second more than
-	// MaxRetryAfter. 0: 24 h. Negative: no maximum.
+	// MaxRetryAfter. 0 means 24 h. Negative means no maximum.
 	MaxRetryAfter time.Duration
 
 	// EndToStart counts every interval from the end of a request (Grant.Done)
@@ -55,7 +55,8 @@ type Limiter struct {
 	EndToStart bool
 
 	// Jitter lengthens each interval at random, by up to this fraction of the
-	// interval. With 0.5, an interval becomes up to half longer. 0: no jitter.
+	// interval. With 0.5, an interval becomes up to half longer. 0 means no
+	// jitter.
 	Jitter float64
 
 	// Adaptive derives a delay from the host's own response times. The zero
@@ -66,28 +67,28 @@ type Limiter struct {
 	// doubles with every further incident in a row. A 503, or an answer that is
 	// surely a challenge, a captcha or a block, costs one more interval at
 	// first. The second such incident in a row counts as a 429, and so does
-	// each further one. 0: 5 s. Negative: none, and only a Retry-After or a
-	// spent quota pauses a host.
+	// each further one. 0 means 5 s. Negative means none, and only a
+	// Retry-After or a spent quota pauses a host.
 	BackOff time.Duration
 
-	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0:
-	// 1 h. Negative: no maximum.
+	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0
+	// means 1 h. Negative means no maximum.
 	MaxBackOff time.Duration
 
 	// MaxWait is the longest time that Acquire waits. A request that would wait
-	// longer is refused with a [*DelayError] as soon as that is known. 0: as
-	// long as the context allows. Negative: no wait at all.
+	// longer is refused with a [*DelayError] as soon as that is known. 0 means
+	// as long as the context allows. Negative means no wait at all.
 	MaxWait time.Duration
 
 	// Lease is how long a grant holds its slot if Done is not called. It has to
 	// be longer than the longest request. A Transport prolongs the Lease to
-	// AttemptTimeout if AttemptTimeout is longer. 0: 10 min. Negative: no
-	// limit.
+	// AttemptTimeout if AttemptTimeout is longer. 0 means 10 min. Negative
+	// means no limit.
 	Lease time.Duration
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
 	// same key share one pace. If Key returns an error or an empty name,
-	// Acquire returns an error. Many goroutines call Key at once. nil:
+	// Acquire returns an error. Many goroutines call Key at once. nil means
 	// [HostKey].
 	Key func(ctx context.Context, u *url.URL) (string, error)
 
@@ -101,7 +102,7 @@ type Limiter struct {
 	Within *Limiter
 
 	// GlobalConcurrency is how many requests may be in flight to all hosts
-	// together. 0 or negative: no limit.
+	// together. 0 or negative means no limit.
 	GlobalConcurrency int
 
 	// GlobalRate, if not nil, limits the requests to all hosts together: each
@@ -114,8 +115,8 @@ type Limiter struct {
 	// fields. A request to a host that another Limiter owns waits until the
 	// owner gives the host away. The owner gives it away after 2 s of requests
 	// of its own, or soon after its last request is over. A Fleet serves one
-	// Limiter, which cannot be the Within of another. nil: this process paces
-	// alone.
+	// Limiter, which cannot be the Within of another. nil means that this
+	// process paces alone.
 	Fleet Fleet
 
 	// Budget limits what each host is asked for in a day. The zero value is no
@@ -129,23 +130,23 @@ type Limiter struct {
 	// goes on, is never forgotten. If all hosts are like that, a further host
 	// is refused with a [*DelayError] until one of them is free. With a Budget,
 	// MaxHosts also limits how many hosts are asked in one day, because their
-	// counts are kept all day. 0: 1,000,000. Negative: no limit.
+	// counts are kept all day. 0 means 1,000,000. Negative means no limit.
 	MaxHosts int
 
 	// Observer is told what happens to requests and hosts. [Join] combines
-	// several Observers. nil: nobody is told.
+	// several Observers. nil means that nobody is told.
 	Observer *Observer
 
 	// Logger gets warnings about a response body that nobody reads, a
 	// Crawl-delay that was cut, and a Budget.Dir that cannot be used. At debug
-	// level it gets each back-off. nil: [slog.Default].
+	// level it gets each back-off. nil means [slog.Default].
 	Logger *slog.Logger
 
 	once    sync.Once
 	invalid error
 	set     settings
 	epoch   time.Time // a point in time is kept as the duration since epoch, on the monotonic clock
-	whole   *Limiter  // limits all hosts together; nil: no global limit is set
+	whole   *Limiter  // limits all hosts together; nil means no global limit is set
 	gate    *rate.Limiter
 
 	mu      sync.Mutex // held for moments, never during a wait
@@ -160,7 +161,7 @@ type Limiter struct {
 
 	accounts map[string]*account // Budget accounts by host
 	day      int64               // the current day in UTC, counted from 1970
-	books    *books              // nil: Budget.Dir is ""
+	books    *books              // nil means Budget.Dir is ""
 }
 
 // settings are those fields of a Limiter that have defaults. 0 and negative

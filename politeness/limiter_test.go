@@ -65,7 +65,7 @@ func TestPace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		crawl   time.Duration // the Crawl-delay that is told; -1: none is told
+		crawl   time.Duration // the Crawl-delay that is told; -1 means none is told
 		work    time.Duration
 		want    []time.Duration
 	}{

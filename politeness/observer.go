@@ -98,7 +98,7 @@ type Event struct {
 	// Granted sets these. They are the intervals that requests to the host
 	// keep, without Jitter. Delay is Limiter.Delay, or the adaptive delay if
 	// that is longer. CrawlDelay is the Crawl-delay. A fetch of robots.txt
-	// keeps none. 0: none.
+	// keeps none. 0 means that there is none.
 	Delay, CrawlDelay time.Duration
 }
 

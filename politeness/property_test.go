@@ -20,11 +20,11 @@ import (
 // cancellation are times since the beginning of the schedule.
 type trip struct {
 	arrive time.Duration
-	cancel time.Duration // 0: never
+	cancel time.Duration // 0 means never
 	crawl  time.Duration // the Crawl-delay that is told; -2: none is told; Exempt: a fetch of robots.txt
 	work   time.Duration
 	status int
-	after  time.Duration // Retry-After, in whole seconds; 0: none
+	after  time.Duration // Retry-After, in whole seconds; 0 means none
 }
 
 // randomTrips draws times to the nanosecond, so that two events hardly ever

@@ -18,8 +18,8 @@ type look struct {
 
 // A notice is something that the user should know.
 type notice struct {
-	cut       time.Duration // a Crawl-delay that was cut; 0: none
-	unread    *url.URL      // the URL of an open body that nobody reads; nil: none
+	cut       time.Duration // a Crawl-delay that was cut; 0 means none
+	unread    *url.URL      // the URL of an open body that nobody reads; nil means none
 	unreadFor time.Duration
 }
 

@@ -334,10 +334,10 @@ func TestReplay(t *testing.T) {
 		rude    func(onConn, all int) bool
 		limiter *Limiter
 		request func(t *testing.T) *http.Request
-		within  time.Duration // the caller's timeout; 0: none
+		within  time.Duration // the caller's timeout; 0 means none
 		gaps    []time.Duration
 		lines   int
-		fails   func(error) bool // nil: the request does not fail
+		fails   func(error) bool // nil means the request does not fail
 	}{
 		{
 			name: "once", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},

@@ -23,24 +23,24 @@ import (
 // the response's Body. After its first use, a Transport must not be copied and
 // its fields must not be changed.
 type Transport struct {
-	// Base makes the requests. nil: http.DefaultTransport. If Base wraps an
-	// http.Transport that sends HTTP/2 without TLS, Base must have a method
+	// Base makes the requests. nil means http.DefaultTransport. If Base wraps
+	// an http.Transport that sends HTTP/2 without TLS, Base must have a method
 	// Unwrap() http.RoundTripper that returns the http.Transport. Otherwise a
 	// request that net/http sends again may fail.
 	Base http.RoundTripper
 
-	// Limiter sets the pace. nil: a zero Limiter that belongs to this
+	// Limiter sets the pace. nil means a zero Limiter that belongs to this
 	// Transport.
 	Limiter *Limiter
 
 	// AttemptTimeout limits each request, from the end of its wait to the end
 	// of its body. http.Client.Timeout cannot do that, because it includes the
 	// wait: with a short Timeout, requests to a busy host fail with a
-	// DelayError. 0: 30 s. Negative: none, and the slot is freed after
-	// Limiter.Lease at the latest. After a switch to another protocol (101),
-	// the connection may stay open for longer, but its slot is freed after
-	// AttemptTimeout. A switch that the request did not ask for with Upgrade is
-	// an error.
+	// DelayError. 0 means 30 s. Negative means none, and the slot is freed
+	// after Limiter.Lease at the latest. After a switch to another protocol
+	// (101), the connection may stay open for longer, but its slot is freed
+	// after AttemptTimeout. A switch that the request did not ask for with
+	// Upgrade is an error.
 	AttemptTimeout time.Duration
 
 	own     Limiter

@@ -21,7 +21,7 @@ type auditedSite struct {
 	kind    string
 	robots  http.Handler
 	allowed func(path string) bool
-	fetches int // how many times the crawl fetches robots.txt; -1: at least once
+	fetches int // how many times the crawl fetches robots.txt; -1 means at least once
 }
 
 func everything(string) bool { return true }

@@ -149,12 +149,12 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 // or confirmed. Any other Status means that there is no file.
 type Fetch struct {
 	URL       string        // the URL of the origin's robots.txt
-	Status    int           // of the last response, or of the copy that a 304 has confirmed; 0: none
+	Status    int           // of the last response, or of the copy that a 304 has confirmed; 0 means none
 	Renewed   bool          // whether a 304 has confirmed the copy that was known
 	Redirects int           // how many redirects were followed to the answer that is in force
 	Bytes     int           // the length of the decoded body of a 2xx
 	Duration  time.Duration // from the start to the last byte, including the wait for a slot
-	Cause     string        // why robots.txt is unreachable; "": it is reachable
+	Cause     string        // why robots.txt is unreachable; "" means it is reachable
 	Next      time.Time     // when the answer expires or, after a failure, when the next try is due
 
 	// These describe the answer that is in force now, as in a Decision. If

@@ -30,26 +30,26 @@ type Options struct {
 	// crawler, in order of preference. The crawler obeys the rules for the
 	// first token that has a group. If no token has one, it obeys the rules for
 	// "*" (RFC 9309 §2.2.1). A token consists of letters, digits, '_', '-' and
-	// '.'; case does not matter. Nil: the first product of UserAgent, or the
-	// product after "compatible;" if the first is Mozilla.
+	// '.'; case does not matter. Nil means the first product of UserAgent,
+	// or the product after "compatible;" if the first is Mozilla.
 	ProductTokens []string
 
 	// StrictIdentity makes RoundTrip return an *IdentityError for a request
 	// whose own User-Agent contains none of the product tokens. The server
-	// would see another name than the one for which robots.txt was read. False:
-	// the request is treated like any other, and the first such request is
-	// logged.
+	// would see another name than the one for which robots.txt was read. False
+	// means that the request is treated like any other, and the first such
+	// request is logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
 	// request's context, as http.Transport does: RobotsTimeout relies on that.
-	// Nil: http.DefaultTransport, or a clone of it if Proxy or RefuseAddress is
-	// set.
+	// Nil means http.DefaultTransport, or a clone of it if Proxy or
+	// RefuseAddress is set.
 	Base http.RoundTripper
 
 	// Proxy selects the proxy of a request, as http.Transport.Proxy does. It
 	// can only be set if Base is nil, because a Base has a proxy of its own.
-	// Nil: http.ProxyFromEnvironment.
+	// Nil means http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// RefuseAddress is called before each connection, with the address to
@@ -57,38 +57,38 @@ type Options struct {
 	// address. With PublicOnly as this function, no site can lead the crawler
 	// into a private network. With a proxy, the address is the proxy's.
 	// RefuseAddress can only be set if Base is nil. In a Base of your own, use
-	// DialControl(f) as net.Dialer.Control instead. Nil: every address is
-	// dialled.
+	// DialControl(f) as net.Dialer.Control instead. Nil means that every
+	// address is dialled.
 	RefuseAddress func(netip.Addr) error
 
 	// Limiter paces the requests to each host, for pages and for robots.txt: it
-	// wraps Base in a politeness.Transport. Nil: NewClient uses a zero Limiter,
-	// and NewTransport does not pace. If there is a cache or there are retries
-	// below the Transport, leave Limiter nil and put a politeness.Transport
-	// below them.
+	// wraps Base in a politeness.Transport. Nil means that NewClient uses a
+	// zero Limiter, and NewTransport does not pace. If there is a cache or
+	// there are retries below the Transport, leave Limiter nil and put a
+	// politeness.Transport below them.
 	Limiter *politeness.Limiter
 
 	// AttemptTimeout limits each attempt, from the end of its wait to the end
-	// of the response's body. It has no effect without a Limiter. 0: 30 s.
-	// Negative: no limit.
+	// of the response's body. It has no effect without a Limiter. 0 means 30 s.
+	// Negative means no limit.
 	AttemptTimeout time.Duration
 
 	// RobotsTimeout limits each hop of a robots.txt fetch, up to the last byte
 	// of the answer. If the hop waits for a politeness.Limiter in Base, the
 	// limit begins after the wait. When the time is over, robots.txt is
-	// unreachable. 0: 30 s.
+	// unreachable. 0 means 30 s.
 	RobotsTimeout time.Duration
 
 	// MaxRedirects is how many redirects a robots.txt fetch follows before the
-	// file counts as unavailable. 0: 5, which is the least that RFC 9309
-	// §2.3.1.2 allows.
+	// file counts as unavailable. 0 means 5, which is the least that RFC
+	// 9309 §2.3.1.2 allows.
 	MaxRedirects int
 
 	// Store keeps robots.txt records beyond this process: in a directory
 	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
 	// Locker too, a fleet fetches each robots.txt once. If a Store fails, hangs
-	// or returns garbage, this costs a fetch, but never changes a decision.
-	// Nil: records are kept only in memory.
+	// or returns garbage, this costs a fetch, but never changes a decision. Nil
+	// means that records are kept only in memory.
 	Store Store
 
 	// MaxOrigins and MaxBytes bound the records in memory. The least recently
@@ -98,7 +98,7 @@ type Options struct {
 	// one entry takes the place of its oldest unreachable origins. If no domain
 	// can give way, a new origin is refused with a *politeness.DelayError. See
 	// "How long a file is kept" in the package doc. Fetches under way also
-	// count for MaxOrigins. 0: 100,000 origins and 128 MiB.
+	// count for MaxOrigins. 0 means 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 
@@ -107,19 +107,19 @@ type Options struct {
 	// a site owner's preferences about the use of pages (package preference).
 	// Each different file takes about twice its size in memory, and more if its
 	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
-	// False: only the rules and sitemaps are kept.
+	// False means that only the rules and sitemaps are kept.
 	KeepFiles bool
 
 	// DisallowForbidden disallows everything on an origin whose robots.txt
-	// answers 401 or 403. The draft of 1996 advised this. False: such a
-	// robots.txt is unavailable, as after any other 4xx, and everything is
+	// answers 401 or 403. The draft of 1996 advised this. False means that such
+	// a robots.txt is unavailable, as after any other 4xx, and everything is
 	// allowed (RFC 9309 §2.3.1.3).
 	DisallowForbidden bool
 
 	// AllowAfter30Days allows everything on an origin whose robots.txt has been
 	// unreachable for 30 days. If there is a good copy of the file, the copy is
-	// obeyed instead (RFC 9309 §2.3.1.4). False: everything stays disallowed
-	// until robots.txt can be fetched.
+	// obeyed instead (RFC 9309 §2.3.1.4). False means that everything stays
+	// disallowed until robots.txt can be fetched.
 	AllowAfter30Days bool
 
 	// Override maps an origin ("https://example.com") to the text of a
@@ -127,7 +127,7 @@ type Options struct {
 	// origin's own file. It fetches the origin's own file only if the
 	// robots.txt of another origin redirects to that file. Override is meant
 	// for the owner of a site. The text "" allows everything on the origin, and
-	// "User-agent: *\nDisallow: /\n" disallows everything. Nil: none.
+	// "User-agent: *\nDisallow: /\n" disallows everything. Nil means none.
 	Override map[string]string
 
 	// DryRun lets disallowed requests pass and only reports them. In their
@@ -139,12 +139,12 @@ type Options struct {
 	Page PageOptions
 
 	// Observer gets events, such as decisions and fetches. [Join] makes one
-	// Observer of several. Nil: none.
+	// Observer of several. Nil means none.
 	Observer *Observer
 
 	// Logger gets errors (a panic in Base or the Observer), warnings (a foreign
 	// User-Agent, a failing Store), info (requests that only DryRun allows) and
-	// debug messages (fetches, blocked requests). Nil: slog.Default().
+	// debug messages (fetches, blocked requests). Nil means slog.Default().
 	Logger *slog.Logger
 }
 

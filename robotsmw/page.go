@@ -79,27 +79,28 @@ func (s PageState) String() string {
 type PageOptions struct {
 	// Off disables the examination of bodies. PageDirectives then returns only
 	// what the header says. Off is for callers who examine the page themselves
-	// (htmlmeta.Scan). False: bodies are examined.
+	// (htmlmeta.Scan). False means that bodies are examined.
 	Off bool
 
 	// HeadOnly counts only the metas that a browser would put into the page's
-	// head. HeadOnly is for sites whose visitors can write into the body.
-	// False: all metas count, because a meta can only restrict.
+	// head. HeadOnly is for sites whose visitors can write into the body. False
+	// means that all metas count, because a meta can only restrict.
 	HeadOnly bool
 
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
 	// RoundTrip returns. RoundTrip then reads for at most this time, and at
 	// most 64 KiB. If the head ends within these limits, PageDirectives knows
 	// its metas before the caller reads a byte. The caller gets the whole body,
-	// as without ReadAhead. 0: RoundTrip returns as soon as Base does.
+	// as without ReadAhead. 0 means that RoundTrip returns as soon as Base
+	// does.
 	ReadAhead time.Duration
 
 	// Decoder returns a reader that decodes a Content-Encoding such as "br" or
 	// "zstd" (in lower case). Decoder is for callers who set Accept-Encoding
 	// themselves. It is given a copy, in memory, of the beginning of the
 	// response's body. If Decoder returns an error or a nil reader, the page is
-	// not examined. Decoder must not call PageDirectives. Nil: only gzip and
-	// deflate are known.
+	// not examined. Decoder must not call PageDirectives. Nil means that only
+	// gzip and deflate are known.
 	Decoder func(coding string, body io.Reader) (io.Reader, error)
 }
 

@@ -26,7 +26,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		headers []string
 		body    string
 		by      string
-		kind    refusal.Kind // 0: no refusal
+		kind    refusal.Kind // 0 means no refusal
 		likely  bool         // whether the refusal is a guess, so that Sure is false
 		noIndex bool         // whether the page's directives have noindex
 	}{

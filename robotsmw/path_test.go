@@ -23,7 +23,7 @@ Allow: /private/open/
 	c := newTestTransport(t, &web).Checker()
 	for _, tt := range []struct {
 		path     string // path and query
-		line     int    // the line of the rule that disallows the URL; 0: allowed
+		line     int    // the line of the rule that disallows the URL; 0 means allowed
 		resolved string
 	}{
 		// disallowed as written

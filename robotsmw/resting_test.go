@@ -65,7 +65,7 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	ports := func(i int) string { return fmt.Sprintf("http://a.example:%d/", 1+i) }
 	for name, tt := range map[string]struct {
 		url   func(int) string
-		leave func(context.CancelFunc) // how the callers leave; nil: by their deadline
+		leave func(context.CancelFunc) // how the callers leave; if nil, by their deadline
 	}{
 		"one origin, cancelled":             {oneHost, func(cancel context.CancelFunc) { cancel() }},
 		"one origin, deadline at the slot":  {oneHost, nil},
@@ -261,7 +261,7 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		rest   time.Duration
-		within time.Duration // the caller's deadline; 0: none
+		within time.Duration // the caller's deadline; 0 means none
 	}{
 		{"a back-off", 30 * time.Second, 0},
 		{"an hour", time.Hour, 0},

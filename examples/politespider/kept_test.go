@@ -47,7 +47,7 @@ func TestCrawl_CannotKeep(t *testing.T) {
 		name    string
 		args    string             // file names are relative to the test's directory
 		prepare func(t *testing.T) // called before the crawl
-		during  func(t *testing.T) // called when the first page is asked for; nil: nothing is called
+		during  func(t *testing.T) // called when the first page is asked for; nil means nothing is called
 		status  int
 		want    string // the beginning of a line of standard error
 	}{

@@ -55,7 +55,7 @@ func TestReport_States(t *testing.T) {
 		many = 10_000
 	}
 	for name, state := range map[string]struct {
-		hosts map[string]http.Handler // nil: the hosts of the demo
+		hosts map[string]http.Handler // nil means the hosts of the demo
 		args  []string
 		limit time.Duration
 		want  int

@@ -25,7 +25,7 @@ const anArrow = 1 << 16
 // cause such arrows, so each circle is ordered by itself.
 func (h *House) order() Plan {
 	n := len(h.Rooms)
-	cost := make([][]int, n) // cost[i][j] is the cost of the arrow from i to j; 0: there is none
+	cost := make([][]int, n) // cost[i][j] is the cost of the arrow from i to j; 0 means there is none
 	for i := range cost {
 		cost[i] = make([]int, n)
 	}

@@ -41,7 +41,7 @@ type member struct {
 	closed bool
 
 	epoch    string
-	id       int64         // the session's id; 0: none
+	id       int64         // the session's id; 0 means none
 	channel  string        // the session's channel for hints
 	number   int64         // the latest call's number
 	age      int64         // the epoch's age in ms, by the latest answer of Redis
@@ -67,7 +67,7 @@ type member struct {
 // to do for it.
 type place struct {
 	host    string
-	hold    *politeness.Hold // the Hold that asks for the host or owns it; nil: there is none
+	hold    *politeness.Hold // the Hold that asks for the host or owns it; nil means there is none
 	owned   bool             // the Hold owns the host
 	others  bool             // others wait for the host
 	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
@@ -81,7 +81,7 @@ type place struct {
 	keep    int64     // how long Redis keeps state, in ms
 	offered int64     // the token of the latest offer that came as a hint
 	heard   time.Time // when that hint came
-	holder  string    // the owner that Redis named last; "": none
+	holder  string    // the owner that Redis named last; "" means none
 	away    bool      // what the Hold was told last is that Redis does not answer
 }
 
@@ -512,7 +512,7 @@ func (m *member) heed(reply []any, operations []operation) {
 
 // answer applies Redis's answer to the operation "want" for p's host.
 func (m *member) answer(p *place, answer []any, now time.Time) {
-	var state []byte // nil: nothing is known
+	var state []byte // nil means nothing is known
 	if s, ok := at[any](answer, 2).(string); ok {
 		state = []byte(s)
 	}

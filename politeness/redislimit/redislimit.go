@@ -26,17 +26,17 @@ type Options struct {
 
 	// Lease is how long a member that cannot reach Redis keeps using the hosts
 	// that it owns. When a member dies, its hosts rest for up to two and a half
-	// Leases. 0: 10 s. The least is 5 s.
+	// Leases. 0 means 10 s. The least is 5 s.
 	Lease time.Duration
 
 	// Timeout is how long one call to Redis may take. Requests to hosts that
-	// this member owns need no call. 0: 1 s. At most a third of Lease.
+	// this member owns need no call. 0 means 1 s. At most a third of Lease.
 	Timeout time.Duration
 
 	// Logger receives one line when Redis stops answering, and one when it
 	// answers again. Logger also receives a line when a session or the fleet's
-	// knowledge is lost. Logger must not call the Fleet. nil: slog.Default.
-	// go-redis has a log of its own for failing connections: see
+	// knowledge is lost. Logger must not call the Fleet. nil means
+	// slog.Default. go-redis has a log of its own for failing connections: see
 	// redis.SetLogger.
 	Logger *slog.Logger
 }
@@ -51,13 +51,13 @@ type Fleet struct {
 	lease, timeout time.Duration
 	log            *slog.Logger
 
-	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil: no session
+	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil means no session
 	hung  atomic.Int32              // how many calls the client has not returned from
 	wake  chan struct{}             // holds one value if the inbox is not empty
 
 	mu    sync.Mutex    // held for moments; taken after the Limiter's lock, never before it
 	inbox []func()      // what the goroutine has to do next
-	done  chan struct{} // closed when the goroutine has ended; nil: it does not run
+	done  chan struct{} // closed when the goroutine has ended; nil means it does not run
 	left  *bool         // Redis has confirmed the end of the session; valid after done is closed
 
 	member member // used by the goroutine only
@@ -99,7 +99,7 @@ var _ politeness.Fleet = (*Fleet)(nil)
 // inside a [politeness.DelayError], for a host that this member does not own.
 type AwayError struct {
 	Host  string
-	Owner string    // the last known owner; "": no owner is known
+	Owner string    // the last known owner; "" means no owner is known
 	Since time.Time // when Redis last answered
 	Err   error     // the error of Redis or its client
 }

@@ -95,7 +95,7 @@ func TestWeather_PauseOfADeadOwner(t *testing.T) {
 func TestWeather_CloseWithoutRedis(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before func(*testing.T, *sailor)
-		want   string // "": no error
+		want   string // "" means no error
 	}{
 		"never asked":       {func(t *testing.T, s *sailor) { s.die() }, ""},
 		"well":              {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200) }, ""},

@@ -26,22 +26,23 @@ type Extension struct {
 	// a link that must not be followed, the extension aborts the request in
 	// OnRequest. By then colly counts the URL as visited, so another page's
 	// link to the URL is not followed either. Extension.Follow leaves the URL
-	// unvisited. False: links with rel="nofollow" are followed like any other.
-	// Google, too, treats rel="nofollow" only as a hint about ranking.
+	// unvisited. False means that links with rel="nofollow" are followed like
+	// any other. Google, too, treats rel="nofollow" only as a hint about
+	// ranking.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
 	// was answered 429 or 503. Each repeat waits until the Retry-After is over,
 	// or for the Limiter's back-off if the answer has no Retry-After. OnError
-	// is called each time. 0 or negative: never.
+	// is called each time. 0 or negative means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
 	// with a *politeness.DelayError, at the time that the error names. Until
 	// then, the thread of a synchronous collector does other work. Together
 	// with Limiter.MaxWait, PutBack prevents a slow host from holding all
-	// threads of a colly/queue: see the package doc. False: the error goes to
-	// OnError and the URL is not fetched.
+	// threads of a colly/queue: see the package doc. False means that the error
+	// goes to OnError and the URL is not fetched.
 	PutBack bool
 
 	*sender

@@ -29,7 +29,7 @@ type kind struct {
 	// Paths with their queries. The front page links to each of them. crawlAll
 	// also visits them directly, all except /shared.
 	allowed, refused []string
-	interval         time.Duration           // between pages; 0: the Limiter's default, one second
+	interval         time.Duration           // between pages; 0 means the Limiter's default, one second
 	pages            map[string]http.Handler // paths that need a handler; the others get a text
 	behind           []string                // paths that must not be fetched; the front page does not link to them
 	setUp            func(web *robotstest.Internet, host string)

@@ -20,7 +20,7 @@ import (
 type writer struct {
 	dir     string
 	create  func(path string) (file, error)
-	most    int64 // limits the size of all segments with their WARC files; negative: no limit
+	most    int64 // limits the size of all segments and their WARC files; negative means no limit
 	segment int64 // the size at which a segment is full
 	logger  *slog.Logger
 	session string

@@ -55,17 +55,18 @@ import (
 // not asked.
 type Options struct {
 	// Checker judges by robots.txt each link that nothing else excludes. It may
-	// fetch the robots.txt and wait. Nil: robots.txt is not asked and excludes
-	// no link from Queue.
+	// fetch the robots.txt and wait. Nil means that robots.txt is not asked and
+	// excludes no link from Queue.
 	Checker *robotsmw.Checker
 
 	// FollowRelNoFollow follows links with rel="nofollow", which Google calls a
-	// hint. False: Queue leaves them out.
+	// hint. False means Queue leaves them out.
 	FollowRelNoFollow bool
 
 	// MaxBytes limits what [Read] takes from a body, in bytes. It protects a
 	// crawler from unknown servers. If a body is longer, the rest is left
-	// unread and Page.Truncated is true. 0: 16 MiB. Negative: no limit.
+	// unread and Page.Truncated is true. 0 means 16 MiB. Negative means no
+	// limit.
 	MaxBytes int
 }
 
@@ -75,8 +76,8 @@ type Page struct {
 	Base      *url.URL      // the URL that the page's links are relative to
 	Says      robotsmw.Page // what the page says about itself
 	Links     []Link        // in the order of the page; links in <noscript> may come last
-	Refresh   *Refresh      // where the page redirects by refresh; nil: nowhere
-	Canonical *url.URL      // the address that the page gives as its own; nil: none
+	Refresh   *Refresh      // where the page redirects by refresh; nil means nowhere
+	Canonical *url.URL      // the address that the page gives as its own; nil means none
 	Licenses  []*url.URL    // from <link rel="license">: terms, in RSL 1.0 or another form
 	Truncated bool          // Read stopped at Options.MaxBytes, or Base made the links too long
 

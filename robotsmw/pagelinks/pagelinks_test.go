@@ -272,7 +272,7 @@ func TestReadBodies(t *testing.T) {
 	for _, test := range []struct {
 		name, contentType, coding, page string
 		opts                            Options
-		links                           int // -1: Read returns an error
+		links                           int // -1 means Read returns an error
 		truncated                       bool
 	}{
 		{name: "HTML", contentType: "text/html", page: link, links: 1},

@@ -8,7 +8,7 @@ import (
 
 // A scoped is the value of a robots.txt field. It may be limited to a path.
 type scoped struct {
-	path string // as written; empty: any path
+	path string // as written; empty means any path
 	text string // what follows the path
 	line int
 }

@@ -14,9 +14,9 @@ import (
 // Input holds the places where an owner may have said something about a page.
 // Every field may be empty.
 type Input struct {
-	Robots *robotstxt.File // the origin's robots.txt; nil: there is none, or it is not used
+	Robots *robotstxt.File // the origin's robots.txt; nil means none, or that it is not used
 	Tokens []string        // our product tokens, which select the group in Robots; none: the "*" group
-	Target string          // the page's path and query, or its URL; empty: "/"
+	Target string          // the page's path and query, or its URL; empty means "/"
 
 	Header http.Header           // the response's header
 	Page   robotsmeta.Directives // the directives of header and metas, from robotsmw.PageDirectives
@@ -26,7 +26,7 @@ type Input struct {
 	// appear and old ones change all the time.
 	PolicyTokens map[Use][]string
 
-	TDMRep TDMRep // the parsed /.well-known/tdmrep.json; nil: there is none, or it is not used
+	TDMRep TDMRep // the parsed /.well-known/tdmrep.json; nil means none, or that it is not used
 
 	// RSL are the page's RSL files, as ParseRSL returned them. The caller
 	// fetches them, for example from the addresses that Licenses lists. Empty:
@@ -49,7 +49,7 @@ type TDMRep []TDMRule
 type TDMRule struct {
 	Location string // a pattern as in robots.txt
 	Reserved bool
-	Policy   string // the address of the terms; empty: none
+	Policy   string // the address of the terms; empty means none
 }
 
 // A Statement is one thing that an owner has said.
@@ -58,10 +58,10 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // line in robots.txt, page or RSL file, or number of a header line; 0: unknown
-	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty: no limit
+	Line   int    `json:"line,omitempty"`   // in robots.txt, page or RSL file; in a header, which of its lines; or 0
+	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty means no limit
 	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
-	Policy string `json:"policy,omitempty"` // the URL of the terms: tdm-policy (TDMRep), custom or standard (RSL); "": none
+	Policy string `json:"policy,omitempty"` // the URL of the terms: tdm-policy (TDMRep), custom or standard (RSL), or ""
 }
 
 // String returns, for example, "deny by Content-Usage in robots.txt, line 2:

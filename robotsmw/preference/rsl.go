@@ -18,8 +18,8 @@ type RSL struct{ contents []rslContent }
 // An rslContent is one content element: terms for the URLs that its url
 // matches.
 type rslContent struct {
-	url      string // as written; empty: any URL
-	server   string // the server that must grant the licences, even free ones; empty: none
+	url      string // as written; empty means any URL
+	server   string // the server that must grant the licences, even free ones; empty if none
 	licenses []rslLicense
 }
 

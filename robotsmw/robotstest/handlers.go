@@ -73,7 +73,7 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 type Trickle struct {
 	Chunk string
 	Every time.Duration
-	Times int // 0 or negative: without end
+	Times int // 0 or negative means forever
 }
 
 func (t Trickle) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,7 @@ type entry struct {
 	flight     *Flight                       // nil unless a fetch is under way
 	prev, next *entry                        // neighbours in the LRU list or, for an entry in the heap, in its domain's list
 	domain     *domain                       // set while the entry is in the heap, unless the entry stands for a domain
-	at         int                           // 1 + index in the heap; 0: not in the heap
+	at         int                           // 1 + index in the heap; 0 if not in the heap
 }
 
 // A domain is the list of held entries of one registrable domain. It has at

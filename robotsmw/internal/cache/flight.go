@@ -35,7 +35,7 @@ const (
 type Flight struct {
 	Origin    string
 	RobotsURL string
-	Prev      *record.Record // the record before this fetch; nil: there was none
+	Prev      *record.Record // the record before this fetch; nil means there was none
 
 	// Depth is how many flights have led to this one: a flight that meets a
 	// redirect may begin another one, whose Depth is greater by one. The caller

@@ -13,11 +13,11 @@ import (
 
 // An Answer is one response to a Question.
 type Answer struct {
-	Status      int         // 0: no response
+	Status      int         // 0 means no response
 	Header      http.Header // the fields that matter for a robots.txt and are not too long
 	Body        []byte      // the decoded body of a 2xx; at most robotstxt.MaxSize plus one byte
 	Conditional bool        // the request had validators
-	Refusal     string      // which bot wall answered instead of the site, and how; "": none
+	Refusal     string      // which bot wall answered instead of the site, and how; "" means none
 }
 
 // longest limits, in bytes, each header field that is kept. It limits the URL

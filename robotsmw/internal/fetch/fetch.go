@@ -34,12 +34,12 @@ type Client struct {
 
 // A Question is one request for a robots.txt.
 type Question struct {
-	Context context.Context // when it ends, the question ends too; nil: the question has no such limit
+	Context context.Context // when it ends, the question ends too; nil means the question has no such limit
 
 	URL  *url.URL
-	Host string // Host header; "": the URL's own
+	Host string // Host header; "" means the URL's own
 
-	// The validators of the copy at hand; "": none.
+	// The validators of the copy at hand; "" means none.
 	ETag         string
 	LastModified string
 

@@ -19,7 +19,7 @@ type Config struct {
 	UserAgent    string
 	Timeout      time.Duration     // of each request, not counting its wait for a slot
 	Kind         *record.Kind      // says how files are read; its Documents belong to this Loader
-	Store        store.Store       // nil: memory only
+	Store        store.Store       // nil means that records are kept only in memory
 	Override     map[string]string // by origin: the robots.txt to obey instead of the one served
 	MaxRedirects int
 	MaxOrigins   int
@@ -60,7 +60,7 @@ type Loader struct {
 	client    fetch.Client
 	overrides map[string]*record.Record // by origin
 	cache     *cache.Cache
-	store     *store.Keeper // nil: none
+	store     *store.Keeper // nil means none
 }
 
 // New returns a Loader.

@@ -278,7 +278,7 @@ func Host(origin string) string {
 }
 
 // RobotsURL returns the URL of an origin's robots.txt, and the Host header to
-// send ("": the URL's own).
+// send ("" means the URL's own).
 func RobotsURL(origin string) (u *url.URL, host string) {
 	at, host, _ := strings.Cut(origin, " ")
 	scheme, authority, _ := strings.Cut(at, "://")

@@ -21,13 +21,13 @@ import (
 type Body struct {
 	io.ReadCloser
 	opts   *Options
-	decode decodeFunc // nil: the body has no content coding
+	decode decodeFunc // nil means the body has no content coding
 	status int        // of the response
 
 	mu      sync.Mutex // never held while reading from the body
 	scanner htmlmeta.Scanner
 	coded   []byte // if decode is set: the body's beginning, as sent
-	left    int64  // bytes of the body still to come; negative: not known
+	left    int64  // bytes of the body still to come; negative means unknown
 	read    int64  // bytes of the body that have come
 	ended   ending
 
@@ -38,7 +38,7 @@ type Body struct {
 	decoded int  // len(coded) at the latest scan
 
 	// The marks of bot walls in the page.
-	refusal *refusal.Refusal // nil: none
+	refusal *refusal.Refusal // nil means none
 	marked  int              // how many bytes of the page were searched for marks
 
 	// What was read before the caller asked for it.

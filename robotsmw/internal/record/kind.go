@@ -13,7 +13,7 @@ type Kind struct {
 	DisallowForbidden bool     // 401 and 403 disallow everything
 
 	// Read is called with each robots.txt and its hash, before the file becomes
-	// part of a record. Nil: nothing is called.
+	// part of a record. Nil means that nothing is called.
 	Read func(hash [sha256.Size]byte, body []byte)
 
 	Documents Documents // the documents in this crawler's cache

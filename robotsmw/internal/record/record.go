@@ -39,12 +39,12 @@ type Record struct {
 	URL     string // of the origin's robots.txt; "" for an override
 	State   State
 	Hops    uint8     // redirects followed
-	Status  int16     // status of the response that led to State; 0: none
-	Doc     *Document // the robots.txt in force; nil: none
-	Source  *Source   // nil: the origin's own /robots.txt, without validators
+	Status  int16     // status of the response that led to State; 0 means none
+	Doc     *Document // the robots.txt in force; nil means none
+	Source  *Source   // nil means the origin's own /robots.txt, without validators
 	Fetched time.Time
 	Expires time.Time
-	Failure *Failure // nil: nothing has failed since Fetched
+	Failure *Failure // nil means nothing has failed since Fetched
 }
 
 // A Source is the place that a document came from, and the validators that the
@@ -69,7 +69,7 @@ type Failure struct {
 	Since  time.Time // of the first failure
 	Last   time.Time // of the latest failure
 	Count  int
-	Status int       // 0: no response
+	Status int       // 0 means no response
 	Cause  string    // what went wrong the last time
 	Retry  time.Time // when the next fetch may be tried
 
@@ -80,9 +80,9 @@ type Failure struct {
 }
 
 // Validates returns the source whose validators may be sent with a request for
-// this URL with this Host ("": the URL's own). It returns nil if there is no
-// such source. A validator may be sent only to the place that it came from, and
-// one URL is a different file at each virtual host.
+// this URL with this Host ("" means the URL's own). It returns nil if there is
+// no such source. A validator may be sent only to the place that it came from,
+// and one URL is a different file at each virtual host.
 func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil

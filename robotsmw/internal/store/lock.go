@@ -25,7 +25,7 @@ type Lock struct {
 	patient bool
 
 	mu     sync.Mutex // guards the two fields below; held during calls of the Store
-	unlock func()     // nil: the lock is not held
+	unlock func()     // nil means the lock is not held
 	taken  time.Time
 }
 

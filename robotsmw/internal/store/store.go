@@ -37,7 +37,7 @@ type Locker interface {
 // A Keeper stores records and reads them again.
 type Keeper struct {
 	store   Store
-	locker  Locker // nil: the Store is not a Locker
+	locker  Locker // nil means the Store is not a Locker
 	lockTTL time.Duration
 	kind    *record.Kind
 	failed  func(op string, err error)

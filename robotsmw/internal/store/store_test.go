@@ -61,7 +61,7 @@ func TestHowLongARecordIsStored(t *testing.T) {
 		for _, tt := range []struct {
 			name string
 			rec  *record.Record
-			want time.Duration // 0: it is not stored
+			want time.Duration // 0 means it is not stored
 		}{
 			{"a file outlives an outage", good, month},
 			{"a file whose refresh failed", good.Failed("", now, 503, "status 503", 0), month},

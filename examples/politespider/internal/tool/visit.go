@@ -21,7 +21,7 @@ type Visit struct {
 	page       *frontier.Page
 	seen       *witness.Seen
 	unwatch    func()
-	response   *colly.Response // nil: there was no response
+	response   *colly.Response // nil means there was no response
 	says       robotsmw.Page
 	said       record.Said
 	links      []string // absolute URLs that may be followed

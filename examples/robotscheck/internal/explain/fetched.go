@@ -8,7 +8,7 @@ import (
 
 // A fetched says how a robots.txt was fetched, as -json prints it.
 type fetched struct {
-	Status  int       `json:"status,omitempty"` // the status of the last answer; 0: there was no answer
+	Status  int       `json:"status,omitempty"` // the status of the last answer; 0 means there was no answer
 	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects
 	Time    time.Time `json:"time,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`

@@ -24,7 +24,7 @@ import (
 )
 
 type check struct {
-	agent  string // "": the report is about what the page tells all robots
+	agent  string // "" means the report is about what the page tells all robots
 	header http.Header
 	links  bool
 	terms  []string // the names of the RSL files to read

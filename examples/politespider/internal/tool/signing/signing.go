@@ -20,7 +20,7 @@ type Signing struct {
 	Agent   string // the URL of the public key, or an origin if Legacy is true
 	Legacy  bool   // see webbotauth.Transport.LegacyAgent
 
-	transport *webbotauth.Transport // nil: requests are not signed
+	transport *webbotauth.Transport // nil means requests are not signed
 }
 
 // Open reads the key. It returns an error if the key or the settings cannot be

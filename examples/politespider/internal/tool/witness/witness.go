@@ -35,7 +35,7 @@ type Witness struct {
 type Seen struct {
 	Sent     time.Time          // when the request was sent; zero: nothing was sent
 	Requests []record.Request   // the requests, without their Interval
-	Decision *robotsmw.Decision // nil: robots.txt was not consulted
+	Decision *robotsmw.Decision // nil means robots.txt was not consulted
 }
 
 // New returns a Witness that sends requests through base.
