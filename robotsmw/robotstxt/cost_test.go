@@ -1,7 +1,9 @@
 package robotstxt
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -89,7 +91,7 @@ func TestQuestionsCostAtMostTwice(t *testing.T) {
 
 // TestSharedCorpusQuestions does the same as TestQuestionsCostAtMostTwice for
 // each real file, with the first robot that has a large group there. It logs
-// the mean costs. The doc of package internal/match has a chart of them.
+// a chart of the mean costs, which is also in integration_test/MEASURED.md.
 func TestSharedCorpusQuestions(t *testing.T) {
 	const most = 10_000
 	c := readCorpus(t)
@@ -116,12 +118,37 @@ func TestSharedCorpusQuestions(t *testing.T) {
 		t.Errorf("%s: %.3f times the better way", worstID, worst)
 	}
 	t.Logf("%d groups; the worst: %.2f times the better way, %s", groups, worst, worstID)
+	t.Logf("questions %s", chartLine("|1,000      |10,000     |100,000    |1,000,000"))
 	for n := 1; n <= most; n *= 10 {
 		for _, k := range []int{1, 2, 5} {
-			if n*k <= most {
-				t.Logf("%5d questions: %.3g steps a group; scanned %.3g, compiled at once %.3g", n*k,
-					sums[0][n*k-1]/float64(groups), sums[1][n*k-1]/float64(groups), sums[2][n*k-1]/float64(groups))
+			if i := n*k - 1; i < most {
+				line := chartLine("")
+				for _, cost := range []struct {
+					mark byte
+					sum  float64
+				}{{'s', sums[1][i]}, {'c', sums[2][i]}, {'*', sums[0][i]}} {
+					line[chartColumn(cost.sum/float64(groups))] = cost.mark
+				}
+				t.Logf("%9d %s", n*k, line)
 			}
 		}
 	}
+}
+
+// chartColumn returns the column for a cost in a chart. The columns are
+// logarithmic: a cost that is ten times as high is twelve columns further.
+func chartColumn(cost float64) int {
+	return min(max(chartFrom+int(math.Round(12*math.Log10(cost/1000))), 0), chartWidth-1)
+}
+
+const (
+	chartFrom  = 6 // the column for a cost of 1,000
+	chartWidth = 55
+)
+
+// chartLine returns a line of a chart, with text from chartFrom on.
+func chartLine(text string) []byte {
+	line := bytes.Repeat([]byte{' '}, chartWidth)
+	copy(line[chartFrom:], text)
+	return line
 }
