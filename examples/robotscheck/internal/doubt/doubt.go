@@ -4,7 +4,6 @@
 package doubt
 
 import (
-	"bytes"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,6 +61,10 @@ func OfFetched(text []byte) string {
 // because it looks only at the length and the first 1024 bytes.
 func suspicious(text []byte) bool {
 	head := text[:min(len(text), 1024)]
-	return len(text) > robotstxt.MaxSize || bytes.ContainsAny(head, "<\x00\xff\xfe") || !utf8.Valid(head) ||
-		bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' })
+	for _, c := range head {
+		if c == '<' || c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return true
+		}
+	}
+	return len(text) > robotstxt.MaxSize || !utf8.Valid(head)
 }

@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -164,4 +168,51 @@ func TestSurvey_Corpus(t *testing.T) {
 	if total.files != 3491 || total.nbytes != 20048874 {
 		t.Errorf("%d files, %d bytes; want 3491 and 20048874", total.files, total.nbytes)
 	}
+}
+
+// BenchmarkSurvey measures how many files a survey reads in a second. In turn
+// with it, the benchmark measures the limit: the linter alone, on all cores,
+// with the same files in memory.
+func BenchmarkSurvey(b *testing.B) {
+	var files [][]byte
+	for i := range 5000 {
+		text := fmt.Sprintf("User-agent: *\nDisallow: /private/%d/\nDisallow: /search\nAllow: /search/about\n", i)
+		for j := range 20 {
+			text += fmt.Sprintf("Disallow: /tmp/%d/%d/\n", i, j)
+		}
+		files = append(files, []byte(text+"\nUser-agent: GPTBot\nDisallow: /\n"))
+	}
+	var ours, limit time.Duration
+	for b.Loop() {
+		start := time.Now()
+		s := survey{stderr: io.Discard}
+		total, err := s.run(b.Context(), func(each func(string, func() ([]byte, error)) error) error {
+			for _, text := range files {
+				if err := each("robots.txt", func() ([]byte, error) { return text, nil }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || total.files != len(files) {
+			b.Fatal(err, total.files)
+		}
+		ours += time.Since(start)
+
+		start = time.Now()
+		cores := runtime.GOMAXPROCS(0)
+		var workers sync.WaitGroup
+		for worker := range cores {
+			workers.Go(func() {
+				for i := worker; i < len(files); i += cores {
+					lint.Check(files[i])
+				}
+			})
+		}
+		workers.Wait()
+		limit += time.Since(start)
+	}
+	n := float64(len(files) * b.N)
+	b.ReportMetric(n/ours.Seconds(), "files/s")
+	b.ReportMetric(n/limit.Seconds(), "linted-files/s")
 }
