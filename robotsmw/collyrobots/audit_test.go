@@ -20,8 +20,8 @@ import (
 )
 
 // The audit crawls 500 origins of these kinds, and reads in the servers' log
-// what the crawler did. The expectations are written by hand after RFC 9309,
-// and do not use our parser.
+// what the crawler did. The expectations are written by hand from RFC 9309, and
+// do not use our parser.
 
 type kind struct {
 	name   string

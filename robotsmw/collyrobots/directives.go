@@ -18,7 +18,8 @@ import (
 // X-Robots-Tag and, in HTML, its robots metas. It obeys Options.Page, for
 // example HeadOnly. It treats colly's body as the complete page, because it
 // cannot see whether MaxBodySize has cut that body. If the answer is not the
-// page but a refusal, such as the challenge of a wall, Refusal says so.
+// page but a refusal, such as the challenge of a wall, the field Refusal says
+// so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	refused, _ := refusal.Of(answerOf(page))
 	if refused.Sure {

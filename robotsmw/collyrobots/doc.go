@@ -69,12 +69,12 @@
 // no cookie jar (after DisableCookies, or if the client was set without a jar).
 // With a jar, the extension notices these calls when the jar is asked. The
 // extension cannot close the rest of the gap, because colly reads its client
-// right after these handlers. In between, colly calls nothing that clones
-// share. One remedy was rejected: to give the collector a Context that has
-// ended, and to replace that Context in the guard. Then net/http would stop a
-// request that does not pass the guard. But handlers that use the Context would
-// stop too. A transport that is not from net/http may ignore the Context. And a
-// clone may have a Context of its own.
+// right after these handlers. Between the handlers and that moment, colly calls
+// nothing that clones share. One remedy was rejected: to give the collector a
+// Context that has ended, and to replace that Context in the guard. Then
+// net/http would stop a request that does not pass the guard. But handlers that
+// use the Context would stop too. A transport that is not from net/http may
+// ignore the Context. And a clone may have a Context of its own.
 //
 // If one goroutine sets a transport, proxy or client while others have requests
 // in flight, it races with them, as in plain colly. A request that starts at
@@ -126,7 +126,7 @@
 // OnError may call Request.Retry to repeat a request that failed. If the
 // request would be refused again, nothing is sent. OnError is called only once
 // more, and Visit returns the error. (On a clone that was not added, OnError is
-// called twice more, and then its Request.URL has no scheme any more.) Real
+// called twice more, and then Request.URL has no scheme any more.) Real
 // failures, such as a 503 or a reset, are repeated at the host's pace.
 //
 // A refused URL counts as visited, and as one of MaxRequests, because colly
@@ -147,8 +147,8 @@
 // c.Visit(e.Request.AbsoluteURL(link)) or for a URL from a queue, because colly
 // does not know from which page these come. The extension cannot refuse such a
 // request either. It sees the request only after colly has marked the URL as
-// visited. If it then refused the request, other pages that link to the URL
-// could not visit it. For such links, call Extension.Follow(e), or write
+// visited. If it then refused the request, links from other pages could not
+// lead to the URL either. For such links, call Extension.Follow(e), or write
 // ext.AbsoluteURL(e.Request, link), which is "" for a link that must not be
 // followed. OnResponse handlers that were registered before Attach run before
 // the extension has looked at the page's HTML.
@@ -183,8 +183,8 @@
 // host, although its own request still has the host's slot. The handler gets
 // that page at the host's pace. For this, the extension reads into memory the
 // body that colly has not read yet, up to 16 MiB, and so frees the slot. If
-// that body is longer, the page comes when the attempt that has the slot has
-// timed out.
+// that body is longer, the slot becomes free only when the handler's own
+// request times out.
 //
 // In a queue with few threads, a request that waits for its host holds a
 // thread, and one slow host can hold all of them. To avoid that, let the

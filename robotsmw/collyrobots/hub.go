@@ -21,8 +21,9 @@ import (
 )
 
 // ErrBypassed is the error of every request after somebody has set a transport
-// that hides addresses from Options.RefuseAddress. Such a transport has a dial
-// function of its own, or is not an *http.Transport. Nothing is sent then.
+// that hides addresses from Options.RefuseAddress. These requests are not sent.
+// A transport hides addresses if it has a dial function of its own, or is not
+// an *http.Transport.
 var ErrBypassed = errors.New("collyrobots: refused, because the transport that was set after Attach (SetProxy, SetProxyFunc, " +
 	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
 	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")

@@ -19,7 +19,7 @@ import (
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
-	parked int           // requests in a line or, on a synchronous collector, being made again
+	parked int           // requests in a line; on a synchronous collector, also those being made again
 	empty  chan struct{} // created by later.wait; closed when parked becomes 0
 }
 
@@ -92,8 +92,8 @@ func (m *member) repeat(r *colly.Request) {
 
 // park puts a request into its host's line. On an asynchronous collector, where
 // the request has a goroutine of its own, park waits for the request's turn. So
-// Collector.Wait waits for it too. On a synchronous collector park returns at
-// once, because the caller has other work.
+// Collector.Wait waits for the request too. On a synchronous collector, park
+// returns at once, because the caller has other work.
 func (m *member) park(r *colly.Request, until time.Time) {
 	p := &parked{url: r.URL, until: until}
 	if m.c.Async {

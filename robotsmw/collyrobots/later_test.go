@@ -316,8 +316,8 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		if got := len(asked(web)); got != hosts*pages {
 			t.Errorf("%d pages were fetched", got)
 		}
-		// The slowest hosts take one second after robots.txt, and then three
-		// intervals of 9 s.
+		// From the slowest hosts, robots.txt comes at 0 s, the first page at
+		// 1 s, and three more pages come 9 s apart.
 		if took := time.Since(start); took != 28*time.Second {
 			t.Errorf("it took %v", took)
 		}

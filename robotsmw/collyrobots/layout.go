@@ -15,8 +15,8 @@ import (
 // a collector share a backend, which has the http.Client and the LimitRules.
 // Colly has no getter for either. SetProxy, SetProxyFunc, SetClient,
 // WithTransport and Appengine change the client or its transport without
-// telling anybody. If colly had three more methods, this file would not be
-// needed: a getter for the client, a getter for the LimitRules, and a
+// telling anybody. This file would not be needed if colly had three more
+// methods: a getter for the client, a getter for the LimitRules, and a
 // SetTransport that callbacks cannot bypass.
 
 // backend gives access to the backend that some collectors share.
@@ -66,9 +66,9 @@ type gate struct {
 	own    *colly.LimitRule
 }
 
-// A keeper decides at a gate. pass gets a request's domain and the user's
-// LimitRules. If pass returns true, colly obeys none of these rules. pass must
-// widen the gate before it first returns true.
+// A keeper is called by its gate for each request. The method pass gets the
+// request's domain and the user's LimitRules. If pass returns true, colly obeys
+// none of these rules. pass must widen the gate before it first returns true.
 type keeper interface {
 	pass(g *gate, domain string, rules []*colly.LimitRule) bool
 }
@@ -105,7 +105,7 @@ func (g *gate) Match(domain string) bool {
 }
 
 // room is how many requests may pass a gate at the same time if there are
-// LimitRules. A gate takes one byte of memory for each such request.
+// LimitRules. A gate with LimitRules takes this many bytes of memory.
 const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.

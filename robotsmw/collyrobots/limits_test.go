@@ -118,8 +118,8 @@ func TestLimitRuleWithoutAPatternIsAnErrorAsBefore(t *testing.T) {
 	}
 }
 
-// The timeout does not count the wait for a LimitRule. Requests that wait for a
-// rule fail when the Context ends.
+// The wait for a LimitRule does not count for the timeout. Requests that wait
+// for a rule fail when the Context ends.
 func TestTimeoutsUnderALimitRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
