@@ -48,9 +48,9 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	return append(b, '\n'), l
 }
 
-// The function "follows" checks one line, with its newline. It returns the end
-// of the chain before the line, as the line gives it, and the end of the chain
-// after the line. ok is false if the line is not whole or its hash is wrong.
+// The function "follows" checks one line, with its newline. It returns the ends
+// of the chain before and after the line. It takes the end before the line from
+// the line itself. ok is false if the line is not whole or its hash is wrong.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {

@@ -31,7 +31,7 @@
 //	robots-000001.warc.gz    the WARC file that belongs to a segment
 //	lock
 //
-// A segment no longer changes once the next segment exists. If a further
+// A segment no longer changes after the next segment has begun. If a further
 // segment could make the record larger than [Options.MaxBytes], the oldest
 // segments are deleted, together with their WARC files. Lines are numbered from
 // 1. If the first line of a record has a number above 1, older lines have been
@@ -159,8 +159,8 @@
 //   - url: the URL, with xxxxx in place of its password, and with escapes in
 //     place of bytes that are not UTF-8. host: the Limiter's key; requests with
 //     the same key share a pace
-//   - robots: this is a request for a robots.txt. It neither waits for a
-//     Crawl-delay nor counts for one
+//   - robots: this is a request for a robots.txt. It does not wait for a
+//     Crawl-delay, and no Crawl-delay counts from it
 //   - start: the time of the start, by a clock that nobody sets. Within one
 //     session, the members start, at, end, until and paused_until of one
 //     Limiter are times by that clock, so their differences are true durations

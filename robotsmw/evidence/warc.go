@@ -121,8 +121,8 @@ const longestBody = 500 << 10
 const longestError = 16 << 10
 
 // longestField is the limit for a header field, and longestHeader the limit for
-// a whole header, both in bytes. A field is left out if it would exceed one of
-// them.
+// a whole header, both in bytes. A field is left out if one of these limits
+// would be exceeded.
 const longestField, longestHeader = 8 << 10, 64 << 10
 
 func writeHeader(b *bytes.Buffer, h http.Header, renamed map[string]string) {

@@ -171,8 +171,9 @@ func (w *writer) add(e *entry, text []byte) {
 }
 
 // flush adds a loss line if lines were lost. It then writes the WARC records
-// and the lines to the disk. If a write fails, flush gives up the segment. It
-// then returns how many lines of w.out are completely on the disk.
+// and the lines to the disk. If a write fails, flush gives up the segment and
+// returns false. In this case, kept is how many lines of w.out are completely
+// on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
