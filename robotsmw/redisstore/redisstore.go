@@ -108,7 +108,7 @@ return 0`)
 const unlockTimeout = time.Second
 
 // TryLock takes the lock of the key for ttl. It returns true and a function
-// that frees the lock. If another caller holds the lock, it returns false.
+// that frees the lock. If another caller holds the lock, TryLock returns false.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
