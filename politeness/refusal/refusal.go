@@ -2,9 +2,9 @@
 //
 // Many sites are behind a wall: a service that answers in the site's place if
 // it takes the visitor for a robot. The answer is a challenge, a captcha, a
-// block, a price or a demand for a licence. Some walls send it with status 200
-// or 202. If a crawler looks only at the status, it keeps the wall's page as
-// content, or reads the page as a robots.txt without rules.
+// block, a price or a demand for a licence. Some walls send such an answer with
+// status 200 or 202. If a crawler looks only at the status, it keeps the wall's
+// page as content, or reads the page as a robots.txt without rules.
 //
 //	if r, ok := refusal.Of(resp); ok && r.Sure {
 //		return fmt.Errorf("%s refused: %s (%s)", r.By, r.Kind, r.Evidence)
@@ -157,7 +157,7 @@ func findPage(status int, begin []byte, length int64) *pageSign {
 }
 
 // mayHaveMark reports whether a body that begins with text may show one of the
-// signs that count with any status. The body has at least length bytes.
+// signs that count with any status. length is the least length of the body.
 func mayHaveMark(text []byte, length int64) bool {
 	switch {
 	case length > longPage || len(text) == 0 || text[0] != '<':
@@ -209,8 +209,8 @@ func (f *field) is(value string) bool {
 // character.
 func isVisible(c byte) bool { return '!' <= c && c <= '~' }
 
-// isIn reports whether a body shows the sign. text is the body without the
-// white space at its beginning.
+// isIn reports whether a body shows the sign. text is the beginning of the
+// body, after any white space.
 func (s *pageSign) isIn(text []byte) bool {
 	if s.atMost > 0 && len(text) > s.atMost || !bytes.HasPrefix(text, []byte(s.begins)) {
 		return false

@@ -13,8 +13,8 @@ type statusSigns struct {
 	sieved bool // every page sign here counts with any status
 }
 
-// fieldSigns are successive signs of one header field. The field is looked up
-// once for all of them.
+// fieldSigns has successive signs of one header field. One look-up of the field
+// is enough for all of them.
 type fieldSigns struct {
 	name  string
 	signs []*headerSign
