@@ -117,8 +117,8 @@ func directoryURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// A named is a RoundTripper that sets the User-Agent, and names the host in
-// errors.
+// The type "named" is a RoundTripper that sets the User-Agent, and names the
+// host in errors.
 type named struct {
 	base      http.RoundTripper
 	userAgent string
