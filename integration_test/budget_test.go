@@ -83,7 +83,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 		web.waitFor((n+1)*6*requests/(kills+2), 30*time.Second)
 		fleet[n].kill(t)
 	}
-	web.waitUntilQuiet(15 * time.Second) // for up to 2.5 leases, nobody asks the hosts of a killed process
+	web.waitUntilQuiet(15 * time.Second) // for up to 2.5 leases, the hosts of a killed process get no request
 	for _, p := range fleet[kills:] {
 		p.kill(t)
 	}

@@ -58,8 +58,8 @@ func TestBuildLists(t *testing.T) {
 	}
 }
 
-// A lines has the lines of a build list, in order. The line of a requirement is
-// changed to "PACKAGE requires MODULE VERSION".
+// The type "lines" has the lines of a build list, in order. The line of a
+// requirement is changed to "PACKAGE requires MODULE VERSION".
 type lines struct {
 	order []string
 	in    map[string]bool

@@ -103,7 +103,7 @@ func (w *chaosWeb) unanswered(process string) int {
 // A page may be fetched again only if a killed process was at work on it. A
 // process reports each page of a host as done before it asks the host for
 // another page. So after a kill, at most one page of each host is fetched
-// again. These pages are never more than the process had workers.
+// again, and no more pages in all than the process had workers.
 //
 // audit returns how many pages were fetched again, and how many requests for
 // robots.txt there were.

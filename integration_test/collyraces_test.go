@@ -24,8 +24,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
-// collyRaceList names a file with one known race on each line: the program,
-// when Courtesy was attached, the two accesses, and the two functions.
+// collyRaceList names a file with one known race on each line. A line has the
+// four fields of a collyRace.
 const collyRaceList = "testdata/collyraces.txt"
 
 // These crawlers change a setting during requests. This is a race even without

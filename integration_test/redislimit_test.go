@@ -108,8 +108,9 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 	wg.Wait()
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	// The member gives all hosts back. Then Redis keeps, for each host, when
-	// the host may be asked again, and what the member has learnt about it.
+	// The member gives all hosts back. For each host, Redis then keeps the time
+	// from which the host may get requests again, and what the member has
+	// learnt about the host.
 	waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
@@ -128,8 +129,8 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 }
 
-// A host that is asked once costs at most 1.2 calls to Redis. A host that many
-// members want costs at most one call for every five requests.
+// A host that gets one request costs at most 1.2 calls to Redis. A host that
+// many members want costs at most one call for every five requests.
 func TestRedisLimitCost(t *testing.T) {
 	t.Parallel()
 	t.Run("5,000 hosts once each", func(t *testing.T) {
