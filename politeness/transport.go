@@ -169,7 +169,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		return nil, errors.New("politeness: Base returned neither a response nor an error")
 	}
 	if resp.Request == sent {
-		// The caller's context lives on when the attempt's context ends.
+		// The context of req lives on when the attempt's context ends.
 		resp.Request = req
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
