@@ -270,8 +270,8 @@ func TestDemo_Text(t *testing.T) {
 			}
 		}
 		for text, want := range map[string]int{
-			"robots.txt, line 2: Content-Signal: search=yes, ai-input=no, ai-train=no": 1, // printed once, although it holds for two pages
-			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // printed once, although it holds for two pages
+			"robots.txt, line 2: Content-Signal: search=yes, ai-input=no, ai-train=no": 1, // printed once, although it applies to two pages
+			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // printed once, although it applies to two pages
 			"uses: search unknown, train-ai allow, ai-input unknown":                   3, // printed once for each of three hosts
 			"train-ai    ":                  1, // a line of the summary
 			"draft-ietf-aipref-vocab-08":    1,

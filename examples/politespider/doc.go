@@ -36,9 +36,9 @@
 // Retry-After, the spider leaves the whole host alone for that time, up to a
 // day. If not, only the page waits: for about ten intervals of its host, then
 // 20, then 40. Meanwhile the spider requests the host's other pages, at the
-// pace that the Limiter sets. If the host then answers a request for another
-// page, but this page gets a 503 again, without a Retry-After, the spider gives
-// this page up.
+// pace that the Limiter sets. Suppose that the host answers such a request, and
+// then this page gets a 503 again, without a Retry-After. In this case, the
+// spider gives this page up.
 //
 // For each page, the spider prints what the page and its robots.txt say, and
 // where they say it. They may have directives such as noindex. They may also

@@ -227,7 +227,7 @@ func TestRun_Store(t *testing.T) {
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
-	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} { // in the column robots.txt of the table of hosts
+	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} { // in the table of hosts, in the column "robots.txt"
 		var stdout, stderr bytes.Buffer
 		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())

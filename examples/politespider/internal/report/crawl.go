@@ -45,8 +45,8 @@ const (
 // are listed, each with at most maxExamples of its rel=nofollow links.
 const maxExamples = 20
 
-// A Crawl collects what the report shows. New makes a Crawl. It is not safe for
-// concurrent use.
+// A Crawl collects what the report shows. It is not safe for concurrent use.
+// New makes a Crawl.
 type Crawl struct {
 	what, userAgent string
 	began           time.Time
@@ -70,7 +70,7 @@ type Proof struct {
 }
 
 type host struct {
-	origin string // the origin of its first URL
+	origin string // the origin of the host's first URL
 	marks  []mark
 	notes  []string // without repetitions; the first note is empty
 	noted  map[string]uint32
