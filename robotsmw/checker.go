@@ -22,9 +22,9 @@ import (
 
 // A Checker decides whether the crawler may fetch a URL. It loads an origin's
 // robots.txt when the file is first needed, keeps the file for up to 24 hours
-// (RFC 9309 §2.4), and matches URLs with its rules. A Transport has a Checker
-// and obeys it. A crawler that plans ahead may ask the Checker too. All methods
-// are safe for concurrent use. Make a Checker with NewChecker.
+// (RFC 9309 §2.4), and matches URLs with the file's rules. A Transport has a
+// Checker and obeys it. A crawler that plans ahead may ask the Checker too. All
+// methods are safe for concurrent use. Make a Checker with NewChecker.
 type Checker struct {
 	cfg    *config
 	loader *load.Loader

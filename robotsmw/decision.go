@@ -49,10 +49,15 @@ type Decision struct {
 	// does not apply to the URL, if the origin has an override, or if the URL
 	// is robots.txt itself.
 	RobotsURL string
-	Status    int       // status of the robots.txt response that the decision follows from; 0 if none
-	Fetched   time.Time // when this response came or was last confirmed; zero if never
-	Expires   time.Time // when this response's lifetime ends, or NextTry if Reason is Unreachable
-	Stale     bool      // whether this lifetime is over, and robots.txt cannot be fetched now
+
+	// Status is the status of the robots.txt response that the decision follows
+	// from, or 0 if there is none. Fetched is when this response came or was
+	// last confirmed. Expires is when the response's lifetime ends. If Reason
+	// is Unreachable, Fetched is zero and Expires is NextTry.
+	Status  int
+	Fetched time.Time
+	Expires time.Time
+	Stale   bool // whether the robots.txt is past its lifetime and cannot be fetched now
 
 	// Cause, FailedSince and NextTry are set only while robots.txt cannot be
 	// fetched. Cause is the last error, printable and at most 300 bytes long.

@@ -32,7 +32,7 @@ func DialControl(f func(netip.Addr) error) func(network, address string, _ sysca
 //
 // Some IPv6 addresses lead to IPv4 addresses: IPv4-mapped, NAT64 (RFC 6052),
 // 6to4 (RFC 3056) and Teredo (RFC 4380) addresses. PublicOnly refuses such an
-// address if an IPv4 address that it leads to is refused. PublicOnly does not
+// address if the address leads to a refused IPv4 address. PublicOnly does not
 // know a network's own NAT64 prefixes. If your network has any, refuse them
 // yourself.
 func PublicOnly(addr netip.Addr) error {

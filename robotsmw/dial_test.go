@@ -26,8 +26,8 @@ func TestPublicOnly_EachBlock(t *testing.T) {
 		"64:ff9b::/96":      "----", // the first and last address lead to 0.0.0.0 and 255.255.255.255
 		"64:ff9b:1::/48":    "----", "100::/64": "----", "100:0:0:1::/64": "----",
 		"2000::/3":      "-++-",
-		"2001::/23":     "+--+", // first address: Teredo server 0.0.0.0
-		"2001::/32":     "+---", // first address: Teredo server 0.0.0.0; last address: Teredo client 0.0.0.0
+		"2001::/23":     "+--+", // the first address leads to the Teredo server 0.0.0.0
+		"2001::/32":     "+---", // the first address leads to Teredo server 0.0.0.0, the last to client 0.0.0.0
 		"2001:1::1/128": "-+++", "2001:1::2/128": "++++", "2001:1::3/128": "+++-",
 		"2001:2::/48": "----", "2001:3::/32": "-++-", "2001:4:112::/48": "-++-",
 		"2001:10::/28": "---+", "2001:20::/28": "-+++", "2001:30::/28": "+++-",

@@ -108,9 +108,9 @@
 // forgotten origins might be tried again, an unknown origin of that domain is
 // refused with a *politeness.DelayError, and nothing is sent to it. In two
 // cases, a new origin is refused instead: if no domain has two unreachable
-// origins, or if the new origin belongs to the domain with the most. The new
-// origin is refused until the first of the unreachable origins may be tried
-// again, or for at most one second if a fetch is under way.
+// origins, or if the new origin belongs to the domain with the most of them.
+// The new origin is refused until the first of the unreachable origins may be
+// tried again, or for at most one second if a fetch is under way.
 //
 // # One fetch
 //

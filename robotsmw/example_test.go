@@ -185,9 +185,9 @@ func ExampleDecision_MarshalJSON() {
 	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
 }
 
-// Two of these options help to test a crawler. Override allows everything on
-// one site. DryRun reports disallowed URLs and blocks nothing. If an option is
-// wrong, the error says what to write instead.
+// Override and DryRun help to test a crawler. Here, Override allows everything
+// on one site. DryRun reports disallowed URLs and blocks nothing. If an option
+// is wrong, the error says what to write instead.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",

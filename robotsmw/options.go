@@ -35,10 +35,10 @@ type Options struct {
 	ProductTokens []string
 
 	// StrictIdentity makes RoundTrip return an *IdentityError for a request
-	// whose own User-Agent contains none of the product tokens. The server
-	// would see another name than the one for which robots.txt was read. False
-	// means that the request is treated like any other, and the first such
-	// request is logged.
+	// whose own User-Agent contains none of the product tokens. Such a request
+	// shows the server another name than the one for which robots.txt was read.
+	// False means that the request is treated like any other, and the first
+	// such request is logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a

@@ -285,8 +285,8 @@ func TestAttemptTimeout(t *testing.T) {
 }
 
 // A caller may put a Crawl-delay into the context of a request. For a page, the
-// Transport replaces it by the Crawl-delay of robots.txt. If the caller
-// requests robots.txt itself, the Transport keeps it.
+// Transport replaces it by the Crawl-delay of robots.txt. For a robots.txt, the
+// Transport keeps the caller's Crawl-delay.
 func TestCallersCrawlDelay(t *testing.T) {
 	met := make(map[string]any)
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {

@@ -12,7 +12,7 @@ import (
 // An implementation
 //   - is safe for concurrent use, and by several processes if it is shared;
 //   - returns from Get the whole value of the latest Put of that key, or a
-//     miss: an error for which errors.Is(err, fs.ErrNotExist) holds;
+//     miss: an error for which errors.Is(err, fs.ErrNotExist) is true;
 //   - may forget a value at any time, and forgets it after its ttl;
 //   - keeps no reference to a value that it was given or has returned;
 //   - obeys the context, and returns the context's error when the context ends;

@@ -16,8 +16,8 @@ import (
 // disallowed URL fails with a *DisallowedError before anything is sent. The
 // Transport checks every method. It also checks every redirect hop, because an
 // http.Client sends each hop through its transport. While the caller reads a
-// page, the Transport collects the page's directives for PageDirectives. It
-// blocks nothing because of them.
+// page, the Transport collects the page's directives for PageDirectives. No
+// request is blocked because of such directives.
 //
 // Make one with NewTransport. It is safe for concurrent use. There is nothing
 // to close.

@@ -61,8 +61,8 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	g.unread.clear(req.URL, g.hub.limited.Load())
 	resp, err := g.inner.RoundTrip(out)
 	// Other requests may have read the hub's client while this request was in
-	// flight. This request's callbacks may set something on the client. By its
-	// lock, sync orders those reads before these writes.
+	// flight. This request's callbacks may set something on the client. The
+	// lock in sync() makes those reads happen before these writes.
 	g.hub.sync()
 	if err != nil {
 		return nil, g.fail(root, p.left, err)
