@@ -26,8 +26,8 @@ type Fleet interface {
 	// Trusted reports whether it is certain at this moment that the hosts of
 	// this Fleet's Limiter have no other owner. Trusted is called before each
 	// request, with the Limiter's lock held. When the result is true again
-	// after it was false, the Fleet calls Own or Lose for each owned Hold, so
-	// that waiting requests check again whether they may start.
+	// after it was false, the Fleet calls Own or Lose for each owned Hold. Then
+	// waiting requests check again whether they may start.
 	Trusted() bool
 }
 
@@ -48,7 +48,7 @@ type Hold struct {
 	served bool          // a request has started after the host became owned
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
-	idle   time.Duration // when the host ran out of requests; the constant never if it has requests
+	idle   time.Duration // when the host ran out of requests; if it has requests, the constant never
 	hope   time.Duration // until this time, a refused request is expected back
 	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
 	why    error         // while the host is not owned: the error that says why
@@ -307,7 +307,7 @@ func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
 	} else if p != nil && !p.owned {
-		p.hope = max(p.hope, now+linger) // p must not end earlier, because refuse still reads p.why
+		p.hope = max(p.hope, now+linger) // p must not end earlier, because Limiter.refuse still reads p.why
 	}
 }
 
@@ -487,7 +487,7 @@ func (h *host) unownedUntil() time.Duration {
 // inheritBudget takes over what other members have taken from h's Budget on the
 // given day. If h's account is of that day, the larger numbers count. If h's
 // account is of an earlier day, a new account replaces it, because other clocks
-// may be ahead. But a day after tomorrow is ignored.
+// may be ahead. But a day later than tomorrow is ignored.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
 	if !l.Budget.limits() || taken == (purse{}) {
 		return

@@ -192,7 +192,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 		a.started(0)
 		time.Sleep(time.Second)
 		a.done()
-		give(t, h, true, false) // the owner keeps the host: it waits 50 ms for another request
+		give(t, h, true, false) // the owner keeps the host, and waits 50 ms for another request
 		time.Sleep(50 * time.Millisecond)
 		if a.fleet.one(t) != h {
 			t.Error("another Hold")

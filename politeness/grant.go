@@ -21,15 +21,15 @@ type Grant struct {
 	url     *url.URL // the request's URL; only the first Grant of the chain has it
 	then    *Grant   // the Grant of the next Limiter; nil means none
 
-	// These are set before the Grant is queued, and then constant. The small
-	// fields stand next to the small fields of the block below, so that a Grant
-	// takes less memory.
+	// Except for wake, these are set before the Grant is queued, and then
+	// constant. The small fields stand next to the small fields of the block
+	// below, so that a Grant takes less memory.
 	crawl        time.Duration // the Crawl-delay that the context told; 0 means none
 	limit        time.Duration // the request must start before this time
 	trace        *Trace
 	wake         chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
 	told, exempt bool          // what the context said about Crawl-delay
-	timed        bool          // MaxWait limits its wait. No context ends then, so try checks the limit
+	timed        bool          // MaxWait limits its wait. No context ends at that limit, so try() checks it
 	ends         bool          // whether its context can end; if not, the context's deadline is ignored
 
 	reads atomic.Uint32 // how often the response's body was read
@@ -37,7 +37,7 @@ type Grant struct {
 	// Guarded by limiter.mu.
 	status     int32 // the response's status; 0 means none
 	state      state
-	paced      bool // set at the start: an interval follows, so the time of sending matters
+	paced      bool // an interval follows, so the time of sending matters; set at its start
 	leaving    bool // it was granted, and is not sent yet
 	unread     bool // a response with a body has come, and the log has not named its URL yet
 	host       *host
@@ -54,7 +54,7 @@ type Grant struct {
 // started.
 type kept struct {
 	pace, crawl time.Duration
-	paused      time.Duration // the end of the host's latest pause; without one: the constant never
+	paused      time.Duration // the end of the host's latest pause; if there was none, the constant never
 }
 
 type state uint8

@@ -171,7 +171,7 @@ func TestTargetOfAnotherHostIsAnError(t *testing.T) {
 	}
 }
 
-// closeFunc is an empty body. Close calls the function.
+// closeFunc is an empty body. Its method Close calls the function.
 type closeFunc func()
 
 func (f closeFunc) Read([]byte) (int, error) { return 0, io.EOF }

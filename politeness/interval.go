@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// later returns t + d. If the sum overflows, which it can because a Crawl-delay
-// may have any length, later returns the constant forever. If t is the constant
+// later returns t + d, or the constant forever if this sum overflows. It can
+// overflow, because a Crawl-delay may have any length. If t is the constant
 // never, so is the result.
 func later(t, d time.Duration) time.Duration {
 	switch {

@@ -308,8 +308,8 @@ func isTooLong(host string) bool {
 	return utf8.RuneCountInString(host) > maxName
 }
 
-// isName reports whether a name and its labels are no longer than the DNS
-// allows.
+// isName reports whether the lengths of a name and its labels are within the
+// limits of the DNS.
 func isName(host string) bool {
 	if len(host) <= maxLabel {
 		return true

@@ -88,8 +88,8 @@ type Limiter struct {
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
 	// same key share one pace. If Key returns an error or an empty name,
-	// Acquire returns an error. Many goroutines call Key at once. nil means
-	// [HostKey].
+	// Acquire returns an error. Many goroutines may call Key at the same time.
+	// nil means [HostKey].
 	Key func(ctx context.Context, u *url.URL) (string, error)
 
 	// Within, if not nil, is a second Limiter: a request starts when both allow
@@ -275,12 +275,12 @@ func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 // may overtake others. Make the request at once, and call [Grant.Done] when it
 // is over.
 //
-// Acquire returns a [*DelayError] as soon as it knows that the request cannot
-// wait: the wait would outlast the context's deadline or MaxWait, or there is
-// another cause that DelayError lists. If the context is cancelled, the error
-// wraps the context's error. Any other error says what is wrong with u or with
-// the Limiter's fields. After an error, the request has used up no slot and no
-// budget, and the next request in the queue moves up.
+// Acquire returns a [*DelayError] as soon as it knows that it must refuse the
+// request: the wait would outlast the context's deadline or MaxWait, or there
+// is another cause that DelayError lists. If the context is cancelled, the
+// error wraps the context's error. Any other error says what is wrong with u or
+// with the Limiter's fields. After an error, the request has used up no slot
+// and no budget, and the next request in the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	g := new(Grant)
 	if err := l.acquire(ctx, u, g); err != nil {
