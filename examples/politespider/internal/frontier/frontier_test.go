@@ -220,8 +220,8 @@ func TestWaitsByItself(t *testing.T) {
 	})
 }
 
-// After a page that was put off, the last page of the queue comes next, even if
-// another page has waited until its Due.
+// If a host's latest page was put off, the last page of the queue is handed out
+// next, even if another page has waited until its Due.
 func TestHurt(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
