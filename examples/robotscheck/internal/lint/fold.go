@@ -9,10 +9,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// few is how many problems of one kind are all shown in full. If a file has
-// more, only the first is shown in full, and the others as line numbers.
-// mostLines is how many line numbers are shown at most. One more is shown if
-// the list is then complete.
+// few is the greatest number of problems of one kind that are all shown in
+// full. If a file has more, only the first is shown in full, and the others as
+// line numbers. mostLines is the greatest number of line numbers that are
+// shown, but one more is shown if that completes the list.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.

@@ -69,7 +69,7 @@ func examine(text []byte) *surveyed {
 	}
 	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
-		if !f.fields[field.Name] { // no ToLower for a known spelling
+		if !f.fields[field.Name] { // a spelling that is known already needs no ToLower
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Internet returns an internet with a host for each kind of answer to a request
-// for robots.txt. Other hosts are for the commands page and identity.
+// for robots.txt. Other hosts are for the commands "page" and "identity".
 func Internet() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	page := func(w http.ResponseWriter, body string) {
