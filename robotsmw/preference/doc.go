@@ -2,7 +2,7 @@
 // page for search, for training AI, or as input to AI.
 //
 //	in := preference.Input{
-//		Robots: decision.File(),              // the origin's robots.txt: robotsmw.Options.KeepFiles
+//		Robots: decision.File(),              // robots.txt; needs robotsmw.Options.KeepFiles
 //		Tokens: checker.Tokens(),
 //		Target: "/article?id=1",
 //		Header: resp.Header,

@@ -46,8 +46,8 @@ func ExampleInput_Says() {
 	// train-ai-images deny by noai in header, line 1: noai
 }
 
-// A site may state what it reserves in one file, /.well-known/tdmrep.json. The
-// caller fetches this file.
+// The file /.well-known/tdmrep.json says what a site reserves. The caller
+// fetches this file.
 func ExampleParseTDMRep() {
 	rep, err := preference.ParseTDMRep([]byte(`[
 		{"location": "/open/", "tdm-reservation": 0},

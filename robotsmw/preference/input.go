@@ -15,7 +15,7 @@ import (
 // Every field may be empty.
 type Input struct {
 	Robots *robotstxt.File // the origin's robots.txt; nil means none, or that it is not used
-	Tokens []string        // our product tokens, which select the group in Robots; none: the "*" group
+	Tokens []string        // our product tokens, which select the group in Robots; empty means the "*" group
 	Target string          // the page's path and query, or its URL; empty means "/"
 
 	Header http.Header           // the response's header
@@ -29,8 +29,8 @@ type Input struct {
 	TDMRep TDMRep // the parsed /.well-known/tdmrep.json; nil means none, or that it is not used
 
 	// RSL are the page's RSL files, as ParseRSL returned them. The caller
-	// fetches them, for example from the addresses that Licenses lists. Empty:
-	// there are none, or they are not used.
+	// fetches them, for example from the addresses that Licenses lists. Empty
+	// means that there are none, or that they are not used.
 	RSL []*RSL
 }
 
@@ -58,10 +58,10 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // in robots.txt, page or RSL file; in a header, which of its lines; or 0
+	Line   int    `json:"line,omitempty"`   // line in robots.txt, page or RSL file, or number of the header line; or 0
 	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty means no limit
 	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
-	Policy string `json:"policy,omitempty"` // the URL of the terms: tdm-policy (TDMRep), custom or standard (RSL), or ""
+	Policy string `json:"policy,omitempty"` // the URL of the terms, from tdm-policy or from RSL's "custom" or "standard"
 }
 
 // String returns, for example, "deny by Content-Usage in robots.txt, line 2:

@@ -12,8 +12,8 @@ import (
 func matches(pattern, target string) bool { return !allowed("Disallow: "+line(pattern), target) }
 
 // longer reports whether the pattern a is longer than the pattern b. Both
-// patterns must match the target. longer asks the matcher of robotstxt, in
-// which a Disallow overrides an Allow only if the Disallow is longer.
+// patterns must match the target. The function asks the matcher of robotstxt,
+// in which a Disallow overrides an Allow only if the Disallow is longer.
 func longer(a, b, target string) bool {
 	return !allowed("Allow: "+line(b)+"\nDisallow: "+line(a), target)
 }

@@ -27,7 +27,7 @@ type rslContent struct {
 // enough to meet the terms of one.
 type rslLicense struct {
 	terms   []rslTerm
-	payment string // the payment's type; empty or "free": there is no payment
+	payment string // the payment's type; empty or "free" means no payment
 	address string // the address of the full terms, for people
 	limited bool   // the licence is only for some users or countries, or demands reports
 }
@@ -81,8 +81,8 @@ func ParseRSL(body []byte) (*RSL, error) {
 	return file, nil
 }
 
-// An rslReader reads the elements of an RSL file. The methods children,
-// content, license and text read to the end of the current element.
+// An rslReader reads the elements of an RSL file. The methods "children",
+// "content", "license" and "text" read to the end of the current element.
 type rslReader struct{ xml *xml.Decoder }
 
 func (r rslReader) root() (xml.StartElement, error) {

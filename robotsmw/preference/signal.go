@@ -57,7 +57,7 @@ func (in Input) eachSignal(say func(text, where string, line int, path string)) 
 }
 
 // signals yields the names and values in a Content-Signal. Commas should
-// separate them, but some sites write white space or semicolons. signals
+// separate them, but some sites write white space or semicolons. The function
 // accepts these too, because it would otherwise miss a "no".
 func signals(text string) func(yield func(name, value string) bool) {
 	const parts = ",; \t"

@@ -33,7 +33,7 @@ func (in Input) rsl(use Use) (all []Statement) {
 			for _, l := range c.licenses {
 				switch said := c.says(l, use); {
 				case len(said) == 0:
-				case said[0].Answer == Deny: // within a licence, prohibits outweighs permits
+				case said[0].Answer == Deny: // within a licence, "prohibits" outweighs "permits"
 					denied = append(denied, said...)
 				default:
 					permitted = append(permitted, said...)
