@@ -345,8 +345,8 @@ func (s *shard) shrink() {
 func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
 // release moves entries from the heap to the list if their next try is due.
-// Entries that stand for a domain are forgotten instead. At the end, release
-// calls shrink.
+// Entries that stand for a domain are forgotten instead. At the end, it calls
+// the method shrink.
 func (s *shard) release(now time.Time) {
 	for len(s.held) > 0 && !s.held[0].rec.Load().Waiting(now) {
 		e := s.held[0]

@@ -61,8 +61,8 @@ type Flight struct {
 	begun   bool           // it has had a slot
 	dropped bool           // nobody waited for it any more, so ctx was cancelled
 	copy    *record.Record // the latest record from before the flight, in memory or in the Store
-	until   time.Time      // when its slot is expected; zero: it waits for none
-	instead *record.Record // for use while the host rests: a good copy, marked as delayed
+	until   time.Time      // when its slot is expected; zero means it waits for none
+	instead *record.Record // a good copy, marked as delayed, for use while the host rests
 	moved   chan struct{}  // closed when the slot is expected at another time
 
 	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
@@ -185,8 +185,8 @@ func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-ch
 
 // Instead returns a good copy, marked as delayed, for use while the flight's
 // host rests. If the host does not rest or there is no good copy, the result is
-// nil. Otherwise Instead also calls GoOn, because the caller then no longer
-// waits for the flight.
+// nil. Before the method returns a copy, it calls GoOn, because the caller then
+// no longer waits for the flight.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {
