@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawler queues the links of a page that it may follow.
+// A crawler queues those links of a page that it may follow.
 func ExampleRead() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{

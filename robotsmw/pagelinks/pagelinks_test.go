@@ -89,7 +89,7 @@ func TestRefresh(t *testing.T) {
 		`0; url="next" rest`:      "0s http://a.example/dir/next",
 		"1.5, next":               "1s http://a.example/dir/next",
 		"30":                      "30s http://a.example/dir/page",
-		"99999999999999;url=next": "", // "" is ignored here: Delay must be a day or more
+		"99999999999999;url=next": "", // this "" is not used: Delay must be a day or more
 		"next":                    "",
 		"":                        "",
 		"0; url=javascript:x":     "",
@@ -318,7 +318,7 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// Read returns no links of a challenge, because they lead to the wall.
+// Read returns no links of a challenge, because these links are not the site's.
 func TestReadARefusal(t *testing.T) {
 	header := http.Header{"Content-Type": {"text/html"}, "Sg-Captcha": {"challenge"}}
 	resp, err := serve(t, header, "<a href=/captcha>x</a>").Get("http://a.example/")
