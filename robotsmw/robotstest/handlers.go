@@ -66,10 +66,10 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Trickle sends Chunk again and again. Every is the pause between two chunks.
-// Trickle ends when the client gives up or, if Times is positive, after that
-// many chunks. So it can act as a tarpit or, if Every is 0, send an endless
-// body at full speed.
+// Trickle sends Chunk again and again. The field Every is the pause between two
+// chunks. Trickle ends when the client gives up or, if Times is positive, after
+// that many chunks. So it can act as a tarpit or, if Every is 0, send an
+// endless body at full speed.
 type Trickle struct {
 	Chunk string
 	Every time.Duration
