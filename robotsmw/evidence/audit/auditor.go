@@ -248,8 +248,8 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 
 // The method "allowed" reports a violation if the file in force forbids a page.
 // There is no violation if the robot may still use the file that it fetched
-// last, and if that file allows the page. If that file is not known, the method
-// cannot decide and returns false.
+// last, and if that file allows the page. If the robot may still use a file
+// that is not known, the method cannot decide, and returns false.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {

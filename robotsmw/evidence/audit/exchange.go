@@ -213,7 +213,7 @@ func (x *exchanges) warcinfo(r *WARCRecord) {
 }
 
 // AddWARC adds the robots.txt files of a WARC file. Each is in force from the
-// date of its record on. For each record that it cannot use, AddWARC calls
+// date of its record. For each record that it cannot use, AddWARC calls
 // broken(err). It returns an error if it cannot read the rest of the file.
 func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 	for {

@@ -25,9 +25,10 @@ func newLineReader(from io.Reader) *lineReader {
 	return &lineReader{from: from, buf: make([]byte, 0, 64<<10)}
 }
 
-// next returns a line without its LF or CR LF. It is valid until the next call.
-// If the line is too long, the error is errLong, and later lines can still be
-// read. At the end of the stream, the error is io.EOF or the error of reading.
+// next returns a line without its LF or CR LF. The line is valid until the next
+// call. If the line is too long, the error is errLong, and later lines can
+// still be read. At the end of the stream, the error is io.EOF. If the stream
+// cannot be read, the error is the Reader's.
 func (l *lineReader) next() ([]byte, error) {
 	for searched := 0; ; {
 		if i := bytes.IndexByte(l.buf[l.at+searched:], '\n'); i >= 0 {

@@ -129,8 +129,8 @@ func (j *recordJudge) flush() {
 	j.starts = nil
 }
 
-// judge judges the pace of a request. From an answer or a pause line, it notes
-// the pause that begins there.
+// judge judges the pace of a request. From answer lines and pause lines, it
+// learns when the host must be left alone.
 func (j *recordJudge) judge(v *recordLine) {
 	key := fmt.Sprint(v.Limiter, " ", v.Host)
 	h := j.hosts[key]

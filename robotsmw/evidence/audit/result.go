@@ -14,7 +14,7 @@ type Result struct {
 	Violations int
 	Unaudited  int            // requests for pages that cannot be judged, or that a record has lost
 	Broken     int            // lines and records that could not be read or used
-	Cut        int            // inputs not read to their end, and losses and most faults in records
+	Cut        int            // inputs not read to their end; in records, also losses and most faults
 	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
