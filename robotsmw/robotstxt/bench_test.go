@@ -10,8 +10,8 @@ import (
 // integration_test/peers compare this package with other parsers.
 
 // benchFile returns a file with one group. The first argument is the number of
-// its rules. One rule in oneWildOf has a wildcard. If oneWildOf is 0, no rule
-// has a wildcard.
+// its rules. One of every oneWildOf rules has a wildcard. If oneWildOf is 0, no
+// rule has a wildcard.
 func benchFile(rules, oneWildOf int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")

@@ -143,8 +143,8 @@
 // targets use buffers from a pool.
 //
 // Rules do not keep the file. They keep at most 200 bytes, and some more for
-// each rule: twice the length of its pattern, or six bytes more than this
-// length, whichever is more. Two things can add to these bytes, because
+// each rule: twice the length of its pattern, or six bytes more than the
+// pattern, whichever is more. Two things can add to these bytes, because
 // [Rules.Match] returns them as written: the robot's user-agent lines after the
 // first one, and the patterns that are not stored as they are written. Such a
 // pattern adds its stored form and eight bytes.

@@ -120,7 +120,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 		}
 		for rule := range rules.set.All() {
 			if rule.Written != rule.Form || len(rule.Form) > 2047 {
-				ofForms += 13 + len(rule.Form) // the head and the lengths of a rare rule, and its pattern
+				ofForms += 13 + len(rule.Form) // 13 bytes are the head and the two lengths of a rare rule
 			}
 		}
 		switch {

@@ -17,14 +17,14 @@ import (
 type requestRate struct {
 	Requests int           // at least 1
 	Per      time.Duration // at least a second
-	Hours    hours         // when the rate holds; the zero value means always
+	Hours    hours         // when the rate applies; the zero value means always
 }
 
 func (r requestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
 
 // parseRequestRate reads the value of a Request-rate field. The time is in
 // seconds, unless an "s", "m", "h" or "d" after it names the unit. If the hours
-// cannot be read, the rate holds at all hours, which is the more careful
+// cannot be read, the rate applies at all hours, which is the more careful
 // reading.
 func parseRequestRate(value string) (rate requestRate, ok bool) {
 	ratio, rest, _ := strings.Cut(value, " ")

@@ -208,7 +208,7 @@ func twinGoogle(body, token, url string) bool {
 		}
 	}
 	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // [true]: of the groups that name the robot; [false]: of the groups for "*"
+	verdicts := map[bool]*best{true: {}, false: {}} // [true] is for the groups that name the robot, [false] for the groups of "*"
 	ever, own, global, ruled := false, false, false, false
 	path := twinGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
