@@ -88,8 +88,8 @@ func Encode(name string, rec *Record, body []byte) []byte {
 // value must be for this origin, its body must have the hash in the first line,
 // and no lifetime or pause may be longer than this package would give. If the
 // origin shares the file of another origin, Decode calls the last argument with
-// the name of the other origin and the hash. That function returns the body
-// with this hash that is stored for the other origin, or nil if there is none.
+// the name of the other origin and the hash. That function returns the stored
+// body of the other origin, or nil if no body with this hash is stored there.
 // If it returns nil, Decode's error wraps fs.ErrNotExist.
 func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})

@@ -61,8 +61,8 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 	}
 }
 
-// If another origin's shared robots.txt changed after the record was stored,
-// Decode does not use it.
+// A stored record may have only the hash of another origin's robots.txt. If
+// that robots.txt has changed since, Decode returns an error.
 func TestSharedFileThatHasChanged(t *testing.T) {
 	const a, b = "http://a.example", "http://b.example"
 	now := time.Now()

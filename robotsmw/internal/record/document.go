@@ -103,8 +103,8 @@ func (ds *Documents) Remove(d *Document) int64 {
 	return d.Cost()
 }
 
-// Held returns how many origins in the cache have the document. It is for an
-// audit.
+// Held returns how many origins in the cache have the document. It is for
+// cache.Audit.
 func (ds *Documents) Held(d *Document) int {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // A document takes as much memory as Cost says, within a factor of 1.3, with
-// its file and without. So MaxBytes is kept.
+// its file and without. So the cache does not exceed MaxBytes by much.
 func TestCostIsWhatADocumentTakes(t *testing.T) {
 	lines := func(n int, line string) func(i int) string {
 		return func(i int) string {

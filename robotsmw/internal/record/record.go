@@ -103,8 +103,8 @@ func (r *Record) InForce(now time.Time) State {
 }
 
 // Expired reports whether the record's lifetime is over. A record that was
-// fetched in the future comes from another clock. Its age is unknown, so it
-// counts as expired.
+// fetched more than clockSkew in the future comes from another clock. Its age
+// is unknown, so it counts as expired.
 func (r *Record) Expired(now time.Time) bool {
 	switch r.State {
 	case Override:
@@ -125,8 +125,8 @@ func (r *Record) refreshable(now time.Time) bool {
 }
 
 // Waiting reports whether the latest fetch failed or was put off, and the next
-// try is not due yet. A failure in the future comes from another clock, so its
-// next try counts as due.
+// try is not due yet. A failure that is more than clockSkew in the future comes
+// from another clock, so its next try counts as due.
 func (r *Record) Waiting(now time.Time) bool {
 	return r.Failure != nil && !passed(r.Failure.Retry, now) && !r.Failure.Last.After(now.Add(clockSkew))
 }
