@@ -15,7 +15,7 @@ import (
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
 	Tokens   []string // the robot's product tokens; if none, only directives for everybody count
-	HeadOnly bool     // whether only metas count that a browser would put into the head
+	HeadOnly bool     // whether a meta counts only if a browser would put it into the head
 	Charset  string   // the charset of the Content-Type, if known; only UTF-16 matters
 
 	decoder  decoder
@@ -35,7 +35,7 @@ type Scanner struct {
 	// pieces.
 	rework int // how many bytes were read more than once
 	tried  int // how long buf was when the tokenizer found the latest unfinished token
-	until  int // how far the tokenizer was to read when it found that token
+	until  int // the argument with which tokenize() found that token
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
 	// The state of the tokenizer, which goes on at buf[pos:].

@@ -24,8 +24,8 @@ func checkNextM(t *testing.T, b []byte, from int) {
 }
 
 // TestNextM_AtEveryOffset checks that a tag is found at any place among the
-// bytes that are skipped together. The page begins with no other tag, with one,
-// with a cluster of tags, or with two distant ones.
+// bytes that are skipped together. Four beginnings of the page are tried: no
+// tag, one tag, a cluster of tags, and two tags that are far apart.
 func TestNextM_AtEveryOffset(t *testing.T) {
 	for size := range maxStretch {
 		if size > 210 && size < maxStretch-3 {
