@@ -109,11 +109,11 @@ func (v *Visit) fetched(r record.Record) {
 }
 
 // putOff queues a page again after a 429 or 503, unless the page was requested
-// too often. If the answer has a Retry-After, the whole host rests for that
-// time. If not, perhaps only this page is broken, so only this page waits, and
-// the spider goes on with the host's other pages. If the host then answers a
-// request for another page, but this page gets a 503 again, without a
-// Retry-After, putOff gives this page up.
+// too often. If the answer has a Retry-After, the spider leaves the whole host
+// alone for that time. If not, perhaps only this page is broken. So only this
+// page waits, and the spider goes on with the host's other pages. If the host
+// then answers a request for another page, but this page gets a 503 again,
+// without a Retry-After, putOff gives this page up.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++

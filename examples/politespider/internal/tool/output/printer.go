@@ -15,8 +15,7 @@ type printer interface {
 	summary(record.Summary)
 }
 
-// A liveness is a printer that can also show, between the records, what the
-// crawl is waiting for.
+// A liveness is a printer that can also show the progress of the crawl.
 type liveness interface {
 	progress(soFar record.Summary, q frontier.State)
 }

@@ -33,7 +33,7 @@ type Witness struct {
 // A Seen is what was observed during one attempt at a page. Read it only after
 // the attempt is over.
 type Seen struct {
-	Sent     time.Time          // when the request was sent; zero: nothing was sent
+	Sent     time.Time          // when the request was sent; zero means nothing was sent
 	Requests []record.Request   // the requests, without their Interval
 	Decision *robotsmw.Decision // nil means robots.txt was not consulted
 }
