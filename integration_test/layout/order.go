@@ -107,8 +107,8 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// within returns the costs of the arrows between the rooms of a circle. Room i
-// of the result is the room circle[i].
+// within() returns the costs of the arrows between the rooms of a circle. Room
+// i of the result is the room circle[i].
 func within(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
