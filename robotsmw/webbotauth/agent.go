@@ -11,9 +11,9 @@ import (
 // section 8.1). The URL in Signature-Agent usually ends with this path.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
-// agentComponent returns the value of Signature-Agent, and the component for
-// this field that a signature covers. The last argument has the meaning of
-// Transport.LegacyAgent.
+// agentComponent returns the value of the field Signature-Agent, and the
+// component that stands for this field in a signature. The last argument has
+// the meaning of Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {

@@ -218,7 +218,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	field := fieldValue(h, contentDigestField)
 	if field == "" {
-		return // every signature must cover the field, so verify reports this
+		return // every signature must cover the field, so verify finds that it is missing
 	}
 	members, err := parseDictionary(field)
 	if err != nil {

@@ -28,9 +28,10 @@ const directoryTag = "http-message-signatures-directory"
 // key (draft appendix B). Cloudflare demands these signatures. To keep private
 // keys off the web server, make the answer elsewhere with [Directory.Response].
 //
-// To change keys, publish the new key beside the old one. Wait until no cache
-// has an answer without the new key any more, and then sign requests with the
-// new key. When the old key's last signature has expired, remove the old key.
+// To change keys, publish the new key beside the old one. Wait until all
+// answers without the new key have left the caches, and then sign requests with
+// the new key. When the old key's last signature has expired, remove the old
+// key.
 //
 // Directory is safe for concurrent use. Its fields must not be changed after
 // its first use.

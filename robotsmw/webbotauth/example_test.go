@@ -144,7 +144,7 @@ func ExampleDirectory() {
 	mux := http.NewServeMux()
 	mux.Handle(webbotauth.DirectoryPath, &webbotauth.Directory{
 		Authority: "bot.example",
-		Keys:      []ed25519.PrivateKey{newKey()}, // while keys change: the old key and the new one
+		Keys:      []ed25519.PrivateKey{newKey()}, // during a change of keys, both the old key and the new one
 	})
 
 	var web robotstest.Internet

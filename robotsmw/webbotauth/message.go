@@ -32,7 +32,7 @@ func normalHost(host string) (string, error) {
 }
 
 // sentHost returns the Host header that net/http sends for host. net/http
-// changes a name that is not ASCII and an address with a zone. For these,
+// changes names that are not ASCII, and addresses with a zone. For these,
 // sentHost lets net/http write a request to memory, and reads the Host from it.
 func sentHost(host string) (string, error) {
 	if !strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 || r == '%' }) {
