@@ -380,8 +380,8 @@ const (
 // counts as a miss, as if there were no file.
 var errOdd = fmt.Errorf("no file of the store: %w", fs.ErrNotExist)
 
-// readFile returns the content of a regular file. If it is not a regular file,
-// or has more bytes than the last argument allows, the error is errOdd.
+// readFile returns the content of a file. If the file is not regular, or has
+// more bytes than the last argument allows, the error is errOdd.
 func readFile(name string, most int64) ([]byte, error) {
 	f, err := openFile(name, most)
 	if err != nil {
@@ -395,10 +395,9 @@ func readFile(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// openFile opens a regular file. If it is not a regular file, or has more bytes
-// than the last argument allows, the error is errOdd. O_NONBLOCK is set,
-// because otherwise openFile would wait for ever at a FIFO that nobody writes
-// to.
+// openFile opens a file. If the file is not regular, or has more bytes than the
+// last argument allows, the error is errOdd. O_NONBLOCK is set, because
+// otherwise openFile would wait for ever at a FIFO that nobody writes to.
 func openFile(name string, most int64) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

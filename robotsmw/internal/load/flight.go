@@ -136,9 +136,9 @@ func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop 
 	if f.Depth >= l.cfg.MaxRedirects {
 		return nil, false, nil
 	}
-	// If the other origin's record is due for a refresh, the refresh comes
-	// first. Otherwise the record that f makes from it would be due at once
-	// too.
+	// The result of f will be a copy of the other origin's record. If that
+	// record is due for a refresh, the refresh comes first. Without it, the
+	// copy would be due at once too.
 	rec, other, started, err := l.cache.Begin(name, now, true)
 	if err != nil || rec != nil {
 		return rec, false, nil
