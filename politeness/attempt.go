@@ -42,7 +42,7 @@ type attempt struct {
 	ending *ending       // the functions to call at the end
 	first  struct {      // for the first call of AfterFunc; net/http calls AfterFunc only once
 		ending
-		taken bool // in use, and never reused: an old stop() would remove the new function
+		taken bool // used up; after a second use, an old stop() would remove the new function
 	}
 }
 

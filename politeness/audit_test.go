@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// visit is a request as the client or the server saw it. In the client's
-// visits, the field end is not set.
+// visit is a request as the client or the server saw it. The client's visits
+// have no end time.
 type visit struct{ start, end time.Time }
 
 type logbook struct {

@@ -110,9 +110,9 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 	return entriesOf(text), nil
 }
 
-// tidy, called with today's number, removes the files of all days before
-// yesterday. It keeps yesterday's file, because the clock of another process
-// may be behind. If a file cannot be removed, the next day's tidy tries again.
+// tidy removes the files of all days before yesterday. The argument is today's
+// number. tidy keeps yesterday's file, because the clock of another process may
+// be behind. If a file cannot be removed, the next day's tidy tries again.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {

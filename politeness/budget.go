@@ -42,7 +42,7 @@ type account struct {
 	day   int64         // in UTC, counted from 1970
 	taken purse         // reserved so far by all who share the Budget
 	left  purse         // this process's unused part of taken; negative if it used more
-	claim purse         // what this process is reserving now; zero: nothing
+	claim purse         // what this process is reserving now; zero means nothing
 	err   error         // why the last reservation failed
 	retry time.Duration // when to try again, if the last reservation failed
 }
@@ -70,7 +70,7 @@ func block(limit, taken, left int64) int64 {
 	if limit <= 0 || left > 0 {
 		return 0
 	}
-	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // -left: what was used beyond the reservation
+	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // -left is what was used beyond the reservation
 }
 
 // grant returns how much of a claim fits into what is left of the Budget.
@@ -200,7 +200,7 @@ func (l *Limiter) claim(a *account, h *host) {
 	}
 }
 
-// spend notes requests and bytes as used in the account of g's host. Call it
+// spend counts requests and bytes as used in the account of g's host. Call it
 // only if the Limiter has a Budget.
 func (l *Limiter) spend(g *Grant, used purse) {
 	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {

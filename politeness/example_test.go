@@ -111,9 +111,9 @@ func (h *hosts) Pop() any {
 	return x
 }
 
-// A scheduler keeps a queue for each host. Next tells it when a host is due
-// again. So it always takes the host that is due first, and a slow host holds
-// up no other.
+// A scheduler keeps a queue for each host. Limiter.Next tells the scheduler
+// when a host is due again. So the scheduler always takes the host that is due
+// first, and a slow host holds up no other.
 func ExampleLimiter_Next() {
 	limiter := &politeness.Limiter{Delay: 100 * time.Millisecond, MaxWait: -1}
 	page := func(s string) *url.URL { u, _ := url.Parse(s); return u }

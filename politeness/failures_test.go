@@ -18,9 +18,9 @@ import (
 
 func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 
-// Ten requests are in flight and fifty queue when the host answers 429. None of
-// the fifty starts before the pause is over, and the ten refusals are one
-// incident.
+// Ten requests are in flight and fifty are queued when the host answers 429.
+// None of the fifty starts before the pause is over, and the ten refusals are
+// one incident.
 func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	tests := []struct {
 		name   string

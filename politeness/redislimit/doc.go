@@ -52,8 +52,8 @@
 // given away only when the new epoch is a Lease and a second old.
 //
 // Redis measures time by the members' monotonic clocks: each call says how old
-// the epoch is at least, and the highest age counts. The server's clock and the
-// members' wall clocks do not matter.
+// the epoch is, as far as the member knows, and the highest age counts. The
+// server's clock and the members' wall clocks do not matter.
 //
 // # What it needs
 //

@@ -19,7 +19,7 @@ import (
 const (
 	beat     = time.Second     // how often a session is renewed
 	idleFor  = 3 * time.Second // how long a member that needs no host keeps its session
-	contact  = 2 * time.Second // the most by which a session's silence grows between two answers
+	contact  = 2 * time.Second // the most that the time between two answers adds to a session's silence
 	silence  = 5 * beat / 2    // how long Redis may be silent before the log says so
 	maxRetry = time.Second     // the longest time between attempts to reach Redis, unless Redis refuses
 	maxOps   = 512             // the most operations in one call
@@ -37,7 +37,7 @@ type member struct {
 	*Fleet
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // sessions to end: host is a session's id, token the number of its latest call
+	dead   []*place        // sessions to end; host is the session's id, token its latest call's number
 	closed bool
 
 	epoch    string
@@ -71,10 +71,10 @@ type place struct {
 	owned   bool             // the Hold owns the host
 	others  bool             // others wait for the host
 	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
-	unknown bool             // only while leaving: Redis may already have taken the host back
+	unknown bool             // set only while "leaving" is set: Redis may already have taken the host back
 	drop    bool             // Redis has to be told that the host is no longer wanted
 	enter   bool             // a new epoch has to be told that the host is owned, or is being given away
-	news    bool             // the field state has changed, and Redis does not have it yet
+	news    bool             // the state below has changed, and Redis does not have it yet
 
 	token   int64 // proves the ownership to Redis
 	state   []byte
@@ -82,7 +82,7 @@ type place struct {
 	offered int64     // the token of the latest offer that came as a hint
 	heard   time.Time // when that hint came
 	holder  string    // the owner that Redis named last; "" means none
-	away    bool      // what the Hold was told last is that Redis does not answer
+	away    bool      // the Hold was last told that Redis does not answer
 }
 
 // watched is what is known about a session: the number of its latest call, when
@@ -103,7 +103,7 @@ func (m *member) run() {
 }
 
 // step does what is due now, and returns how long to wait for the next step. If
-// the result over is true, the goroutine ends.
+// the result "over" is true, the goroutine ends.
 func (m *member) step() (wait time.Duration, over bool) {
 	runtime.Gosched() // so that requests made at the same moment share a call
 	m.mu.Lock()
@@ -161,7 +161,7 @@ func (m *member) count(which func(*place) bool) (n int) {
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.owned }) }
 
 // askAgain asks again for hosts that are wanted but not owned, because a hint
-// may have been lost, or an owner may have died. The argument most limits the
+// may have been lost, or an owner may have died. The argument is the maximum
 // number of these hosts.
 func (m *member) askAgain(most int) {
 	for _, p := range m.places { // map order is random, so all places get their turn
@@ -234,10 +234,10 @@ func (m *member) hint(channel, text string) {
 	}
 }
 
-// lose gives up p's host, and tells its Hold. Redis is told only if it may take
-// this member for the owner in a new epoch.
+// lose gives up p's host, and tells p's Hold. Redis is told only if it may
+// believe that this member owns the host in a new epoch.
 func (m *member) lose(p *place) {
-	p.leaving, p.unknown, p.drop, p.enter = false, false, p.drop || p.enter, false // the enter may have run
+	p.leaving, p.unknown, p.drop, p.enter = false, false, p.drop || p.enter, false // the operation "enter" may have run
 	if hold := p.hold; p.owned {
 		p.hold, p.owned, p.others, p.news = nil, false, false, false
 		hold.Lose()
@@ -293,11 +293,11 @@ func (m *member) join(now time.Time) {
 	m.succeed(now)
 }
 
-// succeed records that a call to Redis has succeeded. The argument sent is when
-// the call was sent. While a new epoch still has to be told of a host that this
-// member owns, the member trusts only its earlier session. If it trusted the
-// new session too, it might go on using the host when another member already
-// has it.
+// succeed records that a call to Redis has succeeded. The argument is the time
+// at which the call was sent. While a new epoch still has to be told of a host
+// that this member owns, the member trusts only its earlier session. If it
+// trusted the new session too, it might go on using the host when another
+// member already has it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
 	m.enters = m.enters && m.count(func(p *place) bool { return p.enter && p.owned }) > 0
@@ -424,7 +424,7 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		delete(m.todo, p)
 		say("enter", p, p.enter)
 		say("give", p, known && p.leaving)
-		say("drop", p, known && p.drop) // after the give, whose state says when the next request may start
+		say("drop", p, known && p.drop) // must follow "give", whose state says when the next request may start
 		say("keep", p, known && p.owned && p.news)
 		say("want", p, known && p.hold != nil && !p.owned)
 		m.tidy(p)
@@ -533,7 +533,7 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
 		// The Hold is told only what is new. If it were told of a pause again,
-		// the pause would end later, because ago may be too short.
+		// the pause would end later, because the duration ago may be too short.
 		if holder := fmt.Sprint("member ", at[int64](answer, 1)); p.away || holder != p.holder || string(state) != string(p.state) {
 			p.away, p.holder, p.state = false, holder, state
 			p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))

@@ -23,7 +23,7 @@ type memory struct {
 	calls int
 
 	memoryState
-	hear map[string]func(string) // by channel: the function that receives its messages
+	hear map[string]func(string) // maps a channel to the function that receives its messages
 }
 
 type memoryState struct {
@@ -403,7 +403,7 @@ func (l *link) listen(ctx context.Context, channel string, hear func(string)) {
 	l.memory.mu.Unlock()
 }
 
-// sever cuts the link if the argument cut is true, and mends it otherwise.
+// sever cuts the link if the argument is true. Otherwise it mends the link.
 func (l *link) sever(cut bool) {
 	l.mu.Lock()
 	l.cut = cut

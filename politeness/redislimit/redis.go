@@ -15,8 +15,8 @@ type engine interface {
 	// the value of sent, which counts how many times the script was sent.
 	run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error)
 
-	// listen calls the function hear with each message on the channel, until
-	// the context or the connection ends.
+	// listen calls hear() with each message on the channel, until the context
+	// or the connection ends.
 	listen(ctx context.Context, channel string, hear func(message string))
 }
 

@@ -52,7 +52,7 @@ type Fleet struct {
 	log            *slog.Logger
 
 	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil means no session
-	hung  atomic.Int32              // how many calls the client has not returned from
+	hung  atomic.Int32              // how many calls of engine.run have not returned yet
 	wake  chan struct{}             // holds one value if the inbox is not empty
 
 	mu    sync.Mutex    // held for moments; taken after the Limiter's lock, never before it
@@ -140,8 +140,8 @@ func (f *Fleet) start() {
 	}
 }
 
-// put makes the goroutine call the function do, as soon as the goroutine runs.
-// The caller must hold f.mu.
+// put makes the goroutine call do() as soon as the goroutine runs. The caller
+// must hold f.mu.
 func (f *Fleet) put(do func()) {
 	f.inbox = append(f.inbox, do)
 	select {
@@ -197,7 +197,7 @@ func (f *Fleet) Close() error {
 }
 
 // ask runs a script and waits for its answer, but no longer than Timeout. The
-// result sent is how many times the script was sent.
+// result "sent" says how many times the script was sent.
 func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32, err error) {
 	if f.hung.Load() >= 16 {
 		return nil, 0, errHung

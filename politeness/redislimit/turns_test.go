@@ -14,11 +14,11 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Members that take turns with a host get together what one member would get
+// Members take turns with a host. In total they get what one member would get
 // alone: the same Budget, the same pauses, and as few events.
 
-// Two members that take turns use up the whole Budget, however much each of
-// them reserves.
+// Two members take turns with a host. They use up its whole Budget, however
+// much each of them reserves.
 func TestTurns_BudgetIsUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

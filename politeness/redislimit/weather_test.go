@@ -53,8 +53,9 @@ func (c *crew) member(l *politeness.Limiter) *sailor {
 	return s
 }
 
-// ask makes a request to shop.example that ends with the outcome o. The request
-// waits no longer than the argument wait. The result is how long it waited.
+// ask makes a request to shop.example that ends with the outcome o. The
+// argument "wait" limits how long the request waits. The result is how long it
+// waited.
 func (s *sailor) ask(t *testing.T, wait time.Duration, o politeness.Outcome) (time.Duration, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
@@ -507,7 +508,7 @@ func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 
 // muffled runs the first call that enters hosts into a new epoch, but the
 // answer to this call is lost. All calls after it are lost too, except joins,
-// until the test sets mended.
+// until the test sets the field "mended".
 type muffled struct {
 	*link
 	begun, mended atomic.Bool
