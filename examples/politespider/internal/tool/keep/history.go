@@ -16,7 +16,7 @@ import (
 )
 
 // A History is a file of JSON lines with the records of a crawl. Before the
-// records of each run, a line says when the run began. It is safe for
+// records of each run, a line says when the run began. A History is safe for
 // concurrent use.
 type History struct {
 	file *os.File
