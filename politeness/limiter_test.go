@@ -122,7 +122,7 @@ func TestExemptFetchOfRobotsTxt(t *testing.T) {
 		step(robots, 12*time.Second)
 		step(page, 21*time.Second)
 		step(robots, 22*time.Second)
-		step(t.Context(), 31*time.Second) // no Crawl-delay is told, so the previous one holds
+		step(t.Context(), 31*time.Second) // no Crawl-delay is told, so the previous one still applies
 		step(WithCrawlDelay(t.Context(), 0), 32*time.Second)
 	})
 }

@@ -27,7 +27,7 @@ const maxLimits = 4 << 10
 // reset=5", is one item without a name.
 //
 // An item is yielded as soon as it is parsed, and nothing is stored, because
-// limits runs for each response.
+// limits() runs for each response.
 func limits(lines []string) iter.Seq[limit] {
 	return func(yield func(limit) bool) {
 		size := 0

@@ -177,7 +177,7 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-// granted reports a request that starts now.
+// The method "granted" reports a request that starts now.
 func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
 		g.trace.Granted(l.epoch.Add(g.since))
@@ -224,7 +224,7 @@ func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, u
 	}
 }
 
-// cancelled reports a request that gave up waiting.
+// The method "cancelled" reports a request that gave up waiting.
 func (l *Limiter) cancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if o := l.Observer; o != nil && o.Cancelled != nil {
 		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})

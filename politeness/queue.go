@@ -11,7 +11,7 @@ type look struct {
 	started bool
 	refused bool
 	why     why           // what the request has to wait for
-	notice  *notice       // to report when no lock is held any more
+	notice  *notice       // to be reported when no lock is held any more
 	wait    time.Duration // until the next look, or until a refused request may come again
 	until   time.Duration // the estimated start
 }

@@ -142,7 +142,7 @@ func (q *quota) add(left int64, reset time.Duration) {
 	}
 }
 
-// addAll adds another quota. The longer pause and the longer spread count.
+// addAll adds another quota: q gets the longer pause and the longer spread.
 func (q *quota) addAll(other quota) {
 	q.pause = max(q.pause, other.pause)
 	if other.spread > q.spread {
@@ -280,7 +280,7 @@ func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool
 // parseNumber parses a decimal number without a sign, perhaps in quotes.
 func parseNumber(s string) (n float64, ok bool) {
 	s = strings.Trim(s, " \t\"")
-	scale := 0.0 // the weight of the next digit after the point; 0: no point was read yet
+	scale := 0.0 // the weight of the next digit after the point; 0 means no point was read yet
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '.' && scale == 0 && i > 0 && i < len(s)-1:

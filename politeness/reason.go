@@ -68,7 +68,7 @@ type spell struct {
 	took  time.Duration
 }
 
-// next records what the request waits for from now on.
+// The method "next" records what the request waits for from now on.
 func (s *spell) next(w why, now time.Duration) {
 	if s.why == w {
 		return
@@ -79,7 +79,8 @@ func (s *spell) next(w why, now time.Duration) {
 	s.why, s.since = w, now
 }
 
-// longest ends the present spell and returns the reason of the longest spell.
+// The method "longest" ends the present spell and returns the reason of the
+// longest spell.
 func (s *spell) longest(now time.Duration) Reason {
 	s.next(whyNot, now)
 	return reasons[s.most]

@@ -45,7 +45,7 @@ func (w *wire) hook(ctx context.Context) context.Context {
 
 // clientTraceKey is the key under which httptrace looks up a context's trace.
 // Because it is known, an attempt can itself be the context that has the trace.
-// Another context for each request would cost as much as all four hooks.
+// An additional context for each request would cost as much as all four hooks.
 var clientTraceKey = func() any {
 	var asked keyOf
 	httptrace.ContextClientTrace(&asked)

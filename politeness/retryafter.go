@@ -12,8 +12,8 @@ import (
 //
 // RFC 9110 §10.2.3 has two forms, seconds and an HTTP date. A date is compared
 // with the response's own Date, because the server's clock wrote both. If there
-// is no Date, it is compared with now. If there are several Retry-After fields,
-// the longest wait counts.
+// is no Date, the date in Retry-After is compared with now. If there are
+// several Retry-After fields, the longest wait counts.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	var longest time.Duration
 	for _, value := range h["Retry-After"] {
