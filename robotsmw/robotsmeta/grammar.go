@@ -85,8 +85,8 @@ func (r *reader) read(s string, tokens []string) {
 	}
 }
 
-// words reads directives that only white space separates. s must not begin with
-// white space.
+// words reads directives with only white space between them. s must not begin
+// with white space.
 func (r *reader) words(s string) {
 	for s != "" {
 		var word string
@@ -155,7 +155,7 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 
 // valued reads the directive d at s[start:], whose colon is s[colon], and
 // returns the place where the directive ends. If the value cannot be read, the
-// result is the place after the colon, and the value is read as the next item.
+// result is the place after the colon, so the next item begins there.
 func (r *reader) valued(d directive, s string, start, colon int) int {
 	from := colon + 1
 	for from < len(s) && isSpace(s[from]) {

@@ -48,7 +48,7 @@ func (r *reader) member(s string, tokens []string) {
 		known, ok := lookup(key)
 		switch {
 		case raw == "":
-		case !ok, value == "?0": // "?0" means false: the directive does not hold
+		case !ok, value == "?0": // "?0" means false: the directive does not apply
 			r.unknown(key, raw)
 		case known.kind == bare:
 			r.say(known, raw)
