@@ -12,7 +12,7 @@ import (
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
 	c.checkOutside()
-	first := map[string]uint32{} // for each robot, in lower case: the first line that names it
+	first := map[string]uint32{} // the first line that names each robot; the keys are in lower case
 	var groups []group
 	for reader := c.file.Groups(); reader.Next(); {
 		records := reader.Group
@@ -52,7 +52,7 @@ func (c *groupChecker) checkOutside() {
 
 type group struct {
 	records       []syntax.Record
-	agents, rules []*syntax.Record // of the rules, only those that can match
+	agents, rules []*syntax.Record // rules has only those that can match
 	mixed         bool             // whether some rules allow and some disallow
 	compiled      *match.Set
 }

@@ -139,8 +139,8 @@ func (c *Compiler) needsIndex(besides int) bool {
 	return fixedSize+besides+wordSize*smallest.words()+len(c.text) <= memoryBound(c.nbytes)
 }
 
-// ranked packs rules again, so that each rule comes before those that it
-// overrides.
+// The method "ranked" packs rules again, so that each rule comes before those
+// that it overrides.
 func (c *Compiler) ranked(rules packed) packed {
 	c.loose = rules.unpack(c.loose[:0])
 	slices.SortFunc(c.loose, func(p, q looseRule) int { return compare(&p, &q) })

@@ -116,7 +116,7 @@ func arePlain(s string) bool {
 	return isPlainBlock(load64(s[len(s)-8:]))
 }
 
-// isPlainBlock reports whether isPlain holds for each of eight bytes.
+// isPlainBlock reports whether isPlain is true for each of eight bytes.
 func isPlainBlock(x uint64) bool {
 	star := x ^ ones*'*'
 	return (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs == 0

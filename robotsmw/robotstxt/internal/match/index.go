@@ -22,15 +22,15 @@ type index struct {
 	spent atomic.Uint32 // how many steps were spent on questions without the index
 
 	longest uint32 // the length of the longest key of a literal rule
-	lengths uint64 // bit n is set if a literal rule's key has 2n bytes; bit 63: 126 bytes or more
+	lengths uint64 // bit n is set if a literal rule's key has 2n bytes; bit 63 means 126 or more
 	apart   uint32 // where the rules without a key end and the first bucket begins
 	indexSizes
 }
 
 func (x *index) isMade() bool { return x.table != nil }
 
-// price estimates the cost of making the index, in steps, from measurements on
-// real files.
+// The method "price" estimates the cost of making the index, in steps, from
+// measurements on real files.
 func (x *index) price() int { return basePrice + pricePerByte*len(x.rules) }
 
 const basePrice, pricePerByte = 1000, 5

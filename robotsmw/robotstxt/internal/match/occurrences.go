@@ -93,8 +93,8 @@ func (o *occurrences) allow(target, pattern string) bool {
 	return true
 }
 
-// isFirst reports whether the gram at target[at:] occurs nowhere before it in
-// the target. If the gram shares its place with another gram, isFirst may also
+// isFirst reports whether the gram at target[at:] has its first occurrence
+// there. If the gram shares its place with another gram, isFirst may also
 // return true for a later occurrence. That costs time but changes no match.
 func (o *occurrences) isFirst(target string, at int) bool {
 	gram := load32(target[at:])

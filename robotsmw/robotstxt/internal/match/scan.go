@@ -13,7 +13,7 @@ package match
 //
 // scan also returns an upper bound on the steps that a search with an index
 // would take. An index has the rules in another order, so such a search may try
-// some rules that scan skips.
+// some rules that a scan skips.
 func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
