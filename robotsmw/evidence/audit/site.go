@@ -146,8 +146,8 @@ func (p *pace) next(e *event, since int64, want int64) (shorts []short, least in
 	return shorts, least, told
 }
 
-// The method "late" notes a request that began before other requests but comes
-// after them, because it took longer.
+// The method "late" adds a request that is logged after requests that began
+// later, because it took longer than they did.
 func (p *pace) late(e *event, want int64) (shorts []short, least int64, told bool) {
 	at := e.begun()
 	if want <= 0 {

@@ -336,7 +336,7 @@ func (m *message) status() (int, error) {
 // content reads a body as a crawler does. It decodes the body, and reads at
 // most one byte more than robotstxt.MaxSize. The header may name a coding that
 // the body does not have, because the software that wrote the file has already
-// decoded the body. Then content reads the body as it is.
+// decoded the body. The body is then read as it is.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {

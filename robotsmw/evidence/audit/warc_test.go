@@ -322,8 +322,8 @@ func FuzzWARC(f *testing.F) {
 	})
 }
 
-// If the records of a WARC file are not in the order of time, Read reports the
-// jump, and reads the file to its end.
+// If the date of a record in a WARC file jumps back, Read counts a jump, and
+// reads the file to its end.
 func TestRead_WARCUnsorted(t *testing.T) {
 	got := read(t, nil, pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut)+
 		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
