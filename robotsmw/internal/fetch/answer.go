@@ -20,8 +20,8 @@ type Answer struct {
 	Refusal     string      // which bot wall answered instead of the site, and how; "" means none
 }
 
-// longest limits, in bytes, each header field that is kept. It limits the URL
-// of a redirect too.
+// longest is the greatest length in bytes of a header field that is kept, and
+// of the URL of a redirect.
 const longest = 8 << 10
 
 // fields are the header fields that matter for a robots.txt.

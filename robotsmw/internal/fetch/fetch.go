@@ -155,7 +155,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		begin = ans.Body
 	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:
 		timer.Reset(min(timeout, longestLook))
-		begin, _ = read(ctx, resp, refusal.Window) // an error does not matter: what was read counts
+		begin, _ = read(ctx, resp, refusal.Window) // an error does not matter: the bytes before it are enough
 	case ans.Status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// If a short body is read to its end, the connection can be reused. A
 		// 1xx is not read: the body of a 101 is the connection itself, which

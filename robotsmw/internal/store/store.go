@@ -109,8 +109,8 @@ func (k *Keeper) getValue(name string) []byte {
 }
 
 // put stores a record with the body that it was made from. A record that was
-// renewed, or whose fetch failed, comes without a body, so the body that was
-// stored before stays. A record that shares the robots.txt of another origin is
+// renewed, or whose fetch failed, comes without a body, so it is stored with
+// the previous body. A record that shares the robots.txt of another origin is
 // stored without a body, because the body is stored with that origin.
 func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	if rec.Failure != nil && rec.Failure.Delay != nil {
