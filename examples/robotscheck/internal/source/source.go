@@ -70,8 +70,8 @@ func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
 	return s.parsed[dialect]
 }
 
-// NoFile reports whether there is no file, and returns the verdict that then
-// holds for every target.
+// NoFile reports whether there is no file. If so, the first result is the
+// verdict on every target.
 func (s *Source) NoFile() (verdict.Verdict, bool) {
 	reason, none := s.Absent()
 	return verdict.Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none

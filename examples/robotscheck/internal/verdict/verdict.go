@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Verdict is what a robots.txt says about one target. Its members are part of
+// A Verdict is what a robots.txt says about one target. Its fields are part of
 // the JSON of several commands.
 type Verdict struct {
 	Allowed bool            `json:"allowed"`
@@ -55,7 +55,7 @@ func Judge(rules *robotstxt.Rules, target string) Verdict {
 	return v
 }
 
-// Of turns the parser's answer into a Verdict.
+// The function Of turns the parser's answer into a Verdict.
 func Of(m robotstxt.Match) Verdict {
 	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
 	if m.Reason == robotstxt.ByRule {

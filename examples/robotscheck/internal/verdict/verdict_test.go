@@ -89,7 +89,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// Why has different words for each reason.
+// The method Why has different words for each reason.
 func TestVerdict_Why(t *testing.T) {
 	words := make(map[string]robotsmw.Reason)
 	for _, reason := range []robotsmw.Reason{
