@@ -15,7 +15,7 @@ import (
 // Every field may be empty.
 type Input struct {
 	Robots *robotstxt.File // the origin's robots.txt; nil means none, or that it is not used
-	Tokens []string        // our product tokens, which select the group in Robots; empty means the "*" group
+	Tokens []string        // our product tokens, which select the group in Robots; if empty, "*" counts
 	Target string          // the page's path and query, or its URL; empty means "/"
 
 	Header http.Header           // the response's header
