@@ -69,8 +69,8 @@ func (h *host) learn() *learnt {
 // anyone stands for a request that was told no Crawl-delay.
 var anyone = new(Grant)
 
-// kept reports whether no request needs h, and h's interval, pause and quota
-// are over.
+// kept reports whether no request needs h any more, and nothing of h has to be
+// waited for: its interval, pause and quota are over.
 func (h *host) kept(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }

@@ -79,9 +79,9 @@ func (g *Grant) try() (v look) {
 	return v
 }
 
-// tryThen tries to start g at the next Limiter, but only if v says that this
-// Limiter is ready. Otherwise g leaves the queues of the Limiters after this
-// one, and v.until includes the wait for these Limiters.
+// tryThen is called with what try has found at one Limiter. If g may start
+// there, tryThen tries to start g at the next Limiter. If not, g leaves the
+// queues of all later Limiters, and v.until includes the wait for them.
 func (g *Grant) tryThen(v look, now time.Duration) look {
 	if !v.started {
 		g.leaveThen() // g's turn in those queues must not hold up requests to other hosts

@@ -542,8 +542,8 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 }
 
 // watch finds sessions that have been silent for so long that their members
-// cannot trust them any more. Only time in which this member reaches Redis
-// counts.
+// cannot trust them any more. The time during which this member cannot
+// reach Redis does not count as silence.
 func (m *member) watch(pairs []any, now time.Time) {
 	sessions := make(map[int64]watched, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

@@ -10,11 +10,11 @@ import (
 
 // MatchResolved judges the target as Match does, and also the other names of
 // the target (package doc, "Other names"). If the target itself is allowed, but
-// one of these names is disallowed, MatchResolved returns the answer for this
-// name, and the name: "/private/" for the target "/x/../private/". In all other
-// cases, it returns Match's answer and "". MatchResolved allocates more memory
-// than Match in two cases only: if one of these names is disallowed, or if the
-// target is longer than 256 bytes.
+// one of these names is disallowed, MatchResolved returns the answer for that
+// name, and the name itself. For example, the name is "/private/" if the target
+// is "/x/../private/". In all other cases, MatchResolved returns Match's answer
+// and "". MatchResolved allocates more memory than Match in two cases only: if
+// one of these names is disallowed, or if the target is longer than 256 bytes.
 func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	if m = r.Match(target); m.Allowed {
 		if path := match.AfterAuthority(target); mayHaveOtherNames(path) {

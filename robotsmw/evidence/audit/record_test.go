@@ -39,7 +39,8 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// These are members of the lines of a crawl that began on 20 November at 10:00.
+// These are JSON fields for lines in the record of a crawl. The crawl began on
+// 20 November at 10:00.
 const (
 	opened  = `"event":"segment","time":"2026-11-20T10:00:00Z","format":1,"segment":1,"session":"s1","why":"open"`
 	crawler = `"event":"robot","time":"2026-11-20T10:00:00Z","user_agent":"ExampleBot/1.0","tokens":["ExampleBot"]`

@@ -127,8 +127,8 @@ func (c *Compiler) Finish(s *Set, besides int) {
 const maxTried = 8
 
 // A group of more than manyTried rules always gets an index. A smaller group of
-// more than maxTried rules gets an index only if the Set with the smallest
-// index stays within memoryBound.
+// more than maxTried rules gets an index only if the Set stays within
+// memoryBound with the smallest possible index.
 const manyTried = 32
 
 func (c *Compiler) needsIndex(besides int) bool {

@@ -266,15 +266,16 @@ func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
 	return s.decideIndexed(x, target)
 }
 
-// decideIndexed does the same as decideForm, for an index that is made.
+// decideIndexed does the same as decideForm, for an index that has been made
+// already.
 func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, steps int) {
 	best, _ := x.longestPrefix(target)
 	return s.tryRest(x, target, best)
 }
 
-// decideMany does the same as decideForm, for an index that is not made yet. It
-// scans the rules until all questions together have cost as much as making the
-// index. After that, it makes the index. There are two simpler ways: to scan
+// decideMany does the same as decideForm, for an index that has not been made
+// yet. It scans the rules until all questions together have cost as much as
+// making the index. After that, it makes the index. There are two simpler ways: to scan
 // for every question, or to make the index for the first one. With decideMany,
 // n questions cost at most twice as much as in the cheaper way, plus the cost
 // of one question.
