@@ -240,6 +240,21 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
+// Rules of the old generation move to the young one and are not made again.
+func TestRulesCache_OldGeneration(t *testing.T) {
+	c := newRulesCache(1 << 20)
+	q := question{rawRobots: []byte(`"User-agent: *\nDisallow: /a\n"`), agent: []byte("ExampleBot")}
+	first, _, err := c.rules(&q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.young, c.old, c.youngFor = make(map[robotsKey]*cachedRobots), c.young, 0
+	again, _, err := c.rules(&q)
+	if err != nil || again != first || len(c.young) != 1 {
+		t.Errorf("error %v; the same rules: %v; files of the young generation: %d, want 1", err, again == first, len(c.young))
+	}
+}
+
 // If scan() accepts a line, it reads the same question as encoding/json does.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{

@@ -49,15 +49,16 @@ func newRulesCache(size int64) *rulesCache {
 // or is "" if there is no doubt. See package doubt.
 func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
 	c.mu.RLock()
-	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]
+	entry, young := c.young[robotsKey{string(q.rawRobots), q.isPath}], true
+	if entry == nil {
+		entry, young = c.old[robotsKey{string(q.rawRobots), q.isPath}], false
+	}
 	var rules *robotstxt.Rules
 	if entry != nil {
 		rules, doubtful = entry.rules[string(q.agent)], entry.doubt
-	} else {
-		entry = c.old[robotsKey{string(q.rawRobots), q.isPath}]
 	}
 	c.mu.RUnlock()
-	if rules != nil {
+	if rules != nil && young {
 		return rules, doubtful, nil
 	}
 	agent := string(q.agent)
@@ -76,7 +77,9 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // an estimate of the bytes that the file uses
 		}
 	}
-	rules = entry.file.Rules(agent)
+	if rules == nil {
+		rules = entry.file.Rules(agent)
+	}
 	c.keep(robotsKey{string(q.rawRobots), q.isPath}, entry, agent, rules)
 	return rules, entry.doubt, nil
 }

@@ -275,10 +275,10 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 
 // decideMany does the same as decideForm, for an index that has not been made
 // yet. It scans the rules until all questions together have cost as much as
-// making the index. After that, it makes the index. There are two simpler ways: to scan
-// for every question, or to make the index for the first one. With decideMany,
-// n questions cost at most twice as much as in the cheaper way, plus the cost
-// of one question.
+// making the index. After that, it makes the index. There are two simpler ways:
+// to scan for every question, or to make the index for the first one. With
+// decideMany, n questions cost at most twice as much as in the cheaper way,
+// plus the cost of one question.
 //
 // A scan may decide where an index would return TooMuch. But the answer must
 // not depend on which of the two is used. So if an index might take more than
