@@ -153,7 +153,7 @@ func TestRun_ResumeWithoutTerms(t *testing.T) {
 	os.Remove(terms)
 	stderr.Reset()
 	status := run(t.Context(), []string{"-resume", dir, "-max-pages=2"}, &stdout, &stderr)
-	if want := "-resume " + dir + ": the crawl there began with -rsl " + terms + ": "; status != tool.ExitUsage || !strings.Contains(stderr.String(), want) {
+	if want := "-resume " + dir + ": the last run of the crawl there had -rsl " + terms + ": "; status != tool.ExitUsage || !strings.Contains(stderr.String(), want) {
 		t.Errorf("exit status %d: %s\nwant %q", status, stderr.String(), want)
 	}
 }

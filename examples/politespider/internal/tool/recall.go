@@ -53,7 +53,7 @@ func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, rec
 				continue
 			}
 			if err := flags.Set(name, value); err != nil {
-				return nil, false, fmt.Errorf("-resume %s: the crawl there began with -%s %s: %w", o.place.Dir, name, value, err)
+				return nil, false, fmt.Errorf("-resume %s: the last run of the crawl there had -%s %s: %w", o.place.Dir, name, value, err)
 			}
 		}
 	}
