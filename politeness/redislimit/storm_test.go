@@ -21,7 +21,7 @@ import (
 
 var (
 	storms    = flag.Int("storms", 60, "how many seeds TestStorm tries")
-	stormSeed = flag.Uint64("storm", 0, "the only seed that TestStorm tries, with a log")
+	stormSeed = flag.Int64("storm", -1, "the only seed that TestStorm tries, with a log")
 )
 
 // In a storm, all that can happen to the engine and to the network happens at
@@ -33,8 +33,8 @@ func TestStorm(t *testing.T) {
 	for i := range seeds {
 		seeds[i] = uint64(i)
 	}
-	if *stormSeed > 0 {
-		seeds = []uint64{*stormSeed}
+	if *stormSeed >= 0 {
+		seeds = []uint64{uint64(*stormSeed)}
 	}
 	var total storm
 	for _, seed := range seeds {
@@ -337,7 +337,7 @@ func (s *storm) judge() {
 			}
 		}
 	}
-	if s.t.Failed() || *stormSeed > 0 {
+	if s.t.Failed() || *stormSeed >= 0 {
 		s.t.Logf("delay %v, loss %v, %d hosts:\n%s", s.delay, s.loss, s.hosts, strings.Join(s.notes, "\n"))
 	}
 }
