@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,9 +54,12 @@ func looksLikeUTF16(body []byte) bool {
 	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
 }
 
-// looksBinary reports whether more than a tenth of the first 1,024 bytes are
-// control characters. NUL bytes at the end do not count, because text that is
-// padded with NUL is still text.
+// looksBinary reports whether more than a twentieth of the first 1,024 bytes
+// are control characters, and at least four. In random and in compressed bytes,
+// a tenth are. NUL bytes at the end do not count, because text that is padded
+// with NUL is still text. If such bytes were converted to UTF-8, most of them
+// became U+FFFD. So looksBinary also returns true if a quarter of the bytes
+// belong to a U+FFFD.
 func looksBinary(body []byte) bool {
 	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
@@ -64,28 +68,60 @@ func looksBinary(body []byte) bool {
 			controls++
 		}
 	}
-	return controls*10 > len(head)
+	replaced := bytes.Count(head, []byte("\ufffd")) * len("\ufffd")
+	return controls >= 4 && controls*20 > len(head) || replaced >= 4*len("\ufffd") && replaced*4 > len(head)
 }
 
-// checkHTML reports whether the file is an HTML page. If it is, checkHTML adds
-// a problem. Robots look for rules in the lines of such a page, but the linter
-// does not.
+// checkHTML reports whether the file is a page of HTML or XML. If it is,
+// checkHTML adds a problem. Robots look for rules in the lines of such a page,
+// but the linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
-	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
-		isHTML = isHTML || strings.HasPrefix(head, start)
-	}
-	if !isHTML {
+	if !beginsPage(head) && (!beginsWithTag(head) || namesRobots(body)) {
 		return false
+	}
+	kind := "HTML"
+	if strings.HasPrefix(head, "<?xml") && !strings.Contains(head, "<html") {
+		kind = "XML"
 	}
 	for _, sign := range []string{"404", "not found", "403", "forbidden", "error", "does not exist"} {
 		if strings.Contains(head, sign) {
-			r.add(1, 1, codeHTMLError, Error, "", "this is an HTML error page; answer with status 404 if there is no robots.txt")
+			r.add(1, 1, codeHTMLError, Error, "", "this is an %s error page; answer with status 404 if there is no robots.txt", kind)
 			return true
 		}
 	}
-	r.add(1, 1, codeHTML, Error, "", "this is an HTML page; robots.txt is plain text")
+	r.add(1, 1, codeHTML, Error, "", "this is an %s page; robots.txt is plain text", kind)
 	return true
+}
+
+// beginsPage reports whether a text, in lower case, begins as only pages do.
+func beginsPage(head string) bool {
+	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
+		if strings.HasPrefix(head, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsWithTag reports whether a text, in lower case, begins with a tag, a
+// doctype or a comment without an end. Other comments may come before it. Some
+// robots.txt files begin so too, for example with a warning of PHP.
+func beginsWithTag(head string) bool {
+	for strings.HasPrefix(head, "<!--") {
+		_, after, ended := strings.Cut(head, "-->")
+		if !ended {
+			return true
+		}
+		head = strings.TrimSpace(after)
+	}
+	return len(head) > 1 && head[0] == '<' && 'a' <= head[1] && head[1] <= 'z' || strings.HasPrefix(head, "<!doctype")
+}
+
+// namesRobots reports whether the file has a user-agent line.
+func namesRobots(body []byte) bool {
+	file := syntax.Parse(body, syntax.RFC9309)
+	return slices.ContainsFunc(file.Records, func(r syntax.Record) bool { return r.Field == syntax.UserAgent })
 }
 
 func checkLineEnds(r *report, body []byte) {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"strings"
@@ -22,8 +23,12 @@ var lintTests = []struct {
 	// The file as a whole.
 	{codeTooLarge, "user-agent: *\ndisallow: /a\n#" + strings.Repeat("x", syntax.MaxSize) + "\ndisallow: /b\n", Error, 0, 0, ""},
 	{codeHTML, "<!DOCTYPE html>\n<html><title>Welcome</title>", Error, 1, 1, ""},
+	{codeHTML, "<!-- a -->\n<!-- b --><div>Welcome</div>", Error, 1, 1, ""},
+	{codeHTML, "<!-- the end of the comment is not here", Error, 1, 1, ""},
+	{codeHTMLError, "<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", Error, 1, 1, ""},
 	{codeHTMLError, "\n<html><title>404 Not Found</title>", Error, 1, 1, ""},
 	{codeBinary, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01", Error, 1, 1, ""},
+	{codeBinary, "Rwd=rI6" + strings.Repeat("\ufffd\ufffd,5\ufffdZ\u05d3h", 20), Error, 1, 1, ""}, // compressed bytes, converted to UTF-8
 	{codeUTF16, "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00", Error, 1, 1, ""},
 	{codeUTF16, "\x00U\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t", Error, 1, 1, ""},
 	{codeBadUTF8, "user-agent: *\ndisallow: /caf\xe9\n", Warning, 2, 15, ""},
@@ -150,6 +155,33 @@ func TestLintCleanFiles(t *testing.T) {
 		for _, p := range Check([]byte(robots)) {
 			if p.Severity != Info {
 				t.Errorf("%q: %v", robots, p)
+			}
+		}
+	}
+}
+
+// TestLintBinary checks that random bytes are binary, wherever they come from.
+func TestLintBinary(t *testing.T) {
+	for seed := range uint64(200) {
+		body := make([]byte, 3000)
+		rand.NewChaCha8([32]byte{byte(seed)}).Read(body)
+		if got := Check(body); len(got) != 1 || got[0].Code != codeBinary {
+			t.Errorf("seed %d: %v", seed, got)
+		}
+	}
+}
+
+// TestLintRulesBelowHTML checks that a robots.txt is not taken for a page or
+// for binary data because of how it begins. All these beginnings are from real
+// files, apart from the last.
+func TestLintRulesBelowHTML(t *testing.T) {
+	for _, begin := range []string{
+		"<!-- Allowed: Site is public -->\n", "<!-23-10-jsc-->", "<<<<<<< HEAD\n", "<br />\n<b>Warning</b>: a warning of PHP\n",
+		"# \ufffd\ufffd\ufffd\n", "# \x1b[1m\n",
+	} {
+		for _, p := range Check([]byte(begin + "User-agent: *\nDisallow: /private/\n")) {
+			if p.Code == codeHTML || p.Code == codeHTMLError || p.Code == codeBinary {
+				t.Errorf("%q: %v", begin, p)
 			}
 		}
 	}

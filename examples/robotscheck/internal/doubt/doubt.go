@@ -4,6 +4,7 @@
 package doubt
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 	"strings"
@@ -66,5 +67,5 @@ func suspicious(text []byte) bool {
 			return true
 		}
 	}
-	return len(text) > robotstxt.MaxSize || !utf8.Valid(head)
+	return len(text) > robotstxt.MaxSize || !utf8.Valid(head) || bytes.Contains(head, []byte("\ufffd"))
 }
