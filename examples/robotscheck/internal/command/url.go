@@ -1,6 +1,7 @@
 package command
 
 import (
+	"net"
 	"net/url"
 	"strings"
 
@@ -32,25 +33,38 @@ func MeantURL(s string) string {
 }
 
 // MeantSite guesses the URL that the user meant by s, a text without a scheme,
-// such as example.com/a. If s does not begin with the name of a site, MeantSite
-// returns "".
+// such as example.com/a or localhost:8080. If s does not begin with the name or
+// the address of a site, MeantSite returns "".
 func MeantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
-	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {
-		return "https://" + s
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, ""
 	}
-	return ""
+	switch suffix, known := publicsuffix.PublicSuffix(name); {
+	case name == "localhost" || net.ParseIP(name) != nil:
+		return "http://" + s
+	case !known || len(suffix) == len(name):
+		return ""
+	case port != "" && port != "443":
+		return "http://" + s
+	}
+	return "https://" + s
 }
 
 // CheckScheme returns a UsageError if a URL or path begins with a mistyped
-// scheme, such as htps://. Without this check, the target would seem to be
-// allowed, because no rule would match it.
+// scheme, such as htps://, or with a site, such as example.com/a. Without this
+// check, the target would seem to be allowed, because no rule would match it.
 func CheckScheme(target string) error {
 	scheme, _, isURL := strings.Cut(target, "://")
 	if isURL && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
 		return nil
 	}
-	if meant := MeantURL(target); meant != "" {
+	meant := MeantURL(target)
+	if meant == "" && !isURL && !strings.HasPrefix(target, "/") {
+		meant = MeantSite(target)
+	}
+	if meant != "" {
 		return Usagef("%q is no URL: did you mean %s?", target, meant)
 	}
 	return nil

@@ -34,6 +34,12 @@ func TestMeantSite(t *testing.T) {
 	for s, want := range map[string]string{
 		"example.com":         "https://example.com",
 		"www.example.co.uk/a": "https://www.example.co.uk/a",
+		"example.com:8080/a":  "http://example.com:8080/a",
+		"example.com:443":     "https://example.com:443",
+		"localhost:8080/a":    "http://localhost:8080/a",
+		"127.0.0.1/a":         "http://127.0.0.1/a",
+		"[::1]:8080/a":        "http://[::1]:8080/a",
+		"a:b":                 "",
 		"robots.txt":          "",
 		"site/example.com":    "",
 		"page.html":           "",
@@ -48,12 +54,12 @@ func TestMeantSite(t *testing.T) {
 }
 
 func TestCheckScheme(t *testing.T) {
-	for _, target := range []string{"/private/", "/http:/a", "?q", "http://a.example/", "HTTPS://a.example/", "ftp://a.example/", "http", ""} {
+	for _, target := range []string{"/private/", "/http:/a", "?q", "http://a.example/", "HTTPS://a.example/", "ftp://a.example/", "http", "", "bob/a/home.html", "Fish.PHP"} {
 		if err := CheckScheme(target); err != nil {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
-	for _, target := range []string{"htps://a.example/", "http:/a.example", "https//a.example", "hhtp://a.example"} {
+	for _, target := range []string{"htps://a.example/", "http:/a.example", "https//a.example", "hhtp://a.example", "example.com/private", "127.0.0.1:80/private"} {
 		if err := CheckScheme(target); err == nil || !strings.Contains(err.Error(), "did you mean http") {
 			t.Errorf("%q: %v", target, err)
 		}

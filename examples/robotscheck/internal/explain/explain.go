@@ -97,12 +97,22 @@ With -json, one object for each PATH and agent:
 
 // targetsOf returns the paths and URLs to explain. The first argument names the
 // robots.txt, and the others are the targets. If there is only one argument, it
-// must be the URL of a page. This page is then the target.
+// must be the URL of a page, even if this is the page "/". This page is then
+// the target.
 func targetsOf(args []string) ([]string, error) {
 	targets := args[1:]
 	if len(targets) == 0 {
-		if u, err := command.ParseURL(args[0]); err == nil && strings.Trim(u.Path, "/") != "" && u.Path != "/robots.txt" {
-			return args, nil
+		if err := command.CheckScheme(args[0]); err != nil {
+			return nil, err
+		}
+		if command.IsURL(args[0]) {
+			u, err := command.ParseURL(args[0])
+			if err != nil {
+				return nil, err
+			}
+			if u.Path != "" && u.Path != "/robots.txt" {
+				return args, nil
+			}
 		}
 		return nil, command.Usagef("name a PATH, such as /private/a.html")
 	}

@@ -102,6 +102,9 @@ With -json, one object:
 // If the scheme is missing, directoryURL uses https.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
+		if meant := command.MeantURL(s); meant != "" {
+			return nil, command.Usagef("%q is no URL: did you mean %s?", s, meant)
+		}
 		s = "https://" + s
 	}
 	u, err := command.ParseURL(s)
