@@ -58,8 +58,8 @@ func TestBuildLists(t *testing.T) {
 	}
 }
 
-// The type "lines" has the lines of a build list, in order. The line of a
-// requirement is changed to "PACKAGE requires MODULE VERSION".
+// The type "lines" has the lines of a build list, in order. linesOf changes the
+// line of a requirement to "PACKAGE requires MODULE VERSION".
 type lines struct {
 	order []string
 	in    map[string]bool
@@ -108,8 +108,8 @@ func requiredBy(t *testing.T, imported string) []string {
 	}
 	write("go.sum", string(sums))
 	// The tests of some indirect dependencies import packages that may be
-	// unavailable. With -e, the command ignores these packages. No go.mod
-	// depends on them.
+	// unavailable. With -e, the command ignores such packages. No go.mod needs
+	// them.
 	tidy := exec.CommandContext(t.Context(), "go", "mod", "tidy", "-e")
 	tidy.Dir = dir
 	tidy.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -128,7 +128,7 @@ func TestColly_RaceProgram(t *testing.T) {
 type collyRace struct {
 	program string
 	when    string // when Courtesy was attached: "plain" (never), "early" or "late"
-	what    string // the two accesses, each "a setting" or "a request"
+	what    string // for each of the two accesses, the result of whatOf
 	places  string // the two functions; for the standard library, their packages
 }
 

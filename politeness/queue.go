@@ -140,8 +140,8 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 	return v, true
 }
 
-// whyRefused returns what g would have to wait for. g is refused before it
-// joins the queue.
+// whyRefused returns what g would have to wait for. It is called if g is
+// refused before it joins the queue.
 func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	switch {
 	case l.crawlDelay(h, g) > l.set.maxCrawl:
@@ -156,7 +156,8 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	return g.whyThen(whyQueue)
 }
 
-// whyThen turns the reason of the next Limiter into the reason to give for g.
+// whyThen returns why g has to wait. inner is the reason that the next Limiter
+// gives.
 func (g *Grant) whyThen(inner why) why {
 	switch {
 	case g.then == nil, inner == whyRate, inner == whyWithin, inner == whyConcurrency:
@@ -281,11 +282,12 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	return look{started: true, until: now}
 }
 
-// yields reports whether g must wait for the first request of the other line. g
-// is the first of its own line, and is due. g must wait if the other request
-// came earlier and is due too. So the fetch of robots.txt overtakes only
-// requests that are waiting for a Crawl-delay. g is woken when the other
-// request has gone.
+// yields reports whether g must wait for the first request of its host's other
+// line. The fetch of robots.txt waits in one line, and all other requests wait
+// in the other. g is the first of its own line, and is due. g must wait if the
+// other request came earlier and is due too. So the fetch of robots.txt
+// overtakes only requests that are waiting for a Crawl-delay. g is woken when
+// the other request has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	h := g.host
 	other := h.robots.first
@@ -355,8 +357,9 @@ func (h *host) count(g *Grant, n int32) {
 	}
 }
 
-// heeds reports whether g needs its estimate: to be told when the estimate
-// changes, or to be refused when the estimate is too late.
+// heeds reports whether g needs its estimate. If g has a trace, the trace is
+// told when the estimate changes. If g has a limit, g is refused when the
+// estimate is too late.
 func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
 
 // ahead returns how many requests would be before g if g joined its line now.
@@ -401,8 +404,8 @@ func (r *grantRing) remove(g *Grant) {
 	g.prev, g.next = nil, nil
 }
 
-// unreadAfter is the time after which the log names a body that holds up a
-// request and that nobody reads.
+// unreadAfter is how long a request waits for a body that nobody reads, before
+// the log names the body.
 const unreadAfter = 5 * time.Second
 
 // A holdUp is what the first request in a queue remembers about the request in
@@ -413,9 +416,9 @@ type holdUp struct {
 	since time.Duration
 }
 
-// heldUp returns the value of type look for g, which lacks only a slot. g
-// should look again when the first lease ends, or when the body that g waits
-// for has been unread for 5 s (unreadAfter). Any other change wakes g.
+// heldUp returns a value of type look for g, if g lacks only a slot. g should
+// look again when the first lease ends, or when the body that g waits for has
+// been unread for 5 s (unreadAfter). Any other change wakes g.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	h := g.host
 	v := look{wait: forever, until: g.until, why: whySlot}

@@ -474,7 +474,7 @@ func TestReplayEnds(t *testing.T) {
 }
 
 // Before a Base sends a request, it may ask another host something in the same
-// context. The Transport must not take the request that follows for a replay.
+// context. The request that the Base sends after that is not a replay.
 func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

@@ -33,7 +33,7 @@ type verdict string
 const (
 	obey        verdict = "obey"        // the rules of the file decide
 	allowAll    verdict = "allow"       // all is allowed (RFC 9309 §2.3.1.3)
-	disallowAll verdict = "disallow"    // all is disallowed, by Options.DisallowForbidden
+	disallowAll verdict = "disallow"    // all is disallowed, because Options.DisallowForbidden is set
 	unreachable verdict = "unreachable" // all is disallowed for now (RFC 9309 §2.3.1.4)
 )
 

@@ -124,7 +124,7 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 		name    string
 		handler http.HandlerFunc
 		method  string // "" means GET
-		limit   int    // 0 means to read all, -1 to read nothing
+		limit   int    // how many bytes to read; 0 means all, -1 means none, unlike in observe
 		piece   int    // how many bytes to read at once; 0 means 4096
 		edit    func(*http.Request)
 	}

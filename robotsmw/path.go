@@ -17,7 +17,7 @@ func isPlain(path string) bool {
 	if len(path) < 8 || path[0] != '/' {
 		return isPlainSlowly(path)
 	}
-	var odd uint64 // a byte that is not plain sets the highest bit of one of these 8 bytes
+	var odd uint64 // if path is not plain, one or more bytes of odd have their highest bit set
 	for i := 0; i < len(path)-1; i += 7 {
 		tail := path[min(i, len(path)-8):]
 		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(tail), 8))

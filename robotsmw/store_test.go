@@ -330,8 +330,8 @@ func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 	})
 }
 
-// If a member dies while it has the lock, the others wait no longer than the
-// lock lasts.
+// If a member dies while it has the lock, the others wait only until the lock
+// expires.
 func TestDeadHolderOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

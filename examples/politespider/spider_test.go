@@ -162,7 +162,7 @@ func TestCrawl_BrokenPages(t *testing.T) {
 }
 
 // The status of the answer decides the verdict. A noindex is reported only for
-// pages that were fetched or moved.
+// pages with the verdict Fetched or Moved.
 func TestCrawl_Statuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

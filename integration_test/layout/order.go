@@ -7,17 +7,18 @@ import (
 	"slices"
 )
 
-// A Plan is an order of the rooms of a house, one above the other.
+// A Plan describes the best order that was found for the rooms of a House, one
+// above the other.
 type Plan struct {
 	Back   []Arrow // the arrows that run back up: the fewest that were found
 	Floors int     // how many floors the house has without the arrows in Back
 	Exact  bool    // whether Back is known to be as short as possible
 }
 
-// anArrow is the cost of an arrow that runs back up. The number of names that
-// the arrow stands for is added to this cost. So the order with the fewest such
-// arrows wins. If two orders have equally many arrows, the one with fewer names
-// wins.
+// anArrow is the cost of an arrow that runs back up. The number of the arrow's
+// names (see House.Arrows) is added to this cost. So the order with the fewest
+// such arrows wins. If two orders have equally many such arrows, the order
+// whose arrows have fewer names wins.
 const anArrow = 1 << 16
 
 // order() finds the order of the rooms in which the fewest arrows run back up

@@ -81,8 +81,8 @@
 // over, that request is sent although the host may have another owner.
 //
 // Redis may forget while all members with a session are cut off from it. For up
-// to a Lease, new members may then ask the same hosts as the members that are
-// cut off.
+// to a Lease, new members may then send requests to the same hosts as the
+// members that are cut off.
 //
 // When a replica is promoted, some members may still use the old primary. Then
 // there are two fleets. Set min-replicas-to-write and min-replicas-max-lag so

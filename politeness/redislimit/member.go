@@ -19,7 +19,7 @@ import (
 const (
 	beat     = time.Second     // how often a session is renewed
 	idleFor  = 3 * time.Second // how long a member that needs no host keeps its session
-	contact  = 2 * time.Second // the most that the time between two answers adds to a session's silence
+	contact  = 2 * time.Second // a session's silence grows by at most this much from one answer to the next
 	silence  = 5 * beat / 2    // how long Redis may be silent before the log says so
 	maxRetry = time.Second     // the longest time between attempts to reach Redis, unless Redis refuses
 	maxOps   = 512             // the most operations in one call
@@ -37,7 +37,7 @@ type member struct {
 	*Fleet
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // sessions to end; host is the session's id, token its latest call's number
+	dead   []*place        // sessions to end: host has the id of a session, token its latest call's number
 	closed bool
 
 	epoch    string
@@ -51,7 +51,7 @@ type member struct {
 	unlisten context.CancelFunc // ends the listening to the channel
 	listened time.Time          // when the last attempt to listen began
 	deaf     bool               // no hints arrive: after the next successful call, the member listens anew
-	enters   bool               // this member owns a host of which the epoch has not been told yet
+	enters   bool               // this member owns a host that it still has to enter into the new epoch
 	suspect  bool               // the connection for hints has ended, and no call has succeeded since then
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
@@ -60,7 +60,7 @@ type member struct {
 	told     bool      // the log and waiting requests have been told that Redis does not answer
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
-	needed   time.Time // when the map places last had an entry
+	needed   time.Time // when m.places last had an entry
 }
 
 // A place has what a member knows about one host, and what the member still has
@@ -73,7 +73,7 @@ type place struct {
 	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
 	unknown bool             // set only while "leaving" is set: Redis may already have taken the host back
 	drop    bool             // Redis has to be told that the host is no longer wanted
-	enter   bool             // a new epoch has to be told that the host is owned, or is being given away
+	enter   bool             // the host, owned or being given away, has to be entered into a new epoch
 	news    bool             // the state below has changed, and Redis does not have it yet
 
 	token   int64 // proves the ownership to Redis
@@ -222,7 +222,7 @@ func (m *member) hint(channel, text string) {
 	case !ok:
 		m.suspect, m.deaf = true, true
 		if time.Since(m.listened) >= beat {
-			m.beaten = time.Time{} // make a call at once to find out
+			m.beaten = time.Time{} // make a call at once, to find out whether Redis answers
 		}
 	case p == nil:
 	case p.owned && token == 0: // others wait for the host
@@ -245,7 +245,7 @@ func (m *member) lose(p *place) {
 }
 
 // lapse checks whether the session can still be trusted. If not, lapse gives up
-// the places that a new epoch has not been told of yet. It logs the end of
+// the places that still have to be entered into a new epoch. It logs the end of
 // the session only if the member owns a host.
 func (m *member) lapse() {
 	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
@@ -263,8 +263,8 @@ func (m *member) lapse() {
 	}
 }
 
-// join starts a session. If the epoch is new, join marks the places that the
-// epoch has to be told of.
+// join starts a session. If the epoch is new, join marks the places that have
+// to be entered into it.
 func (m *member) join(now time.Time) {
 	reply, _, err := m.ask(joinScript, rand.Text(), m.epoch, m.lease.Milliseconds())
 	epoch, id := at[string](reply, 0), at[int64](reply, 1)
@@ -294,10 +294,10 @@ func (m *member) join(now time.Time) {
 }
 
 // succeed records that a call to Redis has succeeded. The argument is the time
-// at which the call was sent. While a new epoch still has to be told of a host
-// that this member owns, the member trusts only its earlier session. If it
-// trusted the new session too, it might go on using the host when another
-// member already has it.
+// at which the call was sent. While this member owns a host that it still has
+// to enter into a new epoch, it trusts only its earlier session. If it trusted
+// the new session too, it might go on using the host when another member
+// already has it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
 	m.enters = m.enters && m.count(func(p *place) bool { return p.enter && p.owned }) > 0
@@ -399,7 +399,7 @@ type operation struct {
 func (m *member) compose(now time.Time, due bool) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
-	if since := now.Sub(m.answered); since <= m.lease { // the slack in call.lua does not allow for a longer time
+	if since := now.Sub(m.answered); since <= m.lease { // for a time longer than a Lease, the slack in call.lua is too small
 		age = m.age + since.Milliseconds()
 	}
 	args = append(make([]any, 0, 5*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, age)
@@ -457,7 +457,7 @@ func (m *member) call(now time.Time, due bool) {
 	switch status {
 	case "epoch":
 		m.id = 0
-		m.retry = now.Add(maxRetry / 40) // a break between calls, in case two servers answer in turn
+		m.retry = now.Add(maxRetry / 40) // a short wait, in case two servers answer by turns and this repeats
 	case "session":
 		m.id = 0
 		m.trust.Store(nil)
@@ -533,7 +533,8 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
 		// The Hold is told only what is new. If it were told of a pause again,
-		// the pause would end later, because the duration ago may be too short.
+		// the pause would end later, because the variable "ago" may be too
+		// small.
 		if holder := fmt.Sprint("member ", at[int64](answer, 1)); p.away || holder != p.holder || string(state) != string(p.state) {
 			p.away, p.holder, p.state = false, holder, state
 			p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))

@@ -311,7 +311,7 @@ func (s *storm) blow(long time.Duration) {
 	alive := 0
 	for _, m := range s.members {
 		if m.gone {
-			alive++ // its session may still be stored, if no member was there to end it
+			alive++ // if it was killed, its session may still be stored: maybe nobody has ended it
 		}
 	}
 	if n := len(s.memory.sessions); n > alive+3 {

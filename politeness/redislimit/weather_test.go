@@ -169,7 +169,7 @@ func TestWeather_CloseAmongRequests(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		f.Close() // for the requests that came after the first call of Close
+		f.Close() // waits for what the requests after the first call of Close have started
 	}
 }
 
@@ -232,7 +232,7 @@ func TestWeather_GivenToTheDead(t *testing.T) {
 		}
 		var waiting []*sailor
 		came := make(chan time.Time, 4)
-		for range 4 { // nobody knows whose turn is next, so three of the four die
+		for range 4 { // three of the four die, so the next one in turn is probably dead
 			s := c.member(&politeness.Limiter{})
 			defer s.Close()
 			waiting = append(waiting, s)
@@ -533,8 +533,9 @@ func (l *muffled) run(ctx context.Context, script *redis.Script, sent *sendings,
 
 // A member enters its host into a new epoch, but the answer is lost. The member
 // makes another request while it still trusts its earlier session. Later it
-// asks for the host again, and gives up. Even so, the next owner starts no
-// sooner than an interval after the member's last request.
+// asks for the host again, but gives up before it gets the host. Even so, the
+// first request of the next owner starts no sooner than an interval after the
+// member's last request.
 func TestWeather_LostEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 8 * time.Second

@@ -51,16 +51,16 @@ type Refusal struct {
 	// mark. It is a text for a log: printable ASCII of at most 300 bytes.
 	Evidence string `json:"evidence,omitempty"`
 
-	// Price and Currency say what a Payment costs, such as "0.01" and "USD".
-	// They come from the header field crawler-price. They are empty if that
-	// field is missing or malformed.
+	// Price and Currency are the price of the page, such as "0.01" and "USD",
+	// if Kind is Payment. They come from the header field crawler-price. They
+	// are empty if that field is missing or malformed.
 	Price    string `json:"price,omitempty"`
 	Currency string `json:"currency,omitempty"`
 
-	// License is the address of the terms of a Payment or License: the target
-	// of a Link field with rel="license" (RSL 1.0). It is not resolved against
-	// the URL of the page, and is cut to 300 bytes of printable ASCII. It is
-	// empty if the answer has no such link.
+	// License is the address of the terms, if Kind is Payment or License. It is
+	// the target of a Link field with rel="license" (RSL 1.0). It is not
+	// resolved against the URL of the page, and is cut to 300 bytes of
+	// printable ASCII. It is empty if the answer has no such link.
 	License string `json:"license,omitempty"`
 }
 
@@ -119,8 +119,9 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 }
 
 // OfPage is like [Of]. If Of finds nothing, OfPage also looks for the marks of
-// walls in begin, the decoded beginning of the body. OfPage reads at most
-// [Window] bytes of begin. A refusal found by a mark is not Sure.
+// walls in the body. The argument begin is the decoded beginning of the body.
+// OfPage reads at most [Window] bytes of it. A refusal found by a mark is not
+// Sure.
 //
 // A mark counts only in a body that begins like the wall's page, which is HTML
 // in most cases. So a robots.txt that names a wall's paths is not taken for the
@@ -157,7 +158,7 @@ func findPage(status int, begin []byte, length int64) *pageSign {
 }
 
 // mayHaveMark reports whether a body that begins with text may show one of the
-// signs that count with any status. length is the least length of the body.
+// signs that count with any status. The body has at least length bytes.
 func mayHaveMark(text []byte, length int64) bool {
 	switch {
 	case length > longPage || len(text) == 0 || text[0] != '<':

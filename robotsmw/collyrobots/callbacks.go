@@ -54,10 +54,10 @@ func (m *member) beLast() {
 // onRequestHeaders runs just before colly takes the client.
 func (m *member) onRequestHeaders(*colly.Request) { m.hub.sync() }
 
-// onResponseHeaders forbids the links of a page that says nofollow in its
-// header, before any OnResponse handler can visit them. It treats a sure
-// refusal in the same way, because the links of a challenge lead to the wall
-// and not into the site.
+// onResponseHeaders checks whether a page says nofollow in its header. If so,
+// the links of the page are refused, before any OnResponse handler can visit
+// them. It treats a sure refusal in the same way, because the links of a
+// challenge lead to the wall and not into the site.
 func (m *member) onResponseHeaders(r *colly.Response) {
 	refused, _ := refusal.Of(answerOf(r))
 	if refused.Sure || m.header(r).NoFollow() {

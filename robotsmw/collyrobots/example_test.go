@@ -209,7 +209,7 @@ func ExampleExtension_Add() {
 	// Get "http://shop.example/cart": robotsmw: disallowed: http://shop.example/cart (rule "Disallow: /cart", line 2 of http://shop.example/robots.txt)
 }
 
-// Extension.Visit leaves a refused URL unvisited.
+// A URL that Extension.Visit refuses does not count as visited.
 func ExampleExtension_Visit() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart"})

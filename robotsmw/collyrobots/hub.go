@@ -30,8 +30,8 @@ var ErrBypassed = errors.New("collyrobots: refused, because the transport that w
 
 // A hub handles the requests of a collector and of all its clones, which share
 // one of colly's backends. The hub keeps its own client in that backend. If a
-// transport is set on any of the collectors later, the hub sends by that
-// transport.
+// transport is set on any of the collectors later, the hub sends its requests
+// through that transport, unless admit refuses it.
 type hub struct {
 	backend backend
 	guard   http.RoundTripper // the transport that colly's client gets
@@ -58,7 +58,7 @@ type hubOptions struct {
 	named   bool // Options has a Base or a Proxy
 }
 
-// newHub returns a hub for a backend. The hub sends by base.
+// newHub returns a hub for a backend. The hub sends its requests through base.
 func newHub(b backend, opts hubOptions, base http.RoundTripper, timeout time.Duration) *hub {
 	h := &hub{backend: b, opts: opts, timeout: timeout}
 	h.base.Store(&base)
@@ -118,7 +118,7 @@ func (h *hub) sync() error {
 	return h.refused
 }
 
-// take makes the hub send by t, unless admit refuses t.
+// take makes the hub send its requests through t, unless admit refuses t.
 func (h *hub) take(t http.RoundTripper) {
 	before := h.base.Load()
 	base, err := admit(t, h.opts.limiter, h.opts.refuse)
@@ -143,8 +143,9 @@ func (h *hub) warn(message string) {
 	}
 }
 
-// admit returns the transport by which to send after somebody has set t. It
-// returns ErrBypassed if t would hide addresses from Options.RefuseAddress.
+// admit returns the transport through which the hub sends if somebody has set
+// t. It returns ErrBypassed if t would hide addresses from
+// Options.RefuseAddress.
 func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.Addr) error) (http.RoundTripper, error) {
 	if t == nil {
 		t = http.DefaultTransport

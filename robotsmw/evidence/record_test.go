@@ -450,7 +450,7 @@ func TestExchangeOf_ContentEncoding(t *testing.T) {
 		if got := !bytes.Contains(x.header, []byte("\nContent-Encoding: gzip\r\n")); got != decoded {
 			t.Errorf("%d: %s", status, x.header)
 		}
-		if got := x.truncated == ""; got != decoded { // ContentLength is the length of the coded body
+		if got := x.truncated == ""; got != decoded { // ContentLength shows a truncation only if the body is not decoded
 			t.Errorf("%d: truncated %q", status, x.truncated)
 		}
 	}
@@ -580,7 +580,7 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 		time.Sleep(10 * time.Millisecond) // until the robots.txt has been stored, which happens after the answer
 	}
 	var from []string
-	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that each file has a line
+	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that the record has the text of the robots.txt
 		from = append(from, l.From)
 	}
 	if fmt.Sprint(from) != "[fetch store]" {

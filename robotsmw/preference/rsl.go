@@ -32,7 +32,8 @@ type rslLicense struct {
 	limited bool   // the licence is only for some users or countries, or demands reports
 }
 
-// An rslTerm is one element "permits" or "prohibits" of the type "usage".
+// An rslTerm is a permits or prohibits element whose attribute "type" is
+// "usage".
 type rslTerm struct {
 	permits bool
 	tokens  []string

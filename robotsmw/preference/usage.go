@@ -4,7 +4,7 @@ import "strings"
 
 func (in Input) contentUsage(use Use) (all []Statement) {
 	key := string(general(use))
-	if key != "train-ai" && key != "search" { // the vocabulary of the draft has no other use
+	if key != "train-ai" && key != "search" { // the vocabulary of the draft has only these two uses
 		return nil
 	}
 	say := func(text, where string, line int, path string) {

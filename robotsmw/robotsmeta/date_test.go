@@ -67,7 +67,7 @@ func TestDates(t *testing.T) {
 		{"25 Jun 2010 15:00:00 PST noindex", "2010-06-25T23:00:00Z", " noindex"},
 		{"25 Jun 2010 15:00:00 XYZT", "2010-06-25T15:00:00Z", " XYZT"},
 		{"25 Jun 2010 25:00:00 GMT", "2010-06-25T00:00:00Z", " 25:00:00 GMT"},
-		{"25 Jun" + strings.Repeat(" ", maxDate-8) + "2010", "", ""}, // the limit cuts 2010, which must not be read as the year 20
+		{"25 Jun" + strings.Repeat(" ", maxDate-8) + "2010", "", ""}, // the limit comes after "20", which must not be read as the year
 		{"25 Jun" + strings.Repeat(" ", maxDate-10) + "2010, 15:00", "2010-06-25T00:00:00Z", ", 15:00"},
 		{"25 Jun 2010; noindex", "2010-06-25T00:00:00Z", "; noindex"},
 		{"25 Jun 2010 15:00:00 GMT+2", "2010-06-25T13:00:00Z", ""},

@@ -197,8 +197,8 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		set       func(*robotstest.Internet)
-		before    error // from RoundTrip
-		after     error // from the body
+		before    error // what RoundTrip returns
+		after     error // what reading the body returns
 		text      string
 		malformed bool
 	}{

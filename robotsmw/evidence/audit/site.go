@@ -75,11 +75,10 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 // any time since the robot's first fetch of robots.txt, because the audit
 // assumes that the robot began no page before that fetch.
 //
-// pace.earliest is the first moment at which the latest request can have begun,
-// if all gaps before it were long enough. Gaps that are already proven too
-// short are left out of this calculation. When the next request comes, its gap
-// is proven too short if that request must have begun less than a Crawl-delay
-// after pace.earliest.
+// If all gaps so far were long enough, the latest request cannot have begun
+// before pace.earliest. This calculation leaves out the gaps that are already
+// proven too short. When the next request comes, its gap is proven too short if
+// that request must have begun less than a Crawl-delay after pace.earliest.
 type pace struct {
 	earliest int64
 	last     int64  // the time of the latest request, as logged; "never" means none
@@ -105,10 +104,11 @@ type short struct {
 // The method "next" adds a request, and returns the gaps that the request
 // proves to be too short. The second argument is the earliest time at which the
 // request can have begun, or "never" if that is not known. The third argument
-// is the Crawl-delay. The second result is the shortest gap between the request
-// and a neighbouring one, as logged, or "never" if no such gap is known. The
-// last result is false if the gaps cannot be judged, because the request comes
-// so late that the pages before it are no longer known.
+// is the Crawl-delay. The second result is the gap to the request before or to
+// the request after, whichever is shorter, by the times in the log. It is
+// "never" if no such gap is known. The last result is false if the gaps cannot
+// be judged, because the request comes so late that the pages before it are no
+// longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
@@ -189,9 +189,10 @@ func (p *pace) keep(i int, q page) {
 	}
 }
 
-// forget forgets all times before an epoch, because they cannot be compared
-// with those of the epoch. The second argument is the time of the first request
-// in the epoch. A fetch of robots.txt with a later time gets this time instead.
+// forget begins a new epoch. Times from before the epoch cannot be compared
+// with those in it, so forget drops them. It keeps only the fetches of
+// robots.txt. The second argument is the time of the first request in the
+// epoch. If the time of a fetch is later, the fetch gets this time instead.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}

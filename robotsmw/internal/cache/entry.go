@@ -7,9 +7,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// An entry is an origin in the cache, or stands for a domain (see domains). It
-// is in the LRU list or in the heap. While a fetch for it is under way, it is
-// in neither, so it is not evicted to make room.
+// An entry is an origin in the cache, or it stands for a whole domain (see the
+// type domains). Either kind is in the LRU list or in the heap. While a fetch
+// for an entry is under way, the entry is in neither, so it is not evicted to
+// make room.
 type entry struct {
 	origin     string
 	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
@@ -19,8 +20,8 @@ type entry struct {
 	at         int                           // 1 + index in the heap; 0 if not in the heap
 }
 
-// A domain is the list of held entries of one registrable domain. It has at
-// least one entry. See domains.
+// A domain is the list of the held entries (see Cache) of one registrable
+// domain. It has at least one entry. See the type domains.
 type domain struct {
 	name string
 	held entry // sentinel of the list

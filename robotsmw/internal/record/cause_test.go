@@ -46,8 +46,9 @@ func FuzzCause(f *testing.F) {
 	})
 }
 
-// The largest record that a server can cause takes at most 64 KiB in a Store.
-// If a Store has a larger record, Decode cuts its cause and refuses its URL.
+// The largest record that a server can cause takes at most 64 KiB in a Store. A
+// Store may have a larger record. If the cause of its failure is too long,
+// Decode cuts the cause. If its URL is too long, Decode returns an error.
 func TestStoredRecordsAreSmall(t *testing.T) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	now := time.Now()

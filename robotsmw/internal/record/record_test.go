@@ -53,8 +53,8 @@ func TestCalmRecordsAreFresh(t *testing.T) {
 	}
 }
 
-// A record that was fetched more than a minute in the future comes from another
-// clock, so it is fetched again.
+// If a record says that it was fetched more than a minute after the present
+// time, it comes from another clock, so the file is fetched again.
 func TestClocks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}

@@ -66,8 +66,8 @@ const (
 // noM looks for "<m" at the eight places from w[i] on. Each byte of the result
 // stands for one place. If the high bit of that byte is set, there is no "<m"
 // at the place. If the bit is clear, there may be one. Bits 5 and 7 are not
-// compared: "m" and "M" differ only in bit 5, and with bit 7 the addition would
-// carry into the next byte.
+// compared. "m" and "M" differ only in bit 5. Bit 7 is left out because noM
+// adds 0x7f to each byte, and the sum must not overflow into the next byte.
 func noM(w *[65]byte, i int) uint64 {
 	differ := (binary.LittleEndian.Uint64(w[i:]) ^ '<'*ones) | (binary.LittleEndian.Uint64(w[i+1:]) ^ 'm'*ones)
 	return differ&(0x5f*ones) + 0x7f*ones

@@ -33,8 +33,8 @@ type Directory struct {
 // exist, OpenDirectory creates it, readable by its owner alone. If the crawl
 // continues, each host first rests, because the last run may have been killed
 // just after a request. It rests for its own interval or for the given
-// duration, whichever is longer. A pause from the last run, such as after a
-// Retry-After, may end even later. The host then rests until the pause ends.
+// duration, whichever is longer. If a pause from the last run ends even later,
+// for example because of a Retry-After, the host rests until the pause ends.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {

@@ -407,8 +407,8 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// If pages say the same, they are in one row, even if their nofollow links
-// differ.
+// If pages say the same about themselves, they share one row, even if their
+// links with rel=nofollow differ.
 func TestWrite_FoldsLinks(t *testing.T) {
 	c := New("x", "Bot/1.0", time.Now(), time.Second)
 	for n := range 30 {

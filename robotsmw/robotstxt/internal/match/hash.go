@@ -50,14 +50,14 @@ func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 // smaller number.
 func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
 
-// tagOf returns one byte of a hash. By this byte, most rules with different
-// keys in one bucket can be told apart.
+// tagOf returns one byte of a hash. If two rules in one bucket have different
+// keys, this byte differs in most cases.
 func tagOf(hash uint64) byte { return byte(hash >> 24) }
 
 // A hashSet is a set of hashes. It ignores the lowest bit of each hash.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // a hash is in the slot of its upper bits or the next free one; 0 means free
+	slots  []uint64 // each a hash, or 0 if free; a hash is at hash>>shift, or in the next free slot
 	shift  int
 }
 

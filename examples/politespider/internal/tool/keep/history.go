@@ -22,7 +22,7 @@ type History struct {
 	file *os.File
 
 	mu    sync.Mutex
-	known map[string]bool // hashes of the robots.txt files whose lines this run has written
+	known map[string]bool // hashes of the robots.txt files whose lines this run has put into the file
 	err   error
 }
 

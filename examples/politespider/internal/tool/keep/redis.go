@@ -21,8 +21,8 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	if err != nil {
 		return nil, err
 	}
-	// The store and the fleet share this client. They also work while Redis
-	// does not answer, so the client waits only briefly for Redis.
+	// The store and the fleet share the client named hasty. They can go on
+	// while Redis does not answer, so this client waits only briefly for Redis.
 	hasty, err := redisClient(rawURL, 500*time.Millisecond)
 	if err != nil {
 		return nil, err
