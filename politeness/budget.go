@@ -103,13 +103,14 @@ func (l *Limiter) checkBudget() error {
 
 // accountOf returns the present account of a host, or nil if there is none.
 // When the day changes, accountOf forgets the accounts of past days and of days
-// after tomorrow. An account that is so far ahead comes from a wrong clock, and
-// would close its host until that day. The accounts of tomorrow are kept,
-// because the clock of another process may be ahead.
+// after tomorrow. An account that is so far ahead comes from a wrong clock. If
+// it were kept and its Budget was spent, its host would be refused until the
+// end of that day. The accounts of tomorrow are kept, because the clock of
+// another process may be ahead.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
-			l.books.me = rand.Text() // under a new name, this process counts its earlier claims as used
+			l.books.me = rand.Text() // claims that have the old name count as used
 		}
 		l.day = today
 		for key, a := range l.accounts {

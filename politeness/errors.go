@@ -11,7 +11,7 @@ import (
 //
 //   - The wait would outlast the context's deadline or MaxWait.
 //   - The host's Crawl-delay is longer than MaxCrawlDelay.
-//   - The host's Budget is spent or cannot be kept.
+//   - The host's Budget is spent, or its count cannot be stored.
 //   - MaxHosts leaves no room for the host.
 //
 // The error comes as soon as the Limiter knows the cause. The request has used
@@ -29,8 +29,8 @@ type DelayError struct {
 
 	// Err is nil if nothing but time holds up the request. If Err is not nil,
 	// it says what else holds it up: another Limiter of the Fleet owns the
-	// host, the fleet cannot be reached, or the Budget cannot be kept. The time
-	// in Until is then a guess.
+	// host, the fleet cannot be reached, or the count of the Budget cannot be
+	// stored. The time in Until is then a guess.
 	Err error
 }
 

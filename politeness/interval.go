@@ -39,8 +39,8 @@ func (l *Limiter) pace(h *host) time.Duration {
 	return max(l.set.delay, h.learnt.adaptive)
 }
 
-// crawlDelay returns the Crawl-delay in force for g: the one that g was told,
-// or the latest one that was told for its host, whichever is longer. So a
+// crawlDelay returns the Crawl-delay in force for g. This is the one that g's
+// context gave, or the latest one known for h, whichever is longer. So a
 // request that queued before robots.txt was read also keeps the host's
 // Crawl-delay. For an Exempt request, the Crawl-delay in force is 0.
 func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
@@ -72,9 +72,9 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue returns the time at which h's quota lets the next request start: the
-// quota is spread over the time until it is renewed. If there is no such quota,
-// the result is the constant never.
+// quotaDue returns the time at which h's quota lets the next request start. The
+// quota is spread over the time until it is renewed. If h has no quota to
+// spread, the result is the constant never.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -133,7 +133,7 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 		return nil
 	}
 	if h.hold != nil && !h.hold.owned {
-		h.hold.told = true // this Crawl-delay is newer than what the owner was told
+		h.hold.told = true // so inherit keeps this Crawl-delay, not that of the last owner
 	}
 	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
 		if !h.learn().clamped {
@@ -197,9 +197,9 @@ func (l *Limiter) retime(h *host, now time.Duration) {
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 	// Usually only the first request needs a new estimate. The loop visits the
-	// others in three cases: in the queue of Exempt requests, if a request
-	// heeds its estimate, and if the Crawl-delay is so long that requests are
-	// refused.
+	// others in three cases: in the queue of Exempt requests, if some request
+	// needs its estimate (see Grant.heeds), and if the Crawl-delay is so long
+	// that requests are refused.
 	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {

@@ -24,7 +24,7 @@ import (
 const (
 	maxName  = 253
 	maxLabel = 63
-	maxHost  = maxName*utf8.UTFMax + 99 // for URL.Host, which may have a name in UTF-8, brackets and zeros in the port
+	maxHost  = maxName*utf8.UTFMax + 99 // in URL.Host, a host may be in UTF-8 and have brackets and a port like 00080
 )
 
 var (
@@ -281,9 +281,10 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
-// canonicalAddr returns the one form of addr, which the URL writes as host. A
-// zone stays only with a link-local address, where it says over which link the
-// address is reached. The kernel ignores the zone of any other address.
+// canonicalAddr returns the one form of addr. host is the form in which the URL
+// has addr. A zone stays only with a link-local address, where it says over
+// which link the address is reached. The kernel ignores the zone of any other
+// address.
 func canonicalAddr(host string, addr netip.Addr) string {
 	addr = addr.Unmap()
 	if addr.Zone() != "" && !addr.IsLinkLocalUnicast() && !addr.IsLinkLocalMulticast() {
@@ -324,8 +325,8 @@ func isName(host string) bool {
 
 // checkTarget returns an error if a target in absolute form names neither the
 // host of the URL nor that of the Host header. The request is paced by its URL.
-// But such a target overrides the Host header (RFC 9112 §3.2.2), and a proxy
-// sends the request to the target's host.
+// But a target in absolute form overrides the Host header (RFC 9112 §3.2.2),
+// and a proxy sends the request to the target's host.
 func checkTarget(req *http.Request) error {
 	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
 		return nil

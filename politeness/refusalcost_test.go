@@ -55,8 +55,8 @@ func ordinaryPage(size int) []byte {
 }
 
 // lookForRefusals makes all checks that a response goes through. It looks for a
-// refusal in the status and header, for a quota in the header, and for the
-// marks of walls in the page. As in robotsmw, the header is searched only once,
+// refusal in the status and header, for a quota in the header, and for a mark
+// of a refusal in the page. As in robotsmw, the header is searched only once,
 // so OfPage gets no header.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(&o)

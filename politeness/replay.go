@@ -44,8 +44,9 @@ func (w *wire) hook(ctx context.Context) context.Context {
 }
 
 // clientTraceKey is the key under which httptrace looks up a context's trace.
-// Because it is known, an attempt can itself be the context that has the trace.
-// An additional context for each request would cost as much as all four hooks.
+// An attempt is a context, and its Value returns the trace for this key. So no
+// additional context is needed for each request. It would cost as much as all
+// four hooks.
 var clientTraceKey = func() any {
 	var asked keyOf
 	httptrace.ContextClientTrace(&asked)
@@ -83,9 +84,9 @@ func (w *wire) getConn(address string) {
 
 // gotConn is called with the connection that the request will be sent on. If
 // the request was sent before, gotConn ends the attempt, so that nothing more
-// is sent. With HTTP/2, net/http notices this end, because it checks the
-// context once more. With HTTP/1 it does not, so gotConn also makes the
-// connection fail. No other request uses that connection.
+// is sent. With HTTP/2, net/http checks the context once more, and so notices
+// that the attempt has ended. With HTTP/1 it does not check, so gotConn also
+// makes the connection fail. No other request uses that connection.
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	again := w.wrote

@@ -36,7 +36,7 @@ type Transport struct {
 	// AttemptTimeout limits each request, from the end of its wait to the end
 	// of its body. http.Client.Timeout cannot do that, because it includes the
 	// wait: with a short Timeout, requests to a busy host fail with a
-	// DelayError. 0 means 30 s. Negative means none, and the slot is freed
+	// DelayError. 0 means 30 s. Negative means no limit: the slot is then freed
 	// after Limiter.Lease at the latest. After a switch to another protocol
 	// (101), the connection may stay open for longer, but its slot is freed
 	// after AttemptTimeout. A switch that the request did not ask for with
@@ -77,10 +77,10 @@ func (t *Transport) CloseIdleConnections() {
 // URL nor that of the Host header. Such a request would reach the target's host
 // at another host's pace.
 //
-// If the server closes a connection or refuses an HTTP/2 stream without an
-// answer, net/http may send the request again by itself. If the host's requests
-// have an interval, RoundTrip prevents this and makes a new request instead,
-// which waits for the host. RoundTrip does so up to six times.
+// If the server refuses an HTTP/2 stream, or closes a connection before it
+// answers, net/http may send the request again by itself. If the host's
+// requests have an interval, RoundTrip prevents this and makes a new request
+// instead, which waits for the host. RoundTrip does so up to six times.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
@@ -169,7 +169,8 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		return nil, errors.New("politeness: Base returned neither a response nor an error")
 	}
 	if resp.Request == sent {
-		// The context of req lives on when the attempt's context ends.
+		// sent has the attempt's context, which ends with the attempt. The
+		// context of req does not.
 		resp.Request = req
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}

@@ -62,9 +62,9 @@ func TestUnreachableFromTheStart(t *testing.T) {
 					d := decide(t, c, "http://a.example/")
 					want := allow && time.Since(start) >= 30*24*time.Hour+time.Hour
 					if allow && time.Since(start) >= 30*24*time.Hour && !want {
-						// Allowed may have either value in this hour. It
-						// becomes true at the first failed fetch after the 30
-						// days.
+						// Allowed becomes true at the first failed fetch after
+						// the 30 days. In the hour after the 30 days, it may
+						// still be false.
 					} else if d.Allowed != want || d.Reason != Unreachable {
 						t.Fatalf("after %v: %v", time.Since(start), d)
 					}

@@ -35,10 +35,10 @@ type Options struct {
 	ProductTokens []string
 
 	// StrictIdentity makes RoundTrip return an *IdentityError for a request
-	// whose own User-Agent contains none of the product tokens. Such a request
-	// shows the server another name than the one for which robots.txt was read.
-	// False means that the request is treated like any other, and the first
-	// such request is logged.
+	// whose own User-Agent contains none of the product tokens. The server then
+	// sees one name, but the crawler obeys the rules for another name. False
+	// means that the request is treated like any other, and the first such
+	// request is logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
@@ -68,9 +68,9 @@ type Options struct {
 	// politeness.Transport below them.
 	Limiter *politeness.Limiter
 
-	// AttemptTimeout limits each attempt, from the end of its wait to the end
-	// of the response's body. It has no effect without a Limiter. 0 means 30 s.
-	// Negative means no limit.
+	// AttemptTimeout limits each attempt. The time counts from the end of the
+	// wait for the Limiter to the end of the response's body. AttemptTimeout
+	// has no effect without a Limiter. 0 means 30 s. Negative means no limit.
 	AttemptTimeout time.Duration
 
 	// RobotsTimeout limits each hop of a robots.txt fetch, up to the last byte
@@ -95,10 +95,11 @@ type Options struct {
 	// used record is dropped first. The record of an unreachable origin stays
 	// until its next try, as long as other records can be dropped. When there
 	// are no others, the domain with the most unreachable origins gives way:
-	// one entry takes the place of its oldest unreachable origins. If no domain
-	// can give way, a new origin is refused with a *politeness.DelayError. See
-	// "How long a file is kept" in the package doc. Fetches under way also
-	// count for MaxOrigins. 0 means 100,000 origins and 128 MiB.
+	// the oldest of these origins are forgotten, and one entry takes their
+	// place. If no domain can give way, a new origin is refused with a
+	// *politeness.DelayError. See "How long a file is kept" in the package doc.
+	// Fetches under way also count for MaxOrigins. 0 means 100,000 origins and
+	// 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 
@@ -111,9 +112,9 @@ type Options struct {
 	KeepFiles bool
 
 	// DisallowForbidden disallows everything on an origin whose robots.txt
-	// answers 401 or 403. The draft of 1996 advised this. False means that such
-	// a robots.txt is unavailable, as after any other 4xx, and everything is
-	// allowed (RFC 9309 §2.3.1.3).
+	// answers 401 or 403. The Internet-Draft of 1996 for robots.txt advised
+	// this. False means that such a robots.txt is unavailable, as after any
+	// other 4xx, and everything is allowed (RFC 9309 §2.3.1.3).
 	DisallowForbidden bool
 
 	// AllowAfter30Days allows everything on an origin whose robots.txt has been

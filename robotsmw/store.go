@@ -10,7 +10,8 @@ import (
 // bytes of printable text. Values are opaque, at most 600 KiB.
 //
 // An implementation
-//   - is safe for concurrent use, and by several processes if it is shared;
+//   - is safe for concurrent use and, if it is shared, for use by several
+//     processes at once;
 //   - returns from Get the whole value of the latest Put of that key, or a
 //     miss: an error for which errors.Is(err, fs.ErrNotExist) is true;
 //   - may forget a value at any time, and forgets it after its ttl;

@@ -45,15 +45,16 @@
 // say whether the owner agrees to the use of the page for search, for AI
 // training, and as input to AI. With -rsl FILE, the spider also reads the terms
 // in FILE, in the format RSL 1.0. What owners say about use does not change
-// what the spider fetches. If the output marks a statement as a draft, the
-// statement follows a document that is not final. The summary names the
-// document.
+// what the spider fetches. Some statements use a signal that is defined in a
+// draft, not in a final document. The output marks these statements with
+// "(draft)", and the summary names the draft.
 //
 // If an answer is a refusal instead of a page, the spider says so and names the
-// evidence. Challenges and prices are examples of refusals. The spider does not
-// solve a challenge, repeat the request at once or get round the refusal. It
-// neither keeps such an answer nor follows links in it. If only the text looks
-// like a refusal, the answer counts as a page, and the summary lists it.
+// evidence. For example, the answer may be a challenge or ask for a payment.
+// The spider does not solve a challenge, repeat the request at once or get
+// round the refusal. It neither keeps such an answer nor follows links in it.
+// If a 2xx is perhaps a refusal, but not surely, it counts as a page, and the
+// summary lists it.
 //
 // # The report
 //

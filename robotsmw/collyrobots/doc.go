@@ -88,7 +88,8 @@
 // changes in colly the fields would not be needed, and the gap would be closed:
 //
 //   - getters for its client and its LimitRules;
-//   - a SetTransport for a transport that stays above those that callbacks set;
+//   - a SetTransport whose transport stays on top when a callback sets another
+//     one;
 //   - a client that is read before OnRequestHeaders handlers are called, or
 //     OnRequestHeaders handlers that Clone keeps.
 //
@@ -121,7 +122,7 @@
 //
 // If a redirect leads to a refused URL, Response.Request.URL in OnError is
 // where the redirects began, and the error's Decision.URL is what was refused.
-// Headers is never nil in OnError handlers registered after Attach.
+// Response.Headers is never nil in OnError handlers registered after Attach.
 //
 // OnError may call Request.Retry to repeat a request that failed. If the
 // request would be refused again, nothing is sent. OnError is called only once

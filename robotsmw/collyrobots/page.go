@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// page is the context of a page's request, from the guard to the outlet, where
-// the request is sent.
+// page is the context.Context of a request for a page. The guard puts it into
+// the request. The outlet, which sends the request, finds it there.
 type page struct {
 	context.Context
 	by    *atomic.Pointer[politeness.Transport] // the transport that paces the request

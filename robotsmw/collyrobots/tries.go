@@ -38,7 +38,7 @@ type tries struct {
 const maxTries = 256
 
 type tryKey struct {
-	header      uintptr // the header map's address; unique while the try keeps the map
+	header      uintptr // the header map's address; try.header keeps it from being used again
 	method, url string
 }
 

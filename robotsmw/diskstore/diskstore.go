@@ -60,8 +60,8 @@ const (
 	tempAge = time.Hour
 )
 
-// Open returns the Store in the directory dir. If dir does not exist, it is
-// created so that only its owner can read it.
+// Open returns the Store in the directory dir. If dir does not exist, Open
+// creates it, and only its owner can read it.
 func Open(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, errors.New("diskstore: the directory's name is empty: name one, such as filepath.Join(os.UserCacheDir(), \"mybot\")")

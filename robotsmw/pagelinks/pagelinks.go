@@ -54,9 +54,9 @@ import (
 // Options are the settings for judging links. With zero Options, robots.txt is
 // not asked.
 type Options struct {
-	// Checker judges by robots.txt each link that nothing else excludes. It may
-	// fetch the robots.txt and wait. Nil means that robots.txt is not asked and
-	// excludes no link from Queue.
+	// Checker says whether robots.txt allows a link. It is asked only about
+	// links that nothing else excludes. It may fetch the robots.txt and wait.
+	// Nil means that robots.txt is not asked and excludes no link from Queue.
 	Checker *robotsmw.Checker
 
 	// FollowRelNoFollow follows links with rel="nofollow", which Google calls a
@@ -310,8 +310,8 @@ func resolve(base *url.URL, address string) *url.URL {
 }
 
 // refreshOf parses <meta http-equiv="refresh" content="5; url=/next"> (WHATWG
-// HTML §4.2.5.3, but more leniently). For a delay of more than a day, the
-// result may be shorter.
+// HTML §4.2.5.3, but more leniently). If the page names a delay of more than a
+// day, the returned delay may be shorter, but it is a day at least.
 func refreshOf(s *goquery.Selection) (delay time.Duration, address string, ok bool) {
 	if !strings.EqualFold(strings.TrimSpace(s.AttrOr("http-equiv", "")), "refresh") {
 		return 0, "", false

@@ -89,7 +89,7 @@ func TestRefresh(t *testing.T) {
 		`0; url="next" rest`:      "0s http://a.example/dir/next",
 		"1.5, next":               "1s http://a.example/dir/next",
 		"30":                      "30s http://a.example/dir/page",
-		"99999999999999;url=next": "", // this "" is not used: Delay must be a day or more
+		"99999999999999;url=next": "", // the test does not use this "", and checks only that Delay is a day or more
 		"next":                    "",
 		"":                        "",
 		"0; url=javascript:x":     "",

@@ -19,9 +19,9 @@ func (v Verdict) String() string {
 	return v.Answer.String()
 }
 
-// For returns the answer about a use, with its evidence. If any signal denies
-// the use, the answer is deny. If none denies it and one allows it, the answer
-// is allow. Otherwise the answer is unknown.
+// For returns the Verdict on a use: the answer and its evidence. If any signal
+// denies the use, the answer is deny. If none denies it and one allows it, the
+// answer is allow. Otherwise the answer is unknown.
 func (in Input) For(use Use) Verdict {
 	v := Verdict{Use: use}
 	for _, s := range in.statements(use) {

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawler's test builds a site, crawls it, and asks the Internet what was
+// A crawler's test builds a site, crawls it, and reads in Internet.Log what was
 // requested.
 func Example() {
 	var web robotstest.Internet

@@ -8,9 +8,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// TestMatchResolved checks which name of a target decides. If the target itself
-// is allowed, the first of its other names that is disallowed decides. If there
-// is none, or if the target itself is disallowed, the target decides.
+// TestMatchResolved checks whether the target itself decides or one of its
+// other names (package doc, "Other names"). If the target itself is allowed,
+// the first of these names that is disallowed decides. If there is none, or if
+// the target itself is disallowed, the target decides.
 func TestMatchResolved(t *testing.T) {
 	rules := func(lines string) *Rules { return Parse([]byte("User-agent: *\n" + lines)).Rules("ExampleBot") }
 	for target, want := range map[string]string{

@@ -71,8 +71,8 @@ type Transport struct {
 
 // fixed holds what is the same in every request.
 type fixed struct {
-	agent     component // the last covered component
-	header    string    // Signature-Agent
+	agent     component // Signature-Agent, as a component that the signature covers
+	header    string    // the value of the header field Signature-Agent
 	params    string    // parameters after "created" and "expires"
 	validity  time.Duration
 	signature ed25519.PrivateKey
@@ -90,9 +90,9 @@ const (
 
 // RoundTrip sends the request. If the request is over https and has no
 // Signature, Signature-Input or Signature-Agent yet, RoundTrip signs it first.
-// If that fails, because a field of the Transport is wrong or the host cannot
-// be sent, RoundTrip returns an error of its own and sends nothing. All other
-// errors are Base's.
+// That fails if a field of the Transport is wrong, or if the host cannot be
+// written in a Host header. RoundTrip then returns an error of its own and
+// sends nothing. All other errors are Base's.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme != "https" || t.isForeign(req) {
 		return t.base().RoundTrip(req)
@@ -148,8 +148,8 @@ func (t *Transport) isForeign(req *http.Request) bool {
 	return false
 }
 
-// sign returns a copy of the request with a signature that is valid from now
-// on.
+// sign returns a signed copy of the request. The signature's validity begins
+// now.
 func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	t.prepare.Do(func() { t.fixed, t.err = t.check() })
 	if t.err != nil {

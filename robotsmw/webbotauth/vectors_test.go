@@ -105,7 +105,7 @@ func TestVectors_Requests(t *testing.T) {
 			if signature != tt.signature {
 				t.Errorf("Signature\n%s\nwant\n%s", signature, tt.signature)
 			}
-			// Each result is parsed and written again without a change.
+			// A result that is parsed and written again must not change.
 			for _, text := range []string{input, signature} {
 				members, err := parseDictionary(text)
 				if err != nil || len(members) != 1 || members[0].key != tt.label || tt.label+"="+members[0].text() != text {

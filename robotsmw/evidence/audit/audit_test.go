@@ -65,8 +65,8 @@ func always(text string) *History {
 }
 
 // combined turns short lines such as "10:00:00 ExampleBot/1.0 /a" into lines of
-// the combined format. A status may follow the URL. The text after a bar is
-// appended to the line.
+// the combined format. A status may follow the URL. If a short line has " |",
+// the text after that is appended to the long line.
 func combined(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {

@@ -58,7 +58,8 @@ type recordLine struct {
 	Asks       float64         `json:"asks"`
 	Decision   *recordDecision `json:"decision"`
 
-	// in loss lines; "from" is also in robots lines, as "fetch" or "store"
+	// in loss lines; "from" is also in robots lines, where its value is "fetch"
+	// or "store"
 	From string         `json:"from"`
 	To   string         `json:"to"`
 	Lost map[string]int `json:"lost"`

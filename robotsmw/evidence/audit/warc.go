@@ -218,10 +218,10 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	return r, nil
 }
 
-// line reads a line of a header. The line is valid until the next read. Of a
-// line longer than the buffer, only the first 64 KiB and one space are
-// returned. That is more than a header may have, so the header counts as
-// broken.
+// line reads a line of a header. The line is valid until the next read. If a
+// line is longer than the buffer, line cuts it after 64 KiB and appends a
+// space. The result is one byte longer than a header may be, so the header
+// counts as broken.
 func (w *WARCReader) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	switch {

@@ -12,14 +12,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// domains has the held entries of a shard, grouped by the registrable domain of
-// the host. One domain can have any number of hosts. If all of them were in
-// trouble, they would take all places. So when there is no other room, the
-// domain with the most held entries gives way: two of its origins are
-// forgotten, and one entry that stands for the domain takes their place. If
-// more room is needed, more of its origins are forgotten, one at a time. Until
-// the last of the forgotten origins could have been asked again, new origins of
-// the domain are refused.
+// domains has the held entries of a shard (see [Cache]), grouped by the
+// registrable domain of the host. One domain can have any number of hosts. If
+// all of them were in trouble, they would take all places. So when there is no
+// other room, the domain with the most held entries gives way: two of its
+// origins are forgotten, and one entry that stands for the domain takes their
+// place. If more room is needed, more of its origins are forgotten, one at a
+// time. Each forgotten origin had a time for its next try. New origins of the
+// domain are refused until the latest of these times.
 type domains struct {
 	byName map[string]*domain
 	bySize domainHeap

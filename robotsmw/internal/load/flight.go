@@ -37,8 +37,8 @@ func (l *Loader) launch(f *cache.Flight) {
 	}()
 }
 
-// panicked logs a panic during a flight. It returns prev with one more failed
-// fetch.
+// panicked logs a panic during a flight. It counts the panic as a failed fetch,
+// and returns the record that replaces prev (see Record.Failed).
 func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.Record {
 	l.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
 	return prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0)
@@ -80,7 +80,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 		prev := f.Prev
 		if stored := l.store.Get(f.Origin); stored.NewerThan(prev) {
 			// A stored record that is due for a refresh is good enough for
-			// callers that wait. The next check begins the refresh.
+			// callers that wait. The next call of Load for the origin begins
+			// the refresh.
 			now := time.Now()
 			if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch {
 				l.recalled(f, stored)
@@ -112,9 +113,10 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	}
 }
 
-// maxTries is how many times a fetch waits for the lock. A fetch has to wait
-// again if another member of the fleet has the lock when the slot of the fetch
-// comes. After maxTries waits, robots.txt is fetched even without the lock.
+// maxTries is how many times a fetch waits for the lock. While a fetch waits
+// for its host, it gives the lock back. If another member of the fleet has the
+// lock when the host may be asked, the fetch has to wait for the lock again.
+// After maxTries waits, robots.txt is fetched even without the lock.
 const maxTries = 3
 
 // follow returns the record of another origin, to whose robots.txt f was

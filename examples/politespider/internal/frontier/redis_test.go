@@ -166,9 +166,9 @@ func TestRedis_TakesOver(t *testing.T) {
 	}
 }
 
-// A process dies with a page that had waited until its Due. Another process
-// takes the page over, even if the stream has earlier entries that were never
-// handed out.
+// A process dies while it has a page that had to wait until Page.Due. Another
+// process takes the page over, even if the stream has earlier entries that were
+// never handed out.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -184,7 +184,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	dead.Add(newPage(t, "http://a.example/3"))
 	dead.PutBack(p, time.Now())
-	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // /2 was not put off, so a page that waited comes next
+	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the latest page was not put off, so a page whose Due is over comes next
 	mustTake(t, dead, "/1")
 	dead.die()
 	alive := openRedis(t, server, RedisOptions{Lease: lease})

@@ -17,7 +17,7 @@ const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
 	Moved       Verdict = "moved"       // the server redirected: 3xx; the target is queued as a new URL
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
-	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a sure refusal with 2xx or 3xx
+	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a 2xx or 3xx that is surely a refusal
 	Blocked     Verdict = "blocked"     // a rule of robots.txt forbids the URL; nothing was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be fetched, so everything is disallowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
@@ -79,9 +79,9 @@ type Record struct {
 	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if the Verdict is RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
-	// Refusal says who refused the page and why, such as a wall with a
-	// challenge. It is nil if the answer shows no refusal, or only a rate
-	// limit. A refusal that is not sure does not change the verdict.
+	// Refusal says who refused the page, and why. It is nil if the answer shows
+	// no refusal, or only a rate limit. If Refusal.Sure is false, Refusal does
+	// not change the verdict.
 	Refusal *refusal.Refusal `json:"refusal,omitempty"`
 
 	// Requests are the requests that were sent, if any. There are several if
@@ -165,7 +165,7 @@ type HostSummary struct {
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
 	Closest   float64 `json:"closest,omitempty"` // least number of seconds from one page to the next; 0 if fewer than two pages
-	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt, but at least 1
+	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt; 1 if none was asked
 	RobotsTxt string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
 }
 

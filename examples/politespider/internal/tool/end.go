@@ -68,7 +68,7 @@ func (v *Visit) fetched(r record.Record) {
 	resp := v.response
 	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
 	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
-		r.Verdict = record.Refused // a refusal in place of the page or of a redirect
+		r.Verdict = record.Refused // the answer is a refusal, not the page or a redirect
 	}
 	if r.Verdict == record.Fetched && !v.page.Sitemap {
 		if err := v.job.opts.pages.Keep(r.URL, resp, v.says); err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// demoAgent is the User-Agent for the demo. Some rules of the demo are for
-// ExampleBot by name.
+// demoAgent is the User-Agent for the demo. Some sites of the demo have rules
+// that name ExampleBot.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 type options struct {

@@ -50,8 +50,8 @@ func TestExplain_LargeFile(t *testing.T) {
 	}
 }
 
-// An empty line within the file is shown like any other. There is no line after
-// the last line end.
+// An empty line within the file is shown like any other. A line break at the
+// end of the file does not begin another line.
 func TestLinesAround(t *testing.T) {
 	for _, tt := range []struct {
 		name, text          string

@@ -7,7 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Spans numbers lines as the parser does, whatever the line ends are.
+// Spans gives each line the number that the parser gives it, for every kind of
+// line break.
 func TestLineSpans_AreTheParsersLines(t *testing.T) {
 	for _, text := range []string{
 		"", "a", "\n", "a\nb", "a\r\nb\r\n", "a\rb\r", "\n\r\n\r\r\n", "\xef\xbb\xbfa\nb",

@@ -18,7 +18,7 @@ type survey struct {
 	live   bool // whether stderr is a terminal
 	failed int  // how many files could not be read
 
-	without map[string]int // how many answers had no file, by class of status, such as "4xx"
+	without map[string]int // how many answers were not 2xx, by class of status, such as "4xx"
 }
 
 // run reads each file, gives the file to a worker, and returns the sum of the

@@ -8,7 +8,8 @@ import (
 
 // A front says which robots may ask for "/". It gives the same answers as
 // File.Rules(name).Allowed("/"). It is faster, because it rarely compiles the
-// rules for a robot. For most groups, it looks only at each rule by itself.
+// rules for a robot. For most groups, it is enough to look at each rule by
+// itself.
 type front struct {
 	file    *robotstxt.File
 	verdict []verdict        // the verdict of each group
@@ -31,9 +32,9 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 		for _, a := range g.UserAgents {
 			// A line may name two robots: "Bot2" names Bot2, and also Bot. A
 			// name in a line ends at the first byte that no robot's name can
-			// have. For a robot without digits and dots in its own name, the
-			// name in the line also ends at the first digit or dot. See RFC
-			// 9309 §2.2.1 and File.Rules.
+			// have. Some robots have a name without digits and dots. For such a
+			// robot, the name in the line also ends at the first digit or dot.
+			// See RFC 9309 §2.2.1 and File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
 					f.verdict[i] = unclear // a line such as "*x" may not be for all robots

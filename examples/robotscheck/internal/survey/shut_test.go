@@ -7,7 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A front gives the same answers as the matcher.
+// FuzzFront compares the type "front" with the matcher. Both must give the same
+// answers.
 func FuzzFront(f *testing.F) {
 	for _, text := range []string{
 		"User-agent: *\nDisallow: /\n\nUser-agent: A\nAllow: /\n\nUser-agent: B\nDisallow: /b\nDisallow: /\n",

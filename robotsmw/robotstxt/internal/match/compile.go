@@ -15,8 +15,8 @@ type Compiler struct {
 	text    []byte // the packed rules
 	form    []byte // a buffer for a pattern in the form that the dialect compares
 	count   int    // how many rules there are
-	nbytes  int    // how many bytes all patterns together have in the file
-	keyed   int    // how many keys and passages the filter of prefixes must have room for
+	nbytes  int    // the length of all patterns together, in bytes, as the file writes them
+	keyed   int    // how many keys and passages (see prefix.go) the filter must have room for
 	wild    int    // how many rules have wildcards
 	eager   bool   // whether targets must be compared in canonical form
 	loose   []looseRule

@@ -22,7 +22,7 @@ package match
 const (
 	literalStar   = 0x80 // in a target: "*" or "%2A"; in a pattern: "%2A"
 	literalDollar = 0x81 // in a target: "$" or "%24"; in a pattern: "%24", or a "$" before its end
-	eitherEscape  = 0x82 // "%" in a pattern's "%2F" or "%3F" that may match in path and query
+	eitherEscape  = 0x82 // the "%" of a pattern's "%2F" or "%3F" that may match in path or query
 )
 
 const upperhex = "0123456789ABCDEF"
@@ -88,8 +88,8 @@ func unhex(c byte) byte {
 }
 
 // isPlain reports whether a byte of a target is surely in canonical form
-// already, whatever bytes are around it. It returns false for some bytes that
-// are always in canonical form, such as "!".
+// already, whatever bytes are around it. If isPlain returns false, the byte may
+// still be in canonical form. For example, "!" always is.
 func isPlain(c byte) bool { return plainBytes[c] }
 
 var plainBytes = func() (plain [256]bool) {

@@ -4,10 +4,11 @@ package match
 // tryLiterals tries these rules one by one, and the first that matches decides.
 // For most targets, the byte after the "/" shows that no rule matches.
 
-// atFirstSight returns the bytes that may follow the "/" in a target that a
-// rule matches. ASCII bytes that may be different in canonical form are always
-// among them. The second result is true if each rule is literal and has a plain
-// byte after its "/". If it is false, the bytes must not be used.
+// atFirstSight returns a set of bytes. If a rule matches a target, the byte
+// after the target's "/" is in the set. An ASCII byte that may change when it
+// is brought into canonical form is always in the set. The second result is
+// true if each rule is literal and has a plain byte after its "/". If it is
+// false, the set must not be used.
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {

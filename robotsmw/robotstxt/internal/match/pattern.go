@@ -31,7 +31,7 @@ func isCanonical(pattern string) bool {
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// appendPattern appends a pattern in canonical form.
+// appendPattern converts a pattern to canonical form and appends it to dst.
 //
 // In the query of a target, "%2F" is the same as "/", and "%3F" is the same as
 // "?". In the path, they differ. An escape after a "?" of the pattern is in the

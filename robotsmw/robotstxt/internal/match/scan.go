@@ -1,6 +1,6 @@
 package match
 
-// Most groups are asked about a handful of targets only. For so few targets, an
+// Most groups have to judge only a handful of targets. For so few targets, an
 // index costs more than it saves. So the rules of a large group are first tried
 // one by one, in the order of the file. See Set.decideMany.
 

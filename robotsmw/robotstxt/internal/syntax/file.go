@@ -14,7 +14,7 @@ type File struct {
 }
 
 // A Record is a line that has a field and a value. In the dialect [Koster1996],
-// blank lines are also Records, with Field Blank.
+// a blank line is also a Record, and its Field is the constant Blank.
 type Record struct {
 	Line        uint32 // counted from 1
 	Field       Field

@@ -86,7 +86,7 @@ func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// askedSignature returns in words which signature a refusal asks for
+// askedSignature describes, in words, the signature that a refusal asks for
 // (draft-ietf-webbotauth-httpsig-protocol-01 section 5.3). It returns "" if the
 // answer asks for no signature, or is not a 401, 403 or 429.
 func askedSignature(resp *http.Response) string {
