@@ -83,7 +83,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 		web.waitFor((n+1)*6*requests/(kills+2), 30*time.Second)
 		fleet[n].kill(t)
 	}
-	web.waitUntilQuiet(15 * time.Second) // for up to 2.5 leases, the hosts of a killed process get no request
+	web.waitUntilQuiet(15 * time.Second) // the hosts of a killed process may get no request for 2.5 leases, 12.5 s
 	for _, p := range fleet[kills:] {
 		p.kill(t)
 	}

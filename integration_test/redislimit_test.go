@@ -169,8 +169,8 @@ func TestRedisLimitCost(t *testing.T) {
 }
 
 // All members want the same hosts. They make nearly as many requests as these
-// hosts allow. No member waits for a host longer than 16 turns take: two for
-// each of the 8 members.
+// hosts allow. While a member waits for a host, each of the 8 members has at
+// most two turns.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

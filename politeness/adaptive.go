@@ -12,8 +12,8 @@ import (
 // send errors faster than pages. Heritrix uses a Factor of 5.
 type Adaptive struct {
 	Factor float64       // 0 means off
-	Min    time.Duration // the least adaptive delay. 0 or negative means none
-	Max    time.Duration // the greatest adaptive delay. 0 means 60 s. Negative means no maximum
+	Min    time.Duration // the adaptive delay is at least this. 0 or negative means no minimum
+	Max    time.Duration // the adaptive delay is at most this. 0 means 60 s. Negative means no maximum
 }
 
 func (a Adaptive) check() error {

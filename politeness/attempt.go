@@ -16,11 +16,11 @@ import (
 // caller's context, and ends when the attempt is over or its timeout has
 // passed.
 //
-// An attempt keeps its own deadline. Package context would make a timer for
-// each deadline, which costs too much for each page of a crawl. All parts of an
-// attempt are in one allocation, which saves time too. The price is that an
-// unclosed body keeps the whole attempt in memory, until the attempt's slot is
-// freed.
+// An attempt keeps its own deadline. context.WithDeadline would make a timer
+// for each attempt. That costs too much, because each page of a crawl is an
+// attempt. All parts of an attempt are in one allocation, which saves time too.
+// The price is that an unclosed body keeps the whole attempt in memory, until
+// the attempt's slot is freed.
 type attempt struct {
 	context.Context // the caller's context
 	grant           Grant
@@ -42,7 +42,7 @@ type attempt struct {
 	ending *ending       // the functions to call at the end
 	first  struct {      // for the first call of AfterFunc; net/http calls AfterFunc only once
 		ending
-		taken bool // used up; after a second use, an old stop() would remove the new function
+		taken bool // never unset: a second use of first would let an old stop() remove it
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// No more than the Budget is granted, no matter which claims are in the books.
+// Whatever claims the books contain, the grants never exceed the Budget.
 // A line that was written is read back unchanged.
 func FuzzBooks(f *testing.F) {
 	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))

@@ -64,11 +64,11 @@ type Limiter struct {
 	Adaptive Adaptive
 
 	// BackOff is the pause after the first 429 without a usable Retry-After. It
-	// doubles with every further incident in a row. A 503, or an answer that is
-	// surely a challenge, a captcha or a block, costs one more interval at
-	// first. The second such incident in a row counts as a 429, and so does
-	// each further one. 0 means 5 s. Negative means none, and only a
-	// Retry-After or a spent quota pauses a host.
+	// doubles with every further incident in a row. If the first incident is a
+	// 503, or an answer that is surely a challenge, a captcha or a block, the
+	// host rests for only one more interval. The second such incident in a row
+	// counts as a 429, and so does each further one. 0 means 5 s. Negative
+	// means none, and only a Retry-After or a spent quota pauses a host.
 	BackOff time.Duration
 
 	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0
@@ -123,14 +123,15 @@ type Limiter struct {
 	// limit.
 	Budget Budget
 
-	// MaxHosts is how many hosts are remembered. A host is forgotten when new
-	// ones come and its interval and pause are over. A host with a Crawl-delay,
-	// an adaptive pace or a history of refusals is forgotten only when its
-	// place is needed. A host with requests, or with an interval or pause that
-	// goes on, is never forgotten. If all hosts are like that, a further host
-	// is refused with a [*DelayError] until one of them is free. With a Budget,
-	// MaxHosts also limits how many hosts are asked in one day, because their
-	// counts are kept all day. 0 means 1,000,000. Negative means no limit.
+	// MaxHosts is how many hosts are remembered. When new hosts come, the
+	// Limiter forgets hosts whose interval and pause are over. A host with a
+	// Crawl-delay, an adaptive pace or a history of refusals is forgotten only
+	// when its place is needed. A host with requests, or with an interval or
+	// pause that goes on, is never forgotten. If all hosts are like that, a
+	// further host is refused with a [*DelayError] until one of them is free.
+	// With a Budget, MaxHosts also limits how many hosts are asked in one day,
+	// because their counts are kept all day. 0 means 1,000,000. Negative means
+	// no limit.
 	MaxHosts int
 
 	// Observer is told what happens to requests and hosts. [Join] combines
@@ -341,8 +342,9 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	return nil
 }
 
-// chain appends a Grant for each other Limiter that must agree. It returns the
-// shortest of the waits that these Limiters and the last argument allow.
+// chain appends a Grant for each other Limiter that must agree. The argument
+// patience is how long the request may wait. If the MaxWait of one of these
+// Limiters allows less, chain returns that time instead of patience.
 func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (time.Duration, error) {
 	g.wake = make(chan struct{}, 1)
 	last := g
@@ -381,8 +383,8 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 	return 0, false
 }
 
-// wait sleeps until g starts or is refused, or until ctx ends. It looks again
-// when g is woken, and at the time that the previous look named.
+// wait sleeps until g starts or is refused, or until ctx ends. It calls g.try
+// again when g is woken, and when look.wait is over.
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer

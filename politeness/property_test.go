@@ -21,7 +21,7 @@ import (
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0 means never
-	crawl  time.Duration // the Crawl-delay; -2 means none is told; Exempt means a fetch of robots.txt
+	crawl  time.Duration // the Crawl-delay; -2 means not given; Exempt means a fetch of robots.txt
 	work   time.Duration
 	status int
 	after  time.Duration // Retry-After, in whole seconds; 0 means none

@@ -469,8 +469,9 @@ func TestGlobalRate(t *testing.T) {
 		cancel() // the requests with an odd number give up, and the others move up
 		wg.Wait()
 		// Before the call of cancel, 14 requests start: five at once, and then
-		// one every 100 ms. After the call, the other 46 requests with an even
-		// number start, one every 100 ms: the last at 5.5 s.
+		// one every 100 ms. Of the requests with an even number, 46 are still
+		// waiting then. They start after the call, one every 100 ms. The last
+		// one starts at 5.5 s.
 		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}

@@ -229,8 +229,8 @@ func TestNextTryBehindARedirect(t *testing.T) {
 	})
 }
 
-// If robots.txt redirects to an origin with an override, the client obeys the
-// file that this origin serves, not the override.
+// If robots.txt redirects to an origin that Options.Override lists, the client
+// obeys the file that this origin serves, not the override.
 func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

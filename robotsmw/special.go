@@ -18,7 +18,7 @@ type block struct {
 // Registries (RFC 6890, RFC 8190). After the rows of each registry come some
 // rows from other registries. The longest prefix that contains an address
 // decides. If a registry says neither "true" nor "false" about a block, the
-// second column follows the document in the fourth.
+// field public follows the document that the field source names.
 var specialBlocks = [...]block{
 	{prefix("0.0.0.0/8"), false, "this network", "RFC 791 §3.2", nil},
 	{prefix("0.0.0.0/32"), false, "this host on this network", "RFC 1122 §3.2.1.3", nil},

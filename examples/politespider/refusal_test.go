@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// walled() returns an internet with a site that answers some paths like a wall.
-// These answers link to /captcha, which the spider must not request.
+// walled() returns an internet with a site that refuses some paths. Most of
+// these refusals link to /captcha, which the spider must not request.
 func walled() *robotstest.Internet {
 	internet := new(robotstest.Internet)
 	internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,15 +20,15 @@ import (
 // An Extension is what Attach adds to a collector. Its fields are options: set
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
-	// ObeyRelNoFollow makes the extension count links with rel="nofollow", and
-	// not follow them. A link is followed after all if the page also links to
-	// the same URL without rel="nofollow". If Request.Visit makes a request for
-	// a link that must not be followed, the extension aborts the request in
-	// OnRequest. By then colly counts the URL as visited, so another page's
-	// link to the URL is not followed either. Extension.Follow leaves the URL
-	// unvisited. False means that links with rel="nofollow" are followed like
-	// any other. Google, too, treats rel="nofollow" only as a hint about
-	// ranking.
+	// ObeyRelNoFollow makes the extension count links with rel="nofollow"
+	// instead of following them. A link is followed after all if the page also
+	// links to the same URL without rel="nofollow". If Request.Visit makes a
+	// request for a link that must not be followed, the extension aborts the
+	// request in OnRequest. By then colly counts the URL as visited, so another
+	// page's link to the URL is not followed either. Extension.Follow leaves
+	// the URL unvisited. If ObeyRelNoFollow is false, links with rel="nofollow"
+	// are followed like any other. Google reads rel="nofollow" as a hint, not
+	// as a rule.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
@@ -38,11 +38,11 @@ type Extension struct {
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
-	// with a *politeness.DelayError, at the time that the error names. Until
-	// then, the thread of a synchronous collector does other work. Together
-	// with Limiter.MaxWait, PutBack prevents a slow host from holding all
-	// threads of a colly/queue: see the package doc. False means that the error
-	// goes to OnError and the URL is not fetched.
+	// with a *politeness.DelayError. It repeats the request at the time that
+	// the error names. Until then, the thread of a synchronous collector does
+	// other work. Together with Limiter.MaxWait, PutBack prevents a slow host
+	// from holding all threads of a colly/queue: see the package doc. False
+	// means that the error goes to OnError and the URL is not fetched.
 	PutBack bool
 
 	*sender
@@ -71,12 +71,13 @@ const anyDepth = 1 << 30
 // package doc says what Attach changes.
 //
 // If Base and Proxy are nil, requests go by the transport that the collector
-// has, and by its proxies. If Options.Limiter is nil and Base or that transport
-// is a politeness.Transport, its Limiter and AttemptTimeout are used. In all
-// other cases without Options.Limiter, requests are paced by a zero
-// politeness.Limiter that all such collectors of the process share. If
-// AttemptTimeout is 0, each attempt may take as long as the collector's request
-// timeout: 10 s, or what SetRequestTimeout says before or after Attach.
+// has, and by its proxies. Base or that transport may be a
+// politeness.Transport. Then, if Options.Limiter is nil, the Limiter and the
+// AttemptTimeout of the politeness.Transport are used. In all other cases
+// without Options.Limiter, requests are paced by a zero politeness.Limiter that
+// all such collectors of the process share. If AttemptTimeout is 0, each
+// attempt may take as long as the collector's request timeout. That is 10 s,
+// unless SetRequestTimeout sets another time, before or after Attach.
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from

@@ -57,8 +57,8 @@ func rulesLike(rules int) string {
 	return robots
 }
 
-// realFiles returns n robots.txt files, spread evenly over the corpus in
-// COURTESY_SHARED.
+// realFiles returns n robots.txt files from the corpus in COURTESY_SHARED. It
+// takes them at even distances, and takes none with a Crawl-delay.
 func realFiles(b *testing.B, n int) (files []string) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {

@@ -9,8 +9,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// common paces all collectors of the process that were attached without a
-// Limiter. So a host has one pace, however many of these collectors crawl it.
+// common is the Limiter for collectors that were attached without one. The
+// whole process shares it. So a host has one pace, however many of these
+// collectors crawl it.
 var common politeness.Limiter
 
 // In tests with testing/synctest, bubble is used in place of common.

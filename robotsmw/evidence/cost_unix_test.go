@@ -14,10 +14,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// BenchmarkCost measures the CPU time that recording a request costs the whole
-// process, in user space and in the kernel, by getrusage(2). This includes the
-// goroutine of the request, the writer's goroutine and the garbage collector.
-// Waiting for a disk takes no CPU time, so it does not count.
+// BenchmarkCost measures how much CPU time it takes to record a request. It
+// asks getrusage(2) for the time of the whole process, in user space and in the
+// kernel. This includes the goroutine of the request, the writer's goroutine
+// and the garbage collector. Waiting for a disk takes no CPU time, so it does
+// not count.
 //
 // An operation is a pair of rounds. Both rounds send the same requests through
 // a client over a network in memory: the first round without a record, the
@@ -88,7 +89,7 @@ func costOf(b *testing.B, rec *Recorder) func(requests int) {
 			}
 			resp.Body.Close()
 			if rec != nil && i%1000 == 0 {
-				rec.wait() // so that the record loses nothing; a real crawl is slower
+				rec.wait() // otherwise the queue could overflow: no real crawl is this fast
 			}
 		}
 	}

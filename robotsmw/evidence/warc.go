@@ -105,8 +105,8 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	return x
 }
 
-// isDecoded reports whether Observer.Asked gets the body of a response decoded,
-// and not with its content coding.
+// isDecoded reports whether Observer.Asked gets a body that has been decoded
+// already. Otherwise the body still has its content coding.
 func isDecoded(resp *http.Response) bool {
 	status := resp.StatusCode
 	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && status != http.StatusTooManyRequests
@@ -256,8 +256,8 @@ type place struct {
 	hash           [sha256.Size]byte
 }
 
-// exchange appends the records of an exchange to w. It returns the member that
-// says where these records are.
+// exchange appends the records of an exchange to w. It returns the JSON member
+// "warc", which says where these records are.
 func (w *warcFile) exchange(x *exchange) []byte {
 	b := append(appendMember(nil, "warc"), `{"file":"`...)
 	b = append(append(b, w.name...), '"')
@@ -310,10 +310,11 @@ func (w *warcFile) exchange(x *exchange) []byte {
 	return append(appendPlace(b, kind, w.member(head, block, "application/http;msgtype=response")), '}')
 }
 
-// fact appends a line of the record as a metadata record. The first argument is
-// the WARC-Target-URI, or "" for none. To save time, the metadata record is not
-// compressed: it is a gzip member with one stored block (RFC 1952, RFC 1951
-// §3.2.4). A metadata record that does not fit into such a block is left out.
+// fact appends a metadata record, whose content is a line of the record of the
+// crawl. The first argument is the WARC-Target-URI, or "" for none. To save
+// time, the metadata record is not compressed: it is a gzip member with one
+// stored block (RFC 1952, RFC 1951 §3.2.4). A metadata record that does not fit
+// into such a block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	start := len(w.out)
 	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)

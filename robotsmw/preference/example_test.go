@@ -46,8 +46,8 @@ func ExampleInput_Says() {
 	// train-ai-images deny by noai in header, line 1: noai
 }
 
-// The file /.well-known/tdmrep.json says what a site reserves. The caller
-// fetches this file.
+// The file /.well-known/tdmrep.json says for which pages a site reserves the
+// right to text and data mining. The caller fetches this file.
 func ExampleParseTDMRep() {
 	rep, err := preference.ParseTDMRep([]byte(`[
 		{"location": "/open/", "tdm-reservation": 0},
@@ -99,8 +99,8 @@ func ExampleParseRSL() {
 	// ai-input - unknown by RSL in RSL file, line 8: permits ai-input, payment use
 }
 
-// Policy tokens are names that no crawler sends. With such a name in
-// robots.txt, an owner addresses a use.
+// Policy tokens are names that no crawler sends. With rules for such a name in
+// robots.txt, an owner permits or forbids a use.
 func ExampleInput_policyTokens() {
 	file := robotstxt.Parse([]byte("User-agent: Google-Extended\nDisallow: /\n\nUser-agent: *\nAllow: /\n"))
 	in := preference.Input{

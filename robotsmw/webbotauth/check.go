@@ -218,7 +218,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	field := fieldValue(h, contentDigestField)
 	if field == "" {
-		return // every signature must cover the field, so verify finds that it is missing
+		return // the method verify reports this for each signature: all must cover the field
 	}
 	members, err := parseDictionary(field)
 	if err != nil {

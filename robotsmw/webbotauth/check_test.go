@@ -225,8 +225,8 @@ func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, the problems contain no control characters, and
-// only the key that really signed counts as signed.
+// Whatever a server answers, the problems contain no control characters. Only
+// the key that made the signature may have an Until.
 func FuzzCheckDirectory(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	_, key, err := ed25519.GenerateKey(zeros{})

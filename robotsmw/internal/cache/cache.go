@@ -62,7 +62,7 @@ type shard struct {
 	lru      entry     // sentinel: lru.next was used most recently
 	held     retryHeap // entries that wait for their next try, and may not be dropped before it
 	domains  domains   // the origins in the heap, by domain
-	folded   int       // how many entries in the heap stand for a domain
+	folded   int       // how many entries in the heap stand for a whole domain; see fold
 	idle     int       // how many entries are in the LRU list
 	flying   int       // how many entries have a fetch under way
 	maxCount int
@@ -212,8 +212,8 @@ func (c *Cache) Size() (origins int, bytes int64) {
 }
 
 // admit makes room for a new origin. It returns false if there can be no room,
-// or if an entry stands for the origin's domain. In both cases it also returns
-// the time at which the next call may succeed.
+// or if fold has made an entry that stands for the origin's whole domain. In
+// both cases it also returns the time at which the next call may succeed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
 	if s.folded > 0 {

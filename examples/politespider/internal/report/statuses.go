@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A statuses is a row of the table of statuses. It has the statuses of one
-// class that lead to the same verdict.
+// The type "statuses" describes a row of the table of statuses. The row has the
+// statuses of one class that lead to the same verdict.
 type statuses struct {
 	Class   int // such as 2 for the statuses 200 to 299
 	Verdict record.Verdict

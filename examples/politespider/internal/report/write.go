@@ -85,12 +85,12 @@ type timeline struct {
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
 	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and when the pause after its answer ends
-	Early    [][2]int64 `json:"early"`  // the index of a mark, and how much too early it came
+	Early    [][2]int64 `json:"early"`  // the index of a mark that came too early, and by how much
 
 	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of blocked URLs, by the index of the mark
 }
 
-// A lost is a URL whose page the crawl did not get.
+// The type "lost" describes a URL whose page the crawl did not get.
 type lost struct {
 	URL     string `json:"url"`
 	Host    string `json:"host"`

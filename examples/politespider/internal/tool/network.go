@@ -7,9 +7,9 @@ import (
 )
 
 // network() returns the RoundTripper that sends requests to the crawl's sites.
-// With -proxy, the RoundTripper uses the proxy. Without -proxy, it is base. If
-// base is nil too, it is a transport to the demo or to the internet. Call
-// disconnect() to close what was opened.
+// With -proxy, the RoundTripper uses the proxy. Without -proxy, it is base or,
+// if base is nil, a transport to the demo or to the internet. Call disconnect()
+// to close what was opened.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
 	case o.through != nil:

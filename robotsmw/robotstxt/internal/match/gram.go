@@ -87,9 +87,10 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 	return hashes
 }
 
-// tryGrams tries the rules that are filed under the target's grams. It returns
-// the rule that decides: one of these, or the best one so far. If the steps do
-// not suffice, it returns TooMuch.
+// tryGrams tries the rules that are filed under the target's grams. The
+// argument best is the rule that would decide without them, or None. tryGrams
+// returns the rule that decides: best, or one of the rules that it tries. If
+// the search runs out of steps, tryGrams returns TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
 	filter := x.gramFilter()
 	size := uint32(len(filter) * wordBits)

@@ -45,8 +45,8 @@ type indexSizes struct {
 // Set and the struct around the Set together. nbytes is how many bytes the
 // patterns take in the file. If patterns are short or not stored as written,
 // the rules alone may take more than this. For such rules, the bound in the
-// package doc of robotstxt is higher. That higher bound holds, because their
-// index is made as small as it can be (indexSizes.fit).
+// package doc of robotstxt is higher. A Set with such rules stays within that
+// higher bound, because indexSizes.fit makes the index as small as it can.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
@@ -54,7 +54,8 @@ const wordSize, wordBits = 4, 32
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 
 // fit makes an index smaller if it takes more words than there is room for. But
-// it leaves at least about an eighth of each part, however small the room is.
+// each part keeps about an eighth of its size or more, however small the room
+// is.
 func (s *indexSizes) fit(room int) {
 	words := s.words()
 	if room >= words {

@@ -15,8 +15,8 @@ import (
 // copied after its first use.
 type Set struct {
 	text    packed                // the rules, if they are few
-	second  byteSet               // what may follow "/" in a target that a rule matches; valid if s.few is true
-	index   atomic.Pointer[index] // the rules, if they are many; replaced once, when the index is made
+	second  byteSet               // the second bytes of targets that may match a rule; valid if s.few is true
+	index   atomic.Pointer[index] // the rules, if they are many; compile replaces it once
 	dialect syntax.Dialect
 	some    bool // whether there are any rules
 	few     bool // whether all rules are in text, are literal and have a plain byte after "/"
@@ -66,8 +66,8 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 
 // DecideForm does the same as Decide, for a target in the form of
 // [AppendTarget]. It compiles the rules first. It also returns how many steps
-// the decision took, without the compiling. If a first search cost too much and
-// a second one began, only the second one counts.
+// the decision took. The steps of compiling do not count. Those of a first
+// search do not count either, if it cost too much and a second one began.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -125,7 +125,7 @@ func (s *Set) All() iter.Seq[Rule] {
 }
 
 // Size returns how many bytes of memory the Set may take, including the Set
-// itself. Questions do not change this number.
+// itself. Calls of Allowed and Decide do not change this number.
 func (s *Set) Size() int {
 	if x := s.index.Load(); x != nil {
 		return int(x.most)
@@ -165,9 +165,9 @@ func (s *Set) Spent() (steps, price int, done bool) {
 	return int(x.spent.Load()), x.price(), x.isMade()
 }
 
-// compile makes an index and puts it in the place of x, an index that is not
-// made yet. If several goroutines call compile at the same time, all get the
-// index that was first put there.
+// compile makes the index for x, which has only the rules so far, and replaces
+// x by it. If several goroutines call compile at the same time, all get the
+// index that first replaced x.
 func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
 	made := f.file(x, fixedSize)
@@ -296,11 +296,12 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 	return s.decideIndexed(s.compile(x), target)
 }
 
-// tryRest tries all rules that longestPrefix does not try. It returns the rule
-// that decides: one of these, or the best one so far. If the work is too much,
-// it returns TooMuch. It also returns how many steps it took. If tryDear begins
-// a second search, the steps of the first one do not count. x is nil for a
-// group without an index.
+// tryRest tries all rules that longestPrefix does not try. The argument best is
+// the rule that would decide without them, or None. tryRest returns the rule
+// that decides: best, or one of the rules that it tries. If the work is too
+// much, it returns TooMuch. It also returns how many steps it took. If tryDear
+// begins a second search, the steps of the first one do not count. x is nil for
+// a group without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {
