@@ -43,9 +43,10 @@
 // in letter case, in a final dot, and in letters that IDNA maps to the same
 // name. An address may be written in several forms: an IPv6 address in full or
 // shortened, an IPv4 address alone or within an IPv6 one. [HostKey] has the
-// precise rules. A host that is too long for a DNS name is an error at once. A
-// request target in absolute form is an error if it names neither the host of
-// the URL nor that of the Host header.
+// precise rules. A host that is too long for a DNS name is an error at once. If
+// a request target is a whole URL (see Opaque in url.URL), it must have the
+// host of the request's URL or that of the Host header. Otherwise the request
+// fails.
 //
 // # Why did my request wait?
 //
@@ -85,8 +86,8 @@
 //
 // net/http sends a request again by itself if the server closed a reused
 // connection without an answer or refused an HTTP/2 stream. Such a replay keeps
-// the pace too: the Transport ends it before anything is sent, and sends the
-// request again when the host is due.
+// the pace too: the Transport stops the replay before anything is sent, and
+// sends the request again when the host is due.
 //
 // # Slots
 //
@@ -148,14 +149,16 @@
 //     renewed. Requests in flight count as made.
 //   - If RateLimit does not say how much of a policy's quota remains, the
 //     policy in RateLimit-Policy is used: its quota is spread over its window.
-//   - A quota that does not count requests matters only when it is spent.
+//   - Some quotas count something other than requests, such as bytes. Such a
+//     quota matters only when it is spent.
 //   - Of several quotas the strictest counts. It holds until its time is over,
 //     or until a later response tells a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
 //     MaxRetryAfter limits the times of quotas too.
 //   - A malformed field is ignored, and so is one without a time.
-//   - A response from a cache tells the quota of Age seconds ago. A quota that
-//     has been renewed since then is ignored.
+//   - A response from a cache tells what the quota was when the response was
+//     made. The Age field says how long ago that was. If the quota has been
+//     renewed since then, it is ignored.
 //
 // A response with "X-RateLimit-Remaining: 0, 1500" and "X-RateLimit-Reset: 1,
 // 1419704" tells two quotas, each with its time. An X-RateLimit-Reset below

@@ -30,19 +30,19 @@ type Grant struct {
 	wake         chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
 	told, exempt bool          // what the context said about Crawl-delay
 	timed        bool          // MaxWait limits its wait. No context ends at that limit, so try() checks it
-	ends         bool          // whether its context can end; if not, the context's deadline is ignored
+	ends         bool          // whether the context has a Done channel; if not, its deadline is ignored
 
 	reads atomic.Uint32 // how often the response's body was read
 
 	// Guarded by limiter.mu.
 	status     int32 // the response's status; 0 means none
 	state      state
-	paced      bool // an interval follows, so the time of sending matters; set at its start
+	paced      bool // set at the start: an interval follows, so the time of sending matters
 	leaving    bool // it was granted, and is not sent yet
 	unread     bool // a response with a body has come, and the log has not named its URL yet
 	host       *host
 	prev, next *Grant
-	number     uint64        // its number among all that queued; after its start: among all that started
+	number     uint64        // its number in the order of queuing; after its start: in the order of starts
 	since      time.Duration // when it queued; after its start: when it started
 	until      time.Duration // its estimated start; after its start: the end of its lease
 	token      *rate.Reservation
@@ -54,7 +54,7 @@ type Grant struct {
 // started.
 type kept struct {
 	pace, crawl time.Duration
-	paused      time.Duration // the end of the host's latest pause; if there was none, the constant never
+	paused      time.Duration // the end of the host's latest pause; if there was none, the constant "never"
 }
 
 type state uint8
@@ -71,7 +71,7 @@ const (
 // An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
 	Status  int           // the response's status; 0 means no response. 429 and 503 pause the host
-	Header  http.Header   // the response's header: Retry-After, Date, quotas and signs of bot walls count
+	Header  http.Header   // the response's header, for Retry-After, Date, quotas and signs of bot walls
 	Latency time.Duration // from the start to the response's header; 0 means unknown
 	Err     error         // why there was no response
 	Bytes   int64         // bytes read of the body, for Limiter.Budget. A Transport counts them itself

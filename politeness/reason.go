@@ -2,7 +2,8 @@ package politeness
 
 import "time"
 
-// A Reason says why a request waits. It is a text, to print and to compare:
+// A Reason says why a request waits. It is a text, so it can be printed and
+// compared. This list says for each Reason what the request waits for:
 //
 //	delay               Limiter.Delay, counted from the host's latest request
 //	adaptive delay      the delay that the host's response times ask for

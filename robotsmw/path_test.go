@@ -76,7 +76,7 @@ Allow: /private/open/
 		{"/x?/../private/a", 0, ""},
 		{"/x?y=//private/a", 0, ""},
 		{"/?/../q?x", 0, ""},
-		// /robots.txt is always allowed, but its other names are not
+		// /robots.txt is always allowed; its other names are not special
 		{"/robots.txt", 0, ""},
 		{"/robots/../robots.txt", 6, ""},
 		{"/x/../robots.txt?q", 6, "/robots.txt?q"},

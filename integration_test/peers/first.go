@@ -101,8 +101,8 @@ func median(values []float64) float64 {
 }
 
 // questions() prints how long two parsers take to read a file and to decide
-// about n URLs, for growing n. The growth shows how much of the time is
-// parsing.
+// about n URLs, for growing n. The growth shows how much of the time goes to
+// reading the file.
 func questions(out io.Writer, class parseWorkload, rounds int, atLeast time.Duration) {
 	urls := crawl("", 45, 15).urls
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -97,8 +97,8 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Attach refuses a colly without the fields that it expects, and says what to
-// write instead.
+// Attach refuses a version of colly whose fields are not as it expects. The
+// error says what to write in place of Attach.
 func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	collector := reflect.TypeFor[struct {
 		backend *struct {

@@ -7,9 +7,9 @@ import (
 )
 
 // judgeCached checks a page before colly serves it from its cache directory.
-// The request for such a page normally does not come to the transport. If the
-// page may not be fetched any more, judgeCached sets "no-cache": then the
-// request does come to the transport, and is refused there.
+// The transport normally does not see the request for such a page. If the page
+// may not be fetched any more, judgeCached sets "no-cache". The request then
+// goes to the transport, which refuses it.
 //
 // If a page came by redirects, colly keeps it under the first URL alone. The
 // other URLs are in m.chains, and judgeCached checks each of them.

@@ -108,12 +108,13 @@ func first(h http.Header, name string) string {
 	return ""
 }
 
-// Links returns the links of an HTML page in their order, with the nofollow of
-// the page and of each link. It returns no links if the page is not HTML, is
-// surely a refusal, or has a content coding that colly does not decode. Without
-// ObeyRelNoFollow, a link with rel="nofollow" is returned as one that may be
-// followed. Unlike Visit, Follow and Checker, this method does not ask
-// robots.txt, because it might have to wait for the file.
+// Links returns the links of an HTML page in their order. Each link says
+// whether the page is nofollow, and whether the link itself is. Links returns
+// no links if the page is not HTML, is surely a refusal, or has a content
+// coding that colly does not decode. Without ObeyRelNoFollow, a link with
+// rel="nofollow" is returned as one that may be followed. Unlike Visit, Follow
+// and Checker, this method does not ask robots.txt, because it might have to
+// wait for the file.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body

@@ -601,8 +601,8 @@ func TestTrapContextIsShared(t *testing.T) {
 	if !leaked {
 		t.Error("plain colly: what a page puts into its Ctx used to be in its siblings' too")
 	}
-	// TestNoFollow shows the other half: with Attach, the siblings of a
-	// nofollow page are followed.
+	// TestNoFollow shows what happens with Attach: although one page says
+	// nofollow, the links of its siblings are followed.
 }
 
 func TestTrapRedirectHandler(t *testing.T) {

@@ -36,8 +36,9 @@ const maxAhead = 16 << 20
 // response may itself be waiting for one of these requests.
 const patience = 100 * time.Millisecond
 
-// The method "keep" watches a response until its body is read ahead, read or
-// closed. It wraps the body in b, which is a zero heldBody.
+// The method "keep" watches a response until somebody reads or closes its body,
+// or until readAhead reads the body into memory. It wraps the body in b, which
+// is a zero heldBody.
 func (u *unread) keep(resp *http.Response, b *heldBody) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return
@@ -119,7 +120,7 @@ type heldBody struct {
 // readAhead reads the body into memory, unless somebody has already begun to
 // read it.
 func (b *heldBody) readAhead() {
-	b.mu.Lock() // before release, so that a Read waits until all is read ahead
+	b.mu.Lock() // locked before release() is called, so that a Read waits for the end of readAhead
 	defer b.mu.Unlock()
 	if !b.list.release(b) {
 		return

@@ -16,8 +16,9 @@
 // lost. The record then says in which span of time lines were lost, and proves
 // nothing about that span. If the process is killed, the lines that it had not
 // written are missing. These are the lines of the last milliseconds, or of a
-// longer time if the disk is slow. The last line may then be incomplete. If the
-// machine loses power, everything that was not on the disk yet is missing.
+// longer time if the disk is slow. The last line that it wrote may be
+// incomplete. If the machine loses power, everything that was not on the disk
+// yet is missing.
 //
 // # The directory
 //
@@ -53,8 +54,8 @@
 //     Readers may ignore these, but the hash covers them too.
 //   - time is when the line was noted, by the wall clock. Times are not
 //     strictly in order, because many goroutines write.
-//   - hash is the SHA-256 of everything before ,"hash":" in this line. So the
-//     last 75 bytes of the line and its newline are not hashed.
+//   - hash is the SHA-256 of everything before ,"hash":" in this line. So it
+//     covers neither the newline nor the 75 bytes before the newline.
 //   - prev is the hash of the previous line, even if that line is in another
 //     segment or session. In line 1, it is 64 zeros.
 //
@@ -148,8 +149,8 @@
 //
 // Without a cause, a 2xx means that there is a file, and any other status means
 // that there is none. The line is written a moment before the crawler uses the
-// file. So the file is in force for all decisions from five seconds after the
-// line's time on.
+// file. At the latest five seconds after the line's time, the file is in force
+// for all decisions.
 //
 // request is the start of a request, when its wait for the Limiter is over.
 // Each attempt, each redirect hop and each request for a robots.txt has such a
@@ -160,7 +161,7 @@
 //     place of bytes that are not UTF-8. host: the Limiter's key; requests with
 //     the same key share a pace
 //   - robots: this is a request for a robots.txt. It does not wait for a
-//     Crawl-delay, and no Crawl-delay counts from it
+//     Crawl-delay, and no later request has to keep a Crawl-delay after it
 //   - start: the time of the start, by a clock that nobody sets. Within one
 //     session, the members start, at, end, until and paused_until of one
 //     Limiter are times by that clock, so their differences are true durations
@@ -249,8 +250,8 @@
 // robots.txt has such a record, and so has each line of the kinds robots,
 // answer, pause, robot and limiter. For a robots line, WARC-Target-URI is the
 // URL of the robots.txt. Lines of about 64 KiB and more are left out. So the
-// WARC file says what the crawler knew and which rules it followed. Requests
-// for pages are only in the lines.
+// WARC file says what the crawler knew and which rules it followed. It does not
+// have the request lines about pages.
 //
 // # With jq
 //

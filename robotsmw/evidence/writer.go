@@ -29,7 +29,7 @@ type writer struct {
 	number  int
 	oldest  int
 	end     link  // the end of the chain on the disk
-	good    int64 // size of the open segment's whole lines on the disk
+	good    int64 // how many bytes of complete lines the open segment has on the disk
 	warc    warcFile
 	ended   *whole // the WARC file of the previous segment, or nil
 	cut     *cut   // nil unless the previous segment has a broken end
@@ -366,7 +366,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // so that a file is written again if only the deleted segment had it
+		w.forget() // file and decision lines that only this segment had must be written again
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // Every field may be empty.
 type Input struct {
 	Robots *robotstxt.File // the origin's robots.txt; nil means none, or that it is not used
-	Tokens []string        // our product tokens, which select the group in Robots; if empty, "*" counts
+	Tokens []string        // our product tokens select the group in Robots; if empty, the group of "*"
 	Target string          // the page's path and query, or its URL; empty means "/"
 
 	Header http.Header           // the response's header
@@ -58,7 +58,7 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // line in robots.txt, page or RSL file, or number of the header line; or 0
+	Line   int    `json:"line,omitempty"`   // the line of the file or page, or the number of the header line; 0 means unknown
 	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty means no limit
 	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
 	Policy string `json:"policy,omitempty"` // the URL of the terms, from tdm-policy or from RSL's "custom" or "standard"

@@ -12,9 +12,9 @@ const (
 	AIInput       Use = "ai-input"        // input to a model's answer (grounding, retrieval)
 )
 
-// general returns TrainAI for TrainAIImages, which is a part of TrainAI: what
-// is said about TrainAI applies to it. For any other use, general returns the
-// use itself.
+// general returns TrainAI for TrainAIImages, because what is said about TrainAI
+// also applies to TrainAIImages. For any other use, general returns the use
+// itself.
 func general(use Use) Use {
 	if use == TrainAIImages {
 		return TrainAI

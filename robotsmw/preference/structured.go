@@ -210,7 +210,8 @@ func (p *parser) key() (string, bool) {
 	return p.span(inKey), true
 }
 
-// number takes an Integer, as an int64, or a Decimal (RFC 9651 §4.2.4).
+// number takes an Integer or a Decimal (RFC 9651 §4.2.4). The value is an int64
+// or a decimal.
 func (p *parser) number() (value any, ok bool) {
 	sign := ""
 	if p.skip('-') {

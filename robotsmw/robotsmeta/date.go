@@ -41,7 +41,8 @@ func readDate(s string) (t time.Time, n int) {
 	return d.best, d.end
 }
 
-// A dateReader reads s once. It remembers where the last complete date ended.
+// A dateReader reads the dates at the beginning of s, such as a day alone and
+// the day with a time. It remembers where the last complete date ended.
 type dateReader struct {
 	s string
 	i int

@@ -146,7 +146,7 @@ func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
 // Union returns the sum of d and other. It has the restrictions of both, the
-// smaller of two limits, and the earlier of two dates.
+// stricter of two limits, and the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
 	if other.flags == 0 && other.rules == nil { // nothing was said (max-image-preview sets no flag, but adds a rule)
 		return d

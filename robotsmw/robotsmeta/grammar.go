@@ -100,10 +100,10 @@ func (r *reader) words(s string) {
 }
 
 // named reads the item at the beginning of s, and returns how many bytes it has
-// read. The item's first colon is s[colon]. If text follows a scope or a value,
-// that text is a new item, which is not read here. The method must not look far
-// beyond the bytes that it reads, or a line of many colons would take quadratic
-// time.
+// read. The item's first colon is s[colon]. The method stops after a scope or a
+// value. The caller reads the text that follows as a new item. The method must
+// not look far beyond the bytes that it reads, or a line of many colons would
+// take quadratic time.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)

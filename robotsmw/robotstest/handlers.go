@@ -52,7 +52,7 @@ type Raw string
 func (r Raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(err) // the server is not an Internet
+		panic(err) // every connection of an Internet can be hijacked
 	}
 	defer conn.Close()
 	io.WriteString(conn, string(r))

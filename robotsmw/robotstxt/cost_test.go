@@ -12,13 +12,13 @@ import (
 )
 
 // questionCosts asks n questions about the targets in turn: after the last
-// target, it begins again with the first one. It changes each target into the
-// form that is compared. It returns three lists of costs in steps. The first
-// list is for rules in normal use: they are compiled after some questions. The
-// second list is for rules that are never compiled, and the third for rules
-// that are compiled before the first question. Element i of a list is the cost
-// of the first i+1 questions together, including the price of compiling if the
-// rules were compiled by then.
+// target, it begins again with the first one. In the slice targets, it replaces
+// each target by its canonical form. It returns three lists of costs in steps.
+// The first list is for rules in normal use: they are compiled after some
+// questions. The second list is for rules that are never compiled, and the
+// third for rules that are compiled before the first question. Element i of a
+// list is the cost of the first i+1 questions together, including the price of
+// compiling if the rules were compiled by then.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()
@@ -40,7 +40,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // compiled just now: count every step that the scan was permitted to take
+			if isDone { // compiled just now: assume that the scan took all steps that it was permitted
 				after = max(price, before)
 				sum += price
 			}

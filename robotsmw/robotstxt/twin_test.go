@@ -167,8 +167,8 @@ func twinLength(pattern []twinElement) (n int) {
 }
 
 // twinMatches reports whether a pattern matches. It reads the pattern element
-// by element. After each element, it keeps all places in the target where the
-// part of the pattern up to this element can end.
+// by element. After each element, it knows all places in the target at which a
+// match of the elements so far can end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -367,8 +367,8 @@ func twinKoster(body, token, target string) bool {
 	return true
 }
 
-// twinKosterBytes returns the bytes of a path. An escaped "/" becomes "%2F",
-// which differs from every single byte.
+// twinKosterBytes returns the bytes of a path, each as a string. An escaped "/"
+// is returned as "%2F". So it differs from a "/" that is not escaped.
 func twinKosterBytes(path string) (canon []string) {
 	for path != "" {
 		written, value, escaped := twinByte(path)

@@ -41,10 +41,10 @@ const longestRecord = 16 << 20
 // that a line gives for it.
 //
 // ReadRecord also checks what the record says. The robots.txt in force must
-// allow each request for a page. A decision names a robots.txt: the decision
-// with its group, rule and line must follow from that file. A decision that
-// allowed a request must be based on the newest robots.txt. That file must have
-// been within its lifetime. There are two exceptions: a later fetch failed, or
+// allow each request for a page. A decision, with its group, rule and line,
+// must follow from the robots.txt that it names. A decision that allowed a
+// request must be based on the newest robots.txt. A file after the end of its
+// lifetime may be used in two cases only: if a later fetch has failed, or if
 // the decision is marked stale and the file was fetched at most 24 hours
 // before. Each gap must be long enough, and no page may be requested during a
 // pause.

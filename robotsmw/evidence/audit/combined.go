@@ -112,8 +112,8 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 
 // The method "precise" reads $msec and $request_time if they are there. Many
 // logs have two durations there instead, such as $request_time and
-// $upstream_response_time. A duration that is read as $msec is far from the
-// line's date, so the method ignores it.
+// $upstream_response_time. If a duration is read as $msec, the result is a time
+// in 1970. That is far from the line's date, so the method ignores it.
 func (p *parser) precise(rest []byte, e *event) {
 	const near = 24 * time.Hour // the date in the line may have a wrong time zone
 	end, rest, ok := millis(rest)

@@ -26,7 +26,7 @@ func refusalOf(resp *http.Response, begin []byte) string {
 	switch {
 	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
 		return "" // the status decides: see the package doc of robotsmw
-	case found && (r.Sure || !success || html || len(text) == 0): // if the refusal is only a guess, text that may be rules counts as rules
+	case found && (r.Sure || !success || html || len(text) == 0): // a guess does not count if the status is 2xx and the text may be rules
 		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
 	case resp.StatusCode == http.StatusPartialContent:
 		return "status 206 Partial Content, and nobody asked for a part"

@@ -108,8 +108,8 @@ func TestSentURL(t *testing.T) {
 	}
 }
 
-// A host that is longer than a name may be, or whose port is not valid, has no
-// origin. Of() finds that out at once.
+// A host has no origin if it is too long for a DNS name, or if its port is not
+// valid. Of() finds that out at once.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{
 		strings.Repeat("ü.", 40_000) + "test", strings.Repeat("a", 4<<20), strings.Repeat("a.", 127) + "a", strings.Repeat("a", 64) + ".test",

@@ -61,8 +61,8 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 	}
 }
 
-// A stored record may have only the hash of another origin's robots.txt. If
-// that robots.txt has changed since, Decode returns an error.
+// Some stored records have no robots.txt, but name another origin's robots.txt
+// by its hash. If that file has changed since, Decode returns an error.
 func TestSharedFileThatHasChanged(t *testing.T) {
 	const a, b = "http://a.example", "http://b.example"
 	now := time.Now()

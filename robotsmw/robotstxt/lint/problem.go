@@ -2,8 +2,9 @@ package lint
 
 import "fmt"
 
-// A Problem is a place in a robots.txt file. It is a mistake, or robots read it
-// differently than the author seems to expect, or it is worth knowing.
+// A Problem is a remark about a place in a robots.txt file. The place may be a
+// mistake. Robots may read it differently than the author seems to expect. Or
+// the remark may only be worth knowing.
 type Problem struct {
 	Line     int // counted from 1; 0 for the file as a whole
 	Column   int // in bytes, counted from 1; 0 if Line is 0
@@ -59,8 +60,8 @@ func (r *report) add(line uint32, column int, code Code, severity Severity, fix,
 	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
 }
 
-// clip shortens a longer text to its first 60 bytes and a "…", for use in a
-// message.
+// clip shortens a text for use in a message. From a text of more than 60 bytes,
+// it keeps the first 60 and adds a "…".
 func clip(s string) string {
 	const most = 60
 	if len(s) <= most {

@@ -53,8 +53,8 @@ type robotRow struct {
 	ShutOut int    `json:"shut_out"`
 }
 
-// result() returns the counts in the order of the output. It names only as many
-// robots as the argument says: those that occur in the most files.
+// result() returns the counts in the order of the output. The argument is how
+// many robots the result has at most: those that occur in the most files.
 func (t *tally) result(top int) result {
 	r := result{Files: t.files, Bytes: t.nbytes, Without: t.without, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
 	for _, f := range features {

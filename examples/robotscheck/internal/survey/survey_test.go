@@ -170,9 +170,9 @@ func TestSurvey_Corpus(t *testing.T) {
 	}
 }
 
-// BenchmarkSurvey measures how many files a survey reads in a second. In turn
-// with it, the benchmark measures the limit: the linter alone, on all cores,
-// with the same files in memory.
+// BenchmarkSurvey measures how many files a survey reads in a second. After
+// each survey, it measures the limit: the linter alone, on all cores, with the
+// same files in memory.
 func BenchmarkSurvey(b *testing.B) {
 	var files [][]byte
 	for i := range 5000 {

@@ -7,8 +7,9 @@ import (
 )
 
 // A packed is a string of rules, one after the other, with padding at the end.
-// A rule is identified by the place at which it begins. Pointers to rules would
-// take more room than the rules, because most groups have a few short rules.
+// A rule is identified by the place at which it begins, so the rules need no
+// pointers. Most groups have a few short rules, and pointers would add much to
+// their size.
 type packed string
 
 // A head is the beginning of a packed rule. The rule's pattern follows the
@@ -209,10 +210,10 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns the rule's pattern without the "*" at its end, which does not
-// change what the pattern matches. But if the pattern has another "*" before
-// that, essence returns all of it. If two rules have the same essence, one of
-// the two never decides.
+// essence returns the rule's pattern without the "*" bytes at its end, which do
+// not change what the pattern matches. If another "*" remains, essence returns
+// the whole pattern. If two rules have the same essence, one of the two never
+// decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

@@ -13,8 +13,8 @@ const (
 
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
-// dear is how many steps the first search for a target may take. If it needs
-// more, tryDear begins a second search, which uses the occurrences in the
+// dear is how many steps the first search for a target may take. If this search
+// needs more, tryDear begins a second search, which uses the occurrences in the
 // target. Hardly any target needs so many steps.
 const dear = 1 << 12
 

@@ -56,9 +56,9 @@ func matches(pattern, target string) bool {
 
 // matchesEither does the same as matches(), for a pattern with an eitherEscape.
 // It takes about as long. A piece of the pattern has one spelling if it begins
-// in the path, and another if it begins in the query. A piece that reaches from
-// the path into the query has a "?" of its own. Any eitherEscape in it comes
-// before that "?", so the spelling for the path is right.
+// in the path, and another if it begins in the query. Some pieces begin in the
+// path and end in the query. Such a piece contains the "?". Any eitherEscape in
+// the piece comes before this "?", so the spelling for the path is right.
 func matchesEither(pattern, target string) bool {
 	var buf [stackBuffer]byte
 	spellings := buf[:0]

@@ -14,7 +14,7 @@ type LineReader struct {
 	text    string
 	Line    Span   // the current line, without its end
 	Number  uint32 // the current line's number, counted from 1
-	Comment uint32 // where the line's comment begins, or where the line ends
+	Comment uint32 // where the line's comment begins; if there is none, where the line ends
 	after   int    // where the next line begins; if there is none, more than the length of text
 
 	// The positions of the next LF, CR and "#", or the text's length. They are
