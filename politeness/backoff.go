@@ -33,7 +33,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *
 	if limited && !l.obeysRetryAfter(*o, s) {
 		spent, spread := l.heed(g, *o, l.now())
 		if spent != nil {
-			event = spent // heed returns an event only if the quota made the pause longer
+			event = spent // spent is nil unless the quota made the pause longer
 		}
 		slower = slower || spread
 	}
@@ -109,8 +109,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	return l.pause(g, o, wait, now)
 }
 
-// pause lets no request to g's host start for the time wait. It returns nil if
-// wait is 0, or if the host is already paused for at least as long.
+// pause pauses g's host: no request to it starts before now + wait. It returns
+// nil if wait is 0, or if the host is already paused for at least as long.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -131,9 +131,9 @@ func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 	return min(wait, l.set.maxRetryAfter), ok
 }
 
-// heed applies the quotas that a response tells. The event is nil unless the
-// quotas began or prolonged a pause. slower reports whether a quota set a new
-// interval for the host.
+// heed applies the quotas in o's header. The event is nil unless the quotas
+// began or prolonged a pause. slower reports whether a quota set a new interval
+// for the host.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)

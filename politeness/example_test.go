@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A Transport under an http.Client keeps the requests to a host an interval
-// apart.
+// A Transport under an http.Client leaves an interval between requests to the
+// same host.
 func Example() {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
@@ -238,8 +238,8 @@ func ExampleLimiter_gentle() {
 	// Output: <nil>
 }
 
-// These fields limit a crawl of millions of hosts as a whole, and keep any
-// single host from holding up the crawl.
+// These fields are for a crawl of millions of hosts. They limit the crawl as a
+// whole, and keep any single host from holding it up.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
 		GlobalConcurrency: 2000,                      // the machine has no sockets for more

@@ -376,7 +376,8 @@ func TestFailureChurnOfAMillionHosts(t *testing.T) {
 }
 
 // If none of the remembered hosts may be asked yet, a request to a new host is
-// refused. It is refused until the first of the remembered hosts is due.
+// refused. The error names the time at which the first of the remembered hosts
+// is due.
 func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n tally
@@ -512,9 +513,9 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// Two idle hosts take all places, and a.example is due before b.example. Then a
-// late refusal pauses a.example. So b.example is forgotten first, as soon as it
-// is due.
+// The hosts a.example and b.example take both places. No request needs them,
+// and a.example is due first. Then a late refusal pauses a.example for longer
+// than b.example is paused. So b.example is forgotten, as soon as it is due.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

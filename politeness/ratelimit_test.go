@@ -38,7 +38,7 @@ func TestQuotaOf(t *testing.T) {
 		want   quota
 	}{
 		// These are the fields of draft-ietf-httpapi-ratelimit-headers-11. Some
-		// have the form of an earlier version, from 07 on.
+		// have the form of an earlier version, which is 07 or later.
 		{"RateLimit", fields(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
 		{"it is spent", fields(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
 		{"it is spent for less than a second", fields(`RateLimit: "default";r=0;t=0`), spent(none)},
@@ -99,8 +99,7 @@ func TestQuotaOf(t *testing.T) {
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
-		// Only the case "a limit of 0 for some time" tells a quota. The other
-		// cases here tell none.
+		// Among these cases, only "a limit of 0 for some time" has a quota.
 		{"nothing", fields("Content-Type: text/html"), quota{}},
 		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
 		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
@@ -256,7 +255,7 @@ func TestQuotasAreKept(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%v/%d", name, limiter.Delay, limiter.Concurrency), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					time.Sleep(27 * 365 * day) // to 2026: a bubble begins in 2000, when Unix times were below 1,000,000,000
+					time.Sleep(27 * 365 * day) // to 2026: synctest begins in 2000, when a Unix time would be read as a delta
 					const requests = 70
 					server := &quotaServer{quota: 10, window: time.Minute, took: 900 * time.Millisecond, tell: tell}
 					var web robotstest.Internet
@@ -383,8 +382,8 @@ func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
 }
 
 // A quota may make the interval between requests longer, but never shorter. The
-// interval is at least Delay, and at least that of an earlier quota until that
-// quota is renewed.
+// interval is at least Delay. Until an earlier quota is renewed, the interval
+// is also at least what that quota demands.
 func TestQuotasOnlyLengthen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 20 * time.Second}
@@ -499,7 +498,8 @@ func FuzzQuotaOf(f *testing.F) {
 		if busy := quotaOf(h, 3, now, day); busy.pause < q.pause {
 			t.Fatalf("with others in flight %+v, without %+v", busy, q)
 		}
-		// A field with a fault tells nothing, whatever comes before the fault.
+		// If a part of a field is malformed, the parts before it are ignored
+		// too.
 		if name1 == "RateLimit" {
 			h := http.Header{"Ratelimit": {value1, "\x00"}}
 			if q := quotaOf(h, 0, now, day); q != (quota{}) {

@@ -167,7 +167,8 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// stored returns what a Store has for rec if body is the robots.txt.
+// stored returns the value that a Store keeps for rec, the record of an origin.
+// body is the origin's robots.txt.
 func stored(origin, body string, rec record.Record) []byte {
 	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
 	return record.Encode(origin, &rec, []byte(body))

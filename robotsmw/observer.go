@@ -25,8 +25,8 @@ type Observer struct {
 	Decided func(ctx context.Context, d Decision)
 
 	// Fetched is called after every fetch of a robots.txt, also after a failed
-	// one. It is not called if the fetch was dropped while it waited for a
-	// slot, or if the limiter refused the wait.
+	// one. It is not called if the fetch never got a slot: it was dropped while
+	// it waited, or the limiter refused the wait.
 	Fetched func(ctx context.Context, f Fetch)
 
 	// Recalled is called when a record from the Store is used instead of a

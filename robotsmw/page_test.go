@@ -210,7 +210,7 @@ func TestPageStates(t *testing.T) {
 		{name: "a long page", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			io.WriteString(w, noIndexPage+strings.Repeat("<p>text</p>", 100_000))
-			panic(http.ErrAbortHandler) // this failure comes after the part that is examined
+			panic(http.ErrAbortHandler) // the page is examined only up to a place before this failure
 		}, before: PagePending, after: PageComplete, noIndex: true},
 		{name: "a gzip bomb", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)

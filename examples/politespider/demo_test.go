@@ -21,10 +21,11 @@ import (
 )
 
 // requests() returns how often the demo's servers must see each request. It
-// derives the numbers from the conclusions in the demo's files. These
-// conclusions come from the robots.txt files and the pages, not from the
-// spider's output. A page is missing in the result if it is disallowed, or if
-// no link that may be followed leads to it.
+// derives the numbers from the demo's files, which say what a crawler must
+// conclude about each page. These conclusions follow from the robots.txt files
+// and the pages. They were not taken from the spider's output. A page is
+// missing in the result if it is disallowed, or if no link that may be followed
+// leads to it.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -52,8 +53,8 @@ func demoInterval(host, previous string) time.Duration {
 	return time.Second
 }
 
-// The spider crawls the demo over real sockets. The test finds in the log of
-// the demo's servers what the spider sent and when.
+// The spider crawls the demo over real sockets. The test reads the log of the
+// demo's servers, which says what the spider sent, and when.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")

@@ -13,7 +13,7 @@ func TestOrder(t *testing.T) {
 		rooms  []string
 		arrows []Arrow
 		back   int
-		floors int // 0 means not tested: the number depends on which arrows are left out
+		floors int // 0 means not tested, as the number depends on which arrows are left out
 	}{
 		{"nothing uses anything", []string{"a", "b"}, nil, 0, 1},
 		{"one way down", []string{"a", "b", "c"}, []Arrow{{0, 1}, {1, 2}, {0, 2}}, 0, 3},

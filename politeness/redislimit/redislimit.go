@@ -18,10 +18,11 @@ import (
 
 // Options are the settings of a Fleet. The zero value suits most fleets.
 type Options struct {
-	// Namespace begins all keys and channels, in braces: {Namespace}. Fleets
-	// with different Namespaces do not affect each other. A Namespace must not
-	// contain braces, white space or the characters *?[]\ of key patterns. If
-	// it is empty, it is taken as "courtesy".
+	// Namespace is the beginning of all keys and channels. It stands there in
+	// braces, as in {Namespace}fleet. Fleets with different Namespaces do not
+	// affect each other. A Namespace must not contain braces, white space or
+	// the characters *?[]\ of key patterns. If it is empty, it is taken as
+	// "courtesy".
 	Namespace string
 
 	// Lease is how long a member that cannot reach Redis keeps using the hosts
@@ -34,10 +35,10 @@ type Options struct {
 	Timeout time.Duration
 
 	// Logger receives one line when Redis stops answering, and one when it
-	// answers again. Logger also receives a line when a session or the fleet's
-	// knowledge is lost. Logger must not call the Fleet. nil means
-	// slog.Default. go-redis has a log of its own for failing connections: see
-	// redis.SetLogger.
+	// answers again. Logger also receives a line when this member loses its
+	// session, and one when Redis loses what the fleet knew. Logger must not
+	// call the Fleet. nil means slog.Default. go-redis has a log of its own for
+	// failing connections: see redis.SetLogger.
 	Logger *slog.Logger
 }
 
@@ -155,14 +156,15 @@ func (f *Fleet) put(do func()) {
 func (f *Fleet) hear(channel, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if text == "" || len(f.inbox) < 10_000 { // if a hint is dropped, the next beat says the same
+	if text == "" || len(f.inbox) < 10_000 { // a hint may be dropped, because a later call brings the same news
 		f.put(func() { f.member.hint(channel, text) })
 	}
 }
 
-// Trusted implements politeness.Fleet. The Lease must still run by both clocks,
-// because either may fall behind: the monotonic clock may stand still while the
-// machine is suspended, and the wall clock may be set back.
+// Trusted implements politeness.Fleet. It returns true only if both clocks say
+// that the Lease is not over. One clock is not enough, because it may fall
+// behind: the monotonic clock may stand still while the machine is suspended,
+// and the wall clock may be set back.
 func (f *Fleet) Trusted() bool {
 	sent := f.trust.Load()
 	if sent == nil {

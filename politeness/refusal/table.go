@@ -103,9 +103,9 @@ var headerSigns = [...]headerSign{
 		"RFC 6585 §4"},
 }
 
-// shortPage and longPage are lengths of pages in bytes. They bound the search
-// for the marks of signs that count with any status. A page up to shortPage is
-// searched for all of these marks. A page up to longPage is searched only for
+// shortPage and longPage are lengths of pages in bytes. They limit the search
+// for signs that count with any status. A page up to shortPage is searched for
+// the marks of all these signs. A page up to longPage is searched only for
 // marks that are long enough for a cheap search. A longer page is not searched:
 // the walls' own pages are shorter.
 const (
@@ -118,10 +118,10 @@ const (
 // Imperva's _Incapsula_Resource. Such a script is a sign only with the status
 // of a refusal, or in a page too short for other content.
 //
-// A sign that counts with any status has its longest mark in a sieve. This mark
-// must have at least 21 bytes, or at least 39 if atMost is above shortPage. The
-// sign must demand just "<" at the beginning of the body. Its atMost must be
-// above 0 and at most longPage.
+// If a sign counts with any status, a sieve (see sieve.go) looks for its
+// longest mark. This mark must have at least 21 bytes, or at least 39 if atMost
+// is above shortPage. The field "begins" of such a sign must be "<". Its atMost
+// must be above 0 and at most longPage.
 //
 // The templates of Anubis make pages of 4 to 5 KiB. A page is longer only if
 // the site adds to it. The script tag of Anubis always has a type, so the mark

@@ -19,9 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The audit crawls 500 origins of these kinds, and reads in the servers' log
-// what the crawler did. The expectations are written by hand from RFC 9309, and
-// do not use our parser.
+// The audit crawls 500 origins of the kinds in kinds(). Then it reads the
+// servers' log, which says what the crawler did. The expectations are written
+// by hand from RFC 9309, and do not use our parser.
 
 type kind struct {
 	name   string

@@ -113,8 +113,8 @@ func newProxy(t testing.TB, web *robotstest.Internet) string {
 	return server.URL
 }
 
-// withRobotsAnd returns a site without a robots.txt. The site answers all other
-// paths with the given header and body.
+// withRobotsAnd returns a site that answers 404 for robots.txt. The site
+// answers all other paths with the given header and body.
 func withRobotsAnd(header map[string]string, body string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", http.NotFoundHandler())

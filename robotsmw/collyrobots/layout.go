@@ -57,7 +57,7 @@ func headerCallbacks(c *colly.Collector) int {
 	return len(*(*[]colly.RequestCallback)(unsafe.Add(unsafe.Pointer(c), inside.headerCallbacks)))
 }
 
-// A gate is the first LimitRule of a backend. Each request of the backend's
+// A gate owns the first LimitRule of a backend. Each request of the backend's
 // collectors passes the gate before colly looks at the other LimitRules and
 // reads the client.
 type gate struct {
@@ -104,8 +104,8 @@ func (g *gate) Match(domain string) bool {
 	return g.keeper.pass(g, domain, (*g.rules)[1:])
 }
 
-// room is how many requests may pass a gate at the same time if there are
-// LimitRules. A gate with LimitRules takes this many bytes of memory.
+// room is how many requests may pass a gate at the same time after widen(). A
+// widened gate takes a byte of memory for each of them.
 const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.

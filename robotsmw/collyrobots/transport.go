@@ -60,9 +60,10 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	g.unread.clear(req.URL, g.hub.limited.Load())
 	resp, err := g.inner.RoundTrip(out)
-	// Other requests may have read the hub's client while this request was in
-	// flight. This request's callbacks may set something on the client. The
-	// lock in sync() makes those reads happen before these writes.
+	// While this request was in flight, other requests may have read the hub's
+	// client. Later, callbacks of this request may write to it. Each request
+	// takes the lock in sync(), so the earlier reads happen before the later
+	// writes.
 	g.hub.sync()
 	if err != nil {
 		return nil, g.fail(root, p.left, err)

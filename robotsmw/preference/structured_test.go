@@ -12,8 +12,9 @@ import (
 // refused is the result that a row wants for a text with a fault.
 const refused = "refused"
 
-// Each row has a text, and its canonical form or "refused". Each group of rows
-// names the section of RFC 9651 that it follows.
+// Each row has a text and the result for it. The result is the canonical form
+// of the text, or "refused". Each group of rows names the section of RFC 9651
+// that it follows.
 func TestParseDictionary(t *testing.T) {
 	sections := []struct {
 		name  string
@@ -430,7 +431,7 @@ func serialiseValue(value any) string {
 
 // lastOfEach returns the members without repeated keys: each key stays at its
 // first place, with its last value (§4.2.2, §4.2.3.2). It does the same with
-// the parameters of members and of items in inner lists.
+// the parameters of each member, and with those of each item in an inner list.
 func lastOfEach(all []member) (kept dictionary) {
 	at := make(map[string]int)
 	for _, m := range all {

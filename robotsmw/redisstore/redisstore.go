@@ -103,8 +103,9 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// unlockTimeout limits the call that frees a lock, because its caller gives no
-// context. A lock that could not be freed expires by itself.
+// unlockTimeout limits the call that frees a lock. The function that TryLock
+// returns makes this call, and gets no context. A lock that could not be freed
+// expires by itself.
 const unlockTimeout = time.Second
 
 // TryLock takes the lock of the key for ttl. It returns true and a function

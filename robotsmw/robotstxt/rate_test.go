@@ -7,9 +7,9 @@ import (
 )
 
 // No standard defines Request-rate and Visit-time, so the package returns their
-// values as text. These types show how a program can read this text, which it
-// gets from robotstxt.File.GroupsFor. The tests in feature_test.go use them to
-// compare the text with the answers of other parsers.
+// values as text. A program gets this text from robotstxt.File.GroupsFor. These
+// types show how the program can read it. The tests in feature_test.go use them
+// to compare the text with the answers of other parsers.
 
 // A requestRate is the value of a Request-rate field: "1/10s" for one request
 // in ten seconds, or "30/1m 0600-0845" for thirty in a minute between 6:00 and

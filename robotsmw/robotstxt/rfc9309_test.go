@@ -168,8 +168,9 @@ func TestRFC9309_2_2_WhiteSpace(t *testing.T) {
 }
 
 func TestRFC9309_2_5_Limits(t *testing.T) {
-	// The line of /last ends with the last byte that counts. In the second
-	// file, this line ends one byte earlier.
+	// Parse reads MaxSize bytes of a file. In the first file, these bytes end
+	// with the line of /last. In the second file, they also contain the first
+	// byte of the next line.
 	head, last, cut := "user-agent: *\n#", "\ndisallow: /last\n", "disallow: /cut/short\n"
 	fill := strings.Repeat("x", MaxSize-len(head)-len(last))
 	f := parse(head + fill + last + cut)

@@ -64,9 +64,9 @@ func fetchLine(clock string) string {
 	return fmt.Sprintf(`"event":"request","time":"2026-11-20T%[1]sZ","limiter":1,"request":1,"url":"https://a.example/robots.txt","host":"a.example","robots":true,"start":"2026-11-20T%[1]sZ","interval":1,"delay":1`, clock)
 }
 
-// pageLine returns the members of a request line. The decision was made when
-// the request began. The last two arguments are about the robots.txt that
-// decided: the time of its fetch, and its content.
+// pageLine returns the JSON fields of a line about a request for a page. The
+// decision was made when the request began. The last two arguments are about
+// the robots.txt that decided: the time of its fetch, and its content.
 func pageLine(start, path, fetched, text string) string {
 	date := "2026-11-20T"
 	if strings.Contains(start, "T") {
@@ -182,7 +182,9 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 	}
 }
 
-// If something in a record is missing or changed, the audit reports the line.
+// If something in a record is missing or changed, the audit reports the line at
+// which it notices this. For a loss that the record itself states, the audit
+// reports no line.
 func TestReadRecord_NotWhole(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
@@ -198,7 +200,7 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	tests := []struct {
 		name  string
 		dir   fstest.MapFS
-		lines string // file and line of each Broken
+		lines string // the file and line of each problem that is reported
 		cut   int
 	}{
 		{"whole", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text)}}, "", 0},

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// After any sequence of calls, the cache keeps its limits and its counts are
-// right.
+// After any sequence of calls, the cache is within its limits, and its counts
+// are right.
 func TestCacheInvariants(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(50) {
@@ -124,9 +124,10 @@ func TestReleasedOriginsAreDropped(t *testing.T) {
 	}
 }
 
-// The domain with the most held origins gives way to other domains. Until the
-// last of its forgotten origins could have been asked again, new origins of
-// this domain are refused.
+// If the cache is full, origins of the domain with the most held origins are
+// forgotten, to make room for other domains. New origins of this domain are
+// then refused. They are refused until the last of the forgotten origins could
+// have been asked again.
 func TestLargestDomainGivesWay(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(10, 1<<20, new(record.Documents))

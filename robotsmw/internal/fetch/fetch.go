@@ -1,7 +1,6 @@
 // Package fetch asks a server for a robots.txt: one question and its decoded
 // answer. It finds out whether the site or a bot wall has answered. It follows
-// no redirects and knows no records: package load decides what the answer
-// means.
+// no redirects, and makes no record from the answer. Package load does both.
 //
 // It reads and keeps little of an answer, because a server may be hostile.
 package fetch
@@ -99,8 +98,8 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		Header: http.Header{
 			"User-Agent": {c.UserAgent},
 			"Accept":     {"text/plain, */*;q=0.5"},
-			// http.Transport would send this by itself, but then it would also
-			// decode the body, without a limit of time.
+			// http.Transport would send this by itself. But then it would also
+			// decode the body, and nothing would limit the time for this.
 			"Accept-Encoding": {"gzip"},
 		},
 	}).WithContext(ctx)

@@ -84,8 +84,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 			case other != nil:
 				return l.redirected(f, prev, other, hops+1, ans.Status), nil, nil
 			}
-			// The other origin gets no flight of its own now, so this flight
-			// asks it.
+			// follow has returned no record, so this flight asks the other
+			// origin itself.
 		}
 		u = next
 	}
@@ -179,13 +179,13 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 // redirected returns the record of an origin whose robots.txt redirects to the
 // robots.txt of another origin. The record is a copy of the other origin's
 // record, fresh or stale, and expires at the same time. If the other origin is
-// unreachable, this origin is unreachable too, until the next try of the other.
-// If the two fetches together have followed too many redirects, this origin has
-// no robots.txt.
+// unreachable, this origin is unreachable too, until the other origin is tried
+// again. If the two fetches together have followed too many redirects, this
+// origin has no robots.txt.
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
-	case other.InForce(now) == record.None: // checked before other.Hops, which may be those of an older answer
+	case other.InForce(now) == record.None: // checked before other.Hops, which may belong to an older answer
 		why := other.Failure
 		if why.Delay != nil {
 			return prev.Delayed(f.RobotsURL, now, why.Delay)

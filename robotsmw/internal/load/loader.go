@@ -20,7 +20,7 @@ type Config struct {
 	Timeout      time.Duration     // of each request, not counting its wait for a slot
 	Kind         *record.Kind      // says how files are read; its Documents belong to this Loader
 	Store        store.Store       // nil means that records are kept only in memory
-	Override     map[string]string // maps an origin to the robots.txt to obey instead of the one served
+	Override     map[string]string // maps an origin to a robots.txt that is obeyed instead of its own
 	MaxRedirects int
 	MaxOrigins   int
 	MaxBytes     int64

@@ -7,10 +7,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Look arranges that resp is examined while the caller reads it. The string is
-// the request's method. If Look returns a Body, resp.Body is now that Body.
-// Otherwise resp is unchanged, and the State is all that can be said about the
-// body. When ctx ends, reading ahead stops.
+// Look arranges that resp is examined while the caller reads it. method is the
+// method of the request. If Look returns a Body, resp.Body is now that Body.
+// Otherwise resp is unchanged, and the State will not change. When ctx ends,
+// reading ahead stops.
 func Look(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
 	switch {
 	case resp == nil:

@@ -27,8 +27,8 @@ type Scanner struct {
 
 	// The search for tags that may speak to robots.
 	looked  int // buf[:looked] was searched
-	suspect int // every tag that may speak to robots begins before this place
-	keep    int // all tags that may speak to robots end at this place or before
+	suspect int // the tags that may speak to robots begin in buf[:suspect]
+	keep    int // Finish keeps at most buf[:keep], which contains these tags
 	again   int // how long buf must be before the next search
 
 	// Work that is repeated because Directives or HeadDone is called between
@@ -293,12 +293,12 @@ func (s *Scanner) search() {
 		}
 		budget -= t.i
 		if state == tagCut || budget < 0 {
-			// A tag without an end may get its end in a later piece. Or it is
-			// text in a script, and hides a real tag. So the tokenizer reads
-			// all of buf, as it does if the budget has run out. The next search
-			// waits for as many new bytes as there are after the tag's
-			// beginning, but for at least 4096. So a tag without an end is not
-			// read over and over.
+			// A tag without an end may get its end in a later piece. Or it may
+			// be text in a script, and a real tag may begin inside it. In both
+			// cases the tokenizer reads all of buf, as it does if the budget
+			// has run out. The next search waits until as many new bytes have
+			// come as buf has from the tag on. It waits for at least 4096
+			// bytes. So a tag without an end is not read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return
@@ -306,8 +306,8 @@ func (s *Scanner) search() {
 	}
 }
 
-// mayMatter reports whether a name attribute, as written, may be a name that
-// speaks to robots.
+// mayMatter reports whether a meta with this name may speak to robots. The
+// escapes in the name are not decoded yet.
 func (s *Scanner) mayMatter(name []byte) bool {
 	return bytes.IndexByte(name, '&') >= 0 || robotsmeta.MetaSpeaks(string(name), s.Tokens...)
 }

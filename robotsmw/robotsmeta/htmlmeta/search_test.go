@@ -23,9 +23,9 @@ func checkNextM(t *testing.T, b []byte, from int) {
 	}
 }
 
-// TestNextM_AtEveryOffset checks that a tag is found at any place among the
-// bytes that are skipped together. Four beginnings of the page are tried: no
-// tag, one tag, a cluster of tags, and two tags that are far apart.
+// TestNextM_AtEveryOffset checks that nextM finds a tag at every offset of a
+// page. Four beginnings of the page are tried: no tag, one tag, a cluster of
+// tags, and two tags that are far apart.
 func TestNextM_AtEveryOffset(t *testing.T) {
 	for size := range maxStretch {
 		if size > 210 && size < maxStretch-3 {

@@ -19,10 +19,11 @@
 //
 // # What is kept
 //
-// While a crawl runs, a Crawl keeps about 100 bytes for each request and each
-// URL that was left alone, up to [MaxMarks] of them. It also keeps up to
-// [MaxText] bytes of text: robots.txt files that blocked something, statements,
-// errors. A Crawl leaves out what exceeds these limits, and the report says so.
+// While a crawl runs, a Crawl keeps a mark for each request, and for each URL
+// that was left alone. A mark takes about 100 bytes. There are at most
+// [MaxMarks] marks. The Crawl also keeps up to [MaxText] bytes of text:
+// robots.txt files that blocked something, statements, errors. A Crawl leaves
+// out what exceeds these limits, and the report says so.
 package report
 
 import (
@@ -77,7 +78,7 @@ type host struct {
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // each key is made of the flags and the evidence of its value
+	saying map[string]*said // by the flags and the evidence
 }
 
 type place struct {
@@ -104,11 +105,11 @@ type rule struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
 	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
-	Note   uint32 `json:"note"`  // the marks of the blocked URLs have the note with this index
+	Note   uint32 `json:"note"`  // an index in host.notes, as in the marks of the blocked URLs
 	Count  int    `json:"count"`
 }
 
-// A said is what one or more pages of a host say about themselves.
+// The type "said" is what one or more pages of a host say about themselves.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -117,7 +118,7 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// A saidBy is one of the pages that a said describes.
+// The type "saidBy" is one of these pages.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow

@@ -1,6 +1,6 @@
-// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html) as
-// XML or as lines of text, compressed with gzip or not. It never fails: from a
-// truncated or malformed sitemap, it returns what it can read.
+// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html). A
+// sitemap is XML or lines of text, and may be compressed with gzip. Read never
+// fails: from a truncated or malformed sitemap, it returns what it can read.
 package sitemap
 
 import (

@@ -292,10 +292,10 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// BenchmarkBatch measures how many questions a batch answers in a second. In
-// turn with it, the benchmark measures the limit: the parser alone, on all
-// cores, with the same questions in memory. Where the cache keeps the rules, a
-// batch spends nearly all its time on reading the lines.
+// BenchmarkBatch measures how many questions a batch answers in a second. After
+// each batch, the benchmark measures the limit: how fast the parser alone
+// answers the same questions from memory, on all cores. If the cache keeps the
+// rules, a batch spends nearly all its time on reading the lines.
 func BenchmarkBatch(b *testing.B) {
 	lines, allowed := questions(b, 100_000, true)
 	var asked []question
@@ -316,7 +316,7 @@ func BenchmarkBatch(b *testing.B) {
 		cache int64
 	}{{"kept", 64 << 20}, {"parsed-anew", 1}} {
 		b.Run(bench.name, func(b *testing.B) {
-			rules := make(map[string]*robotstxt.Rules) // only read while the limit is measured
+			rules := make(map[string]*robotstxt.Rules) // by file and agent; empty if the cache can keep no rules
 			for i, q := range asked {
 				if key := files[i] + string(q.agent); bench.cache > 1 && rules[key] == nil {
 					rules[key] = robotstxt.Parse([]byte(files[i])).Rules(string(q.agent))

@@ -12,7 +12,7 @@ import (
 // few is the greatest number of problems of one kind that are all shown in
 // full. If a file has more, only the first is shown in full, and the others as
 // line numbers. mostLines is the greatest number of line numbers that are
-// shown, but one more is shown if that completes the list.
+// shown. If there is only one more, it is shown too.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.

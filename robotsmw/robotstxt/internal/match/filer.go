@@ -10,7 +10,7 @@ import (
 type filer struct {
 	rules    []looseRule // the rules in the order of the file
 	hashes   []uint64    // the hashes of the rules' keys; 0 for a rule without a key
-	keys     []uint64    // for each rule: bits of its key's hash, bits of its essence's hash, its number
+	keys     []uint64    // one for each rule: bits of its hash and of its essence's hash, and its number
 	passages hashSet     // the passages of literal rules, see prefix.go
 	grams    gramScratch
 }

@@ -5,7 +5,8 @@ package match
 // that a pattern does not match, without comparing it with the target:
 //
 //   - the target lacks a byte or gram of the pattern;
-//   - such a byte or gram is only before the place where the pattern needs it;
+//   - such a byte or gram is in the target, but only before the place where the
+//     pattern needs it;
 //   - the pattern ends with a literal byte and "$", and the target ends with
 //     another byte.
 //

@@ -2,11 +2,11 @@ package match
 
 import "math/bits"
 
-// A pattern without wildcards is a prefix of the targets that it matches. Its
-// key is its longest prefix of an even length. The index looks for each prefix
-// of a target that is as long as some key. Without its "$", a pattern is at
-// most one byte longer than its key. So only a few patterns can have the same
-// key.
+// A pattern without wildcards is a prefix of the targets that it matches. The
+// key of such a pattern is the pattern without its "$", cut to an even length.
+// The index looks for each prefix of a target that is as long as some key.
+// Without its "$", a pattern is at most one byte longer than its key. So only a
+// few patterns can have the same key.
 //
 // The index reads the target in blocks of eight bytes. The search ends when no
 // key continues after the blocks that have been read. For this, the filter also
