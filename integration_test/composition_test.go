@@ -23,7 +23,7 @@ import (
 // So a blocked URL causes no retry and takes no slot. A page from the cache
 // takes no slot either. Every retry waits for its turn.
 //
-// The examples with retries are in peers/retries, because only they need a
+// The examples with retries are in peers/retries, because no other test needs a
 // library for retries.
 
 func composedWeb() *robotstest.Internet {

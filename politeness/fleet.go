@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// A Fleet hands each host to one of many Limiters at a time. That Limiter owns
-// the host and paces it with its own clock, as if it were alone. Package
-// redislimit has a Fleet in Redis or Valkey. One Fleet serves one Limiter.
+// A Fleet connects a Limiter with other Limiters, so that only one of them at a
+// time asks a host. That Limiter owns the host and paces it with its own clock,
+// as if it were alone. Package redislimit has a Fleet in Redis or Valkey. Each
+// Limiter has a Fleet of its own.
 //
 // The Limiter asks for a host by passing a new [Hold] to the Fleet. The Fleet
 // tells the Hold when the host is owned and when the host is lost. Later the
@@ -48,7 +49,7 @@ type Hold struct {
 	served bool          // a request has started after the host became owned
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
-	idle   time.Duration // when the host ran out of requests; if it has requests, the constant never
+	idle   time.Duration // when the host ran out of requests; the constant "never" while it has some
 	hope   time.Duration // until this time, a refused request is expected back
 	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
 	why    error         // while the host is not owned: the error that says why
@@ -68,9 +69,9 @@ func (p *Hold) Host() string { return p.host.key }
 
 // Own tells the Hold that the host is owned from now on. The state is what the
 // previous owner left, or nil if nothing is known. The state's age is at least
-// the second argument. If the last argument is false, the state may not include
-// the previous owner's latest requests. These requests, too, are at least that
-// old.
+// the second argument. If the last argument is false, some of the previous
+// owner's latest requests may be missing from the state. The second argument is
+// also the minimum age of these requests.
 //
 // If the host is owned already, the state is the latest one that Give returned,
 // or nil if the Fleet has not stored it. Own makes the waiting requests check
@@ -89,14 +90,15 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 		l.stats.Unowned--
 		l.stats.Owned++
 		l.inherit(p, state, ago, now)
-		l.inheritBudget(h, v[budgetDay], v.taken()) // Wait does not do this: the owner still has to give back what it does not use
+		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not: the owner will still give back what it does not use
 		if !clean {
 			h.stamp(now-ago, false)
 		}
 		l.drawJitter(h)
 		l.retime(h, now)
 	} else if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
-		// The claim is stored, so it may be used.
+		// The Fleet has stored what the account claims of the Budget. So
+		// requests may use it.
 		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
 	}
 	h.pokeHeads()
@@ -144,12 +146,12 @@ func (p *Hold) Lose() {
 	}
 }
 
-// Give ends the Hold if the host can be given away now, and reports this as ok.
-// The argument says whether other members wait for the host. The host can be
-// given away in three cases: the host is owned and no longer needed; other
-// members wait and it is their turn; or the host was only asked for, and no
-// request needs it any more. If ok is false, the Limiter calls Look when the
-// result may have changed.
+// Give ends the Hold if the host can be given away now. ok reports whether the
+// Hold is over. The argument says whether other members wait for the host. The
+// host can be given away in three cases: the host is owned and no longer
+// needed; other members wait and it is their turn; or the host was only asked
+// for, and no request needs it any more. If ok is false, the Limiter calls Look
+// when the result may have changed.
 //
 // If ok is true, the state is for the next owner, and is worthless when the
 // returned duration is over. If ok is false and the state is not nil, the Fleet
@@ -234,7 +236,8 @@ func (p *Hold) ring() {
 	}
 }
 
-// want asks the fleet for h unless h is owned or asked for already.
+// want asks the fleet for h. If h is owned, or the fleet was asked for it
+// already, want does nothing.
 func (l *Limiter) want(h *host, now time.Duration) {
 	if h.hold != nil {
 		return
@@ -365,11 +368,11 @@ const (
 	pauseLeft           // how much longer the pause lasts
 	crawlDelay
 	adaptiveDelay
-	levelAndSign  // 4 × back-off level + latest sign
+	levelAndSign  // 4 × the back-off level + the latest sign (see the type "sign")
 	sinceIncident // time since the incident; set only with levelAndSign
 	budgetDay     // the day of the next two numbers, counted from 1970
-	requestsTaken // requests taken of the Budget
-	bytesTaken    // bytes taken of the Budget
+	requestsTaken // how many requests were taken from the Budget
+	bytesTaken    // how many bytes were taken from the Budget
 )
 
 func (v legacy) encode() []byte {
@@ -427,7 +430,7 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 		if k.level > 0 || k.latest >= doubtful {
 			v[levelAndSign], v[sinceIncident] = int64(k.level)*4+int64(k.latest), micros(now-k.incident)
 		}
-		keep = max(keep, k.until-now, memory) // a state of zeros matters too: it tells others what is over
+		keep = max(keep, k.until-now, memory) // a state of zeros matters too: it says that there is no longer a Crawl-delay
 	}
 	if a := l.accountOf(h.key); a != nil {
 		taken := a.taken.plus(a.claim)
@@ -485,9 +488,9 @@ func (h *host) unownedUntil() time.Duration {
 }
 
 // inheritBudget takes over what other members have taken from h's Budget on the
-// given day. If h's account is of that day, the larger numbers count. If h's
-// account is of an earlier day, a new account replaces it, because other clocks
-// may be ahead. But a day later than tomorrow is ignored.
+// given day. If h's account is of that day, the larger numbers count. If the
+// given day is later, because another clock is ahead, a new account replaces
+// h's account. But a day later than tomorrow is ignored.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
 	if !l.Budget.limits() || taken == (purse{}) {
 		return

@@ -246,8 +246,8 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	})
 }
 
-// While other members wait, an owner makes requests for a turn of 2 s. Then it
-// gives the host away as soon as none of its requests is in flight.
+// If other members wait, an owner has the host for a turn of 2 s. After its
+// turn, it gives the host away as soon as none of its requests is in flight.
 func TestFleet_Turn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 800 * time.Millisecond, Concurrency: 2})
@@ -417,8 +417,8 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 	})
 }
 
-// A Fleet passes a time to Hold.Wait. At that time, the Limiter calls the
-// Fleet's method Look again.
+// The Limiter calls the Fleet's method Look again at the time that the Fleet
+// has passed to Hold.Wait.
 func TestFleet_LooksAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})

@@ -82,9 +82,9 @@ func newChecker(cfg *config) *Checker {
 // preference.
 func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
-// Check decides whether u may be fetched, by any method. If the robots.txt of
-// u's origin must be fetched first, Check fetches the file or joins a fetch
-// that is under way. Check does not wait beyond the end of ctx.
+// Check decides whether u may be fetched, with GET or any other method. If the
+// robots.txt of u's origin must be fetched first, Check fetches the file or
+// joins a fetch that is under way. Check does not wait beyond the end of ctx.
 //
 // If robots.txt is unreachable, Check returns a Decision that says so, and no
 // error. There is an error only in these cases:
@@ -165,8 +165,8 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 	return nil
 }
 
-// judge decides about u from rec, and fills d with the decision. d must be
-// zero.
+// judge uses rec to decide whether u may be fetched, and fills d with the
+// decision. d must be zero.
 func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
 	d.URL, d.RobotsURL, d.Status, d.doc, d.Time = u, rec.URL, int(rec.Status), rec.Doc, now
 	d.Fetched, d.Expires = rec.Fetched, rec.Expires
@@ -303,8 +303,8 @@ func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 // Sitemaps returns the sitemaps that the robots.txt of u's origin names, as
 // written and in order. It loads the file if necessary. Besides the errors of
 // Check, Sitemaps returns an error if robots.txt does not apply to u's scheme.
-// It returns a *DisallowedError (ErrUnreachable) if robots.txt cannot be
-// fetched and there is no good copy.
+// If robots.txt cannot be fetched and there is no good copy, the error is a
+// *DisallowedError, in which errors.Is finds ErrUnreachable.
 func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	root, err := rootOf(u)
 	if err != nil {

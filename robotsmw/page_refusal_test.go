@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// Some rows are answers of walls and servers in place of the page. The other
-// rows look similar, but are pages.
+// Some rows are answers that a bot wall or a server gave in place of the page.
+// The other rows look similar, but are pages.
 func TestRefusalsOfPages(t *testing.T) {
 	const html = "Content-Type: text/html"
 	const noindex = "X-Robots-Tag: noindex"
@@ -118,7 +118,8 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// A mark is found when the caller has read all of the mark.
+// A wall's page is recognized by a mark, such as "anubis_challenge". The mark
+// is found once the caller has read all of it.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]

@@ -13,9 +13,10 @@ import (
 )
 
 // runsBack has a row for each package in which some arrows between files may
-// run back up. The row says how many arrows, and why. CONTRIBUTING.md explains
-// each of these packages. Every other package can be read from one end to the
-// other.
+// run back up. An arrow leads from a file to a file that it uses. It runs back
+// up if the used file comes first when the package is read. The row says how
+// many arrows run back up, and why. CONTRIBUTING.md explains each of these
+// packages. Every other package can be read from one end to the other.
 var runsBack = map[string]struct {
 	back int
 	why  string
@@ -28,8 +29,8 @@ var runsBack = map[string]struct {
 
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 
-// In each package, exactly as many arrows between files run back up as runsBack
-// says.
+// In each package, the number of arrows that run back up is the number in
+// runsBack. It is 0 if the package has no row there.
 func TestBackArrows(t *testing.T) {
 	packages, err := loaded()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // servers fail.
 type memory struct {
 	mu    sync.Mutex
-	run   int // in place of the server's run_id
+	run   int // stands for the server's run_id
 	calls int
 
 	memoryState
@@ -313,7 +313,7 @@ type link struct {
 	latency func() time.Duration // how long a message takes, one way
 	lose    func() bool          // whether a message is lost; if that message is an answer, the call has run
 	repeat  func() bool          // whether the client sends a call twice
-	held    []func()             // late calls, which run after the next call
+	held    []func()             // late calls; they run right after the next call that is not late
 	late    func() bool          // whether a call runs only after the client has given up
 	heard   context.CancelFunc
 }

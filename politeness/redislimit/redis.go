@@ -9,10 +9,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An engine runs the two scripts and carries hints.
+// An engine runs the two scripts and passes hints on to a member. A hint is a
+// message that a host is offered to the member, or that others wait for the
+// host.
 type engine interface {
-	// run runs joinScript or callScript. The first argument of the script is
-	// the value of sent, which counts how many times the script was sent.
+	// run runs joinScript or callScript. The script gets one argument more,
+	// before args: how many times the script was sent. The argument "sent"
+	// counts this.
 	run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error)
 
 	// listen calls hear() with each message on the channel, until the context
@@ -47,7 +50,9 @@ func (s *server) run(ctx context.Context, script *redis.Script, sent *sendings, 
 	args = append([]any{sent}, args...)
 	reply, err := script.EvalSha(ctx, s.client, s.keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		sent.n.Add(-1) // an earlier sending may have run, at a primary that was replaced
+		// The last sending did not run, so it does not count. But an earlier
+		// one may have run, on a primary that has been replaced since.
+		sent.n.Add(-1)
 		reply, err = script.Eval(ctx, s.client, s.keys, args...).Slice()
 	}
 	return reply, err

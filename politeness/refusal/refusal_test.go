@@ -290,7 +290,8 @@ func printables() string {
 	return b.String()
 }
 
-// Of and OfPage allocate nothing for a response that is no refusal.
+// The functions Of and OfPage allocate nothing for a response that is no
+// refusal.
 func TestGoodAnswersAllocateNothing(t *testing.T) {
 	resp := answer(200, "content-type: text/html", "server: nginx", "set-cookie: a=b", "link: </style.css>; rel=preload")
 	page := []byte("<html>" + strings.Repeat("<p>words</p>", 1000))

@@ -19,7 +19,7 @@ import (
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
-	parked int           // requests in a line; on a synchronous collector, also those being made again
+	parked int           // requests in a line or, on a synchronous collector, being made again
 	empty  chan struct{} // created by later.wait; closed when parked becomes 0
 }
 
@@ -156,8 +156,8 @@ func (l *later) add(ctx context.Context, p *parked, limiter *politeness.Limiter)
 }
 
 // next sends off the first request in a line if the time of that request has
-// come. It then sets the line's timer for the next call, unless the line is
-// empty.
+// come. It then sets the line's timer, which calls next again. If the line is
+// empty, next only deletes the line.
 func (l *later) next(host string, limiter *politeness.Limiter) {
 	p := l.first(host)
 	if p == nil {

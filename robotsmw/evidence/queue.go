@@ -28,11 +28,12 @@ var kindNames = [kinds]string{
 	"segment", "robot", "limiter", "file", "fetch", "robots", "decision", "request", "answer", "pause", "done", "loss", "close",
 }
 
-// stands reports whether each segment repeats lines of this kind.
+// stands reports whether lines of this kind are repeated at the beginning of
+// each segment.
 func (k kind) stands() bool { return k == kindRobot || k == kindLimiter }
 
-// An entry is a line to be written. Its text begins with the members event and
-// time. The writer adds the number and the hashes.
+// An entry is a line to be written. Its text begins with the members "event"
+// and "time". The writer adds the number and the hashes.
 type entry struct {
 	kind     kind
 	time     time.Time
@@ -101,8 +102,9 @@ func (l *loss) merge(other *loss) {
 // lost.
 const longestQueue = 16 << 20
 
-// mostFiles is how many files a queue remembers as written, at most. When it
-// has that many, it forgets all of them before it remembers another.
+// mostFiles is the maximum number of files that a queue remembers as written.
+// When the queue has that many, it forgets all of them before it remembers
+// another.
 const mostFiles = 100_000
 
 // A queue takes lines from requests, which never wait, and passes them to the
@@ -238,7 +240,7 @@ func (q *queue) close() bool {
 	return first
 }
 
-// begin appends the members event and time, without a comma before them.
+// begin appends the members "event" and "time", without a comma before them.
 func begin(b []byte, k kind, at time.Time) []byte {
 	b = append(b, `"event":"`...)
 	b = append(b, kindNames[k]...)

@@ -148,9 +148,9 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
-		// The list's flags name directives in the metas. With the flag
-		// value-attr, such a directive may be in an attribute "value", where it
-		// means nothing.
+		// The list's flags name directives in the metas. If the flags include
+		// value-attr, such a directive may be in the attribute "value" of a
+		// meta. There, a directive means nothing.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue

@@ -28,7 +28,7 @@ func ParseTDMRep(body []byte) (TDMRep, error) {
 			Reservation json.RawMessage `json:"tdm-reservation"`
 			Policy      string          `json:"tdm-policy"`
 		}
-		// One faulty entry does not hide the others.
+		// A faulty entry is left out, but the other entries count.
 		if json.Unmarshal(raw, &e) != nil || e.Location == "" {
 			continue
 		}

@@ -13,8 +13,7 @@ func header(lines ...string) http.Header {
 	return h
 }
 
-// summary returns what d says, in words that are mostly those of a meta's
-// content.
+// summary lists what d says, mostly by the names of the directives.
 func summary(d Directives) string {
 	s := ""
 	add := func(on bool, word string) {

@@ -17,11 +17,11 @@ type Rule struct {
 	// directive it is the text as written.
 	Name string `json:"name"`
 
-	// Value is the text after the colon, trimmed: "20" in max-snippet: 20. In
-	// Robots-Tag, it is the text after the "=", without quotes around it. For
-	// tdm-reservation and tdm-policy, it is the content of the meta. Value is
-	// empty for an unknown directive, for a directive that takes no value, and
-	// for a value that cannot be read.
+	// Value is the text after the colon, trimmed. For the directive
+	// "max-snippet: 20", it is "20". In Robots-Tag, it is the text after the
+	// "=", without quotes around it. For tdm-reservation and tdm-policy, it is
+	// the content of the meta. Value is empty for an unknown directive, for a
+	// directive that takes no value, and for a value that cannot be read.
 	Value string `json:"value,omitempty"`
 
 	// Known is false if this package does not know the directive or cannot read

@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// BenchmarkRoundTrip measures what a request costs a test.
+// BenchmarkRoundTrip measures the cost of one request in a test.
 func BenchmarkRoundTrip(b *testing.B) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/": "<p>hello"})

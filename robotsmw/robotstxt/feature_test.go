@@ -225,8 +225,8 @@ func (c featureCase) comment() (got, want any) {
 }
 
 // cleanParam compares the Clean-param lines, as a map from parameters to paths.
-// If the case has a URL, cleanParam compares a list instead: those parameters
-// of the URL that these lines name.
+// If the case has a URL, cleanParam compares a list instead: the parameters in
+// the URL that Clean-param lines name.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -294,7 +294,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // ignore the ratio, which says the same as the rate
+		for _, e := range expected { // the ratio is ignored, because the rate says the same
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected
@@ -594,9 +594,9 @@ func (c featureCase) export() (got, want any) {
 	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
 }
 
-// render compares a file with the version that another program makes of it. The
-// two must give the same verdicts to each robot that one of them names, and to
-// a robot that neither of them names.
+// render compares a file with the version that another program has made of it.
+// Both must give the same verdicts to each robot that at least one of them
+// names, and to a robot that neither of them names.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {
@@ -692,7 +692,7 @@ var featureDisagreements = map[string][]string{
 	},
 	"no line is 0, not -1": {"42 matching_line"},
 	"no field's value is judged, changed, completed or looked for elsewhere: it is given as written": {
-		"56 clean_param",                                                                        // the "**" in a path stays
+		"56 clean_param",                                                                        // a "**" in a path is not changed
 		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // we do not judge whether a host is valid, is preferred, or belongs to the URL
 		"178 sitemaps",    // a relative URL stays relative
 		"66 request_rate", // a Crawl-delay does not count as a Request-rate

@@ -16,11 +16,11 @@ type Match struct {
 type Reason uint8
 
 const (
-	NoGroup     Reason = iota // no group is for this robot or "*": allowed
+	NoGroup     Reason = iota // no group is for this robot, and none is for "*": allowed
 	EmptyGroup                // the robot's group has no rule that can match: allowed
 	NoMatch                   // no rule in the robot's group matches: allowed
 	ByRule                    // a rule decides; Match.Kind says whether it is an Allow
-	IsRobotsTxt               // the target is /robots.txt (RFC 9309 §2.2.2; not in Google): allowed
+	IsRobotsTxt               // the target is /robots.txt (RFC 9309 §2.2.2; Google has no such rule): allowed
 	TooMuchWork               // the rules take too much work (package doc, "Cost"): disallowed
 )
 

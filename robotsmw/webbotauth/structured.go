@@ -146,7 +146,7 @@ func parseDictionary(text string) (members []member, err error) {
 		}
 		r.space()
 		if r.s == "" {
-			return nil, errStructured // nothing follows the comma
+			return nil, errStructured // the text ends with a comma
 		}
 	}
 	if r.bad {

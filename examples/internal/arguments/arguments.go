@@ -79,8 +79,8 @@ func advise(flags *flag.FlagSet) (undo func()) {
 	}
 }
 
-// An advised is the value of a flag. If Set cannot parse a text, it returns the
-// advice as the error.
+// The type "advised" is the value of a flag, with advice for the user. If Set
+// cannot parse a text, it returns the advice as the error.
 type advised struct {
 	flag.Value
 	advice string

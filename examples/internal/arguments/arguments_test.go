@@ -60,8 +60,8 @@ func TestParse_Refuses(t *testing.T) {
 	}
 }
 
-// If a flag needs a number or a time, and the command line has another text,
-// the error says what to write. The help shows the defaults as usual.
+// If a flag needs a number or a time, and its text cannot be parsed as one, the
+// error says what to write. The help shows the defaults as usual.
 func TestParse_Advice(t *testing.T) {
 	for arg, want := range map[string]string{
 		"-wait=5":                    "write a time such as 30s or 2h",

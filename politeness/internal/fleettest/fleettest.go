@@ -17,7 +17,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A Member is one process's Fleet.
+// A Member is the Fleet of one process, with functions that close it or cut it
+// off.
 type Member struct {
 	politeness.Fleet
 	Close func() error
@@ -35,7 +36,7 @@ type Member struct {
 // machine runs a goroutine late. If a test limits how long something may take,
 // the limit is extended by the time for which the machine stood still. If the
 // machine stood still for a quarter of a test's time or more, the test does not
-// judge how much was done.
+// judge how much of the pace was used.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	run := func(t *testing.T, test func(*fleet)) {
 		f := &fleet{T: t, join: make(t), real: in == nil}
@@ -146,7 +147,7 @@ var tests = []struct {
 		f.start(b, host) // this request of b names no Crawl-delay
 		f.paced(10 * pace)
 		f.acquire(b, politeness.WithCrawlDelay(context.Background(), 0), host).Done(ok)
-		f.start(a, host) // member a knew the longer Crawl-delay
+		f.start(a, host) // a was told the longer Crawl-delay, and learns the lower one from the fleet
 		if got := f.starts[3].at.Sub(f.starts[2].at); got > 8*pace+f.stalled() {
 			f.Errorf("the lowered Crawl-delay is not kept: %v", got)
 		}

@@ -26,9 +26,9 @@ type exchanges struct {
 
 const pendingExchanges = 64
 
-// add takes a record. It calls each() with the event of an exchange in two
-// cases: if the record completes the exchange, or if the exchange is the oldest
-// of too many incomplete ones.
+// add takes a record. If the record completes an exchange, add passes the event
+// of that exchange to each(). If too many exchanges are incomplete, add passes
+// the event of the oldest one.
 func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	switch r.kind {
 	case "warcinfo":
@@ -180,7 +180,7 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 // redirect returns the origin of the robots.txt that a redirect leads to, and
 // the URL that is requested next. Both are "" if the redirect leads nowhere. If
 // the redirect leads to a path other than /robots.txt, the returned origin has
-// the scheme "unknown", and no file of its own.
+// the scheme "unknown". No robots.txt is known for such an origin.
 func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {

@@ -12,9 +12,9 @@ import (
 type Result struct {
 	Requests   int // of robots and browsers
 	Violations int
-	Unaudited  int            // requests for pages that cannot be judged, or that a record has lost
+	Unaudited  int            // page requests that could not be judged, plus requests that a record has lost
 	Broken     int            // lines and records that could not be read or used
-	Cut        int            // inputs not read to their end; in records, also losses and most faults
+	Cut        int            // inputs not read to their end, plus the loss lines and most faults of records
 	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
@@ -49,7 +49,7 @@ type HostResult struct {
 // A Day counts what a robot did on one day in UTC.
 type Day struct{ Requests, Violations, Unaudited int }
 
-// A Span is a time in which requests to a host could not be judged, mostly
+// A Span is a period of requests to a host that could not be judged, mostly
 // because no robots.txt is known. The next request that can be judged ends the
 // Span. The time of requests that a record has lost is also a Span. Its Host is
 // "".

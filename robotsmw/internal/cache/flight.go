@@ -30,8 +30,8 @@ const (
 // If the last caller leaves while the flight waits for its first slot, the
 // flight is dropped: nothing was asked, so nothing is lost. A flight that has
 // had a slot goes on, and its result is kept. A refresh goes on too, although
-// no caller waits for it. But if no caller waits and the next slot is further
-// away than [longWait], both sorts of flight are dropped as well.
+// no caller waits for it. But such a flight is also dropped if no caller waits
+// and its next slot is further away than [longWait].
 type Flight struct {
 	Origin    string
 	RobotsURL string
@@ -43,9 +43,10 @@ type Flight struct {
 	Depth int
 
 	// After is nil unless an earlier flight of this origin was dropped and has
-	// not ended yet. After is closed when the earlier flight has ended and so
-	// has left its host's queue. This flight waits for that, because otherwise
-	// it would stand behind the dropped flight in the queue.
+	// not ended yet. After is closed when the earlier flight has ended. By
+	// then, the earlier flight has left its host's queue. This flight waits for
+	// that, because otherwise it would stand behind the dropped flight in the
+	// queue.
 	After <-chan struct{}
 
 	done chan struct{} // closed at the end, when rec and err are set
@@ -63,7 +64,7 @@ type Flight struct {
 	copy    *record.Record // the latest record from before the flight, in memory or in the Store
 	until   time.Time      // when its slot is expected; zero means it waits for none
 	instead *record.Record // a good copy, marked as delayed, for use while the host rests
-	moved   chan struct{}  // closed when the slot is expected at another time
+	moved   chan struct{}  // closed when the expected time of the slot changes
 
 	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
 }
@@ -116,10 +117,10 @@ func (f *Flight) Found(rec *record.Record) {
 	f.copy = rec
 }
 
-// Dropped returns nil and false if the flight was not dropped. Otherwise the
-// DelayError says when the flight would have got its slot. If the bool is true,
-// the flight is a refresh that never had a slot. The caller of Dropped should
-// begin the refresh again at the time in the DelayError.
+// Dropped returns nil and false if the flight was not dropped. Otherwise delay
+// says when the flight would have got its slot. If again is true, the flight is
+// a refresh that never had a slot. The caller of Dropped should then begin the
+// refresh again at the time in delay.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -227,8 +228,8 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// queues guards the field Flight.behind of all flights. Queue makes sure that
-// no flight waits for itself, directly or through others.
+// queues has the lock that guards the field "behind" of all flights. The method
+// Queue makes sure that no flight waits for itself, directly or through others.
 type queues struct{ mu sync.Mutex }
 
 // Queue notes that the first flight waits for the second, and returns true. It

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ask asks a server that gives this answer.
+// ask returns what Client.Ask returns if the server gives this answer.
 func ask(answer *http.Response) (Answer, error) {
 	c := Client{Base: roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, nil }), Timeout: time.Minute}
 	return c.Ask(Question{URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
@@ -104,7 +104,8 @@ func TestCodedBodiesEnd(t *testing.T) {
 	}
 }
 
-// An endless is a body that repeats itself, even after a context has ended.
+// The type "endless" is a body without an end: it repeats itself, and a context
+// that ends does not stop it.
 type endless struct {
 	next, more []byte
 	each       time.Duration // how long each Read takes

@@ -3,7 +3,8 @@
 // Package load is the only package that joins the other internal packages. A
 // call goes through them in this order:
 //
-//	Load → cache → (a flight:) store → fetch → record → cache, store
+//	Load → cache → flight
+//	flight → store → fetch → record → cache, store
 //
 // load.go is what callers use. flight.go runs one fetch from beginning to end.
 // ask.go asks the servers and makes records from their answers. loader.go has
@@ -26,11 +27,11 @@ import (
 // there is none.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record and the time at which to judge it. If the
-// record must be fetched first, Load begins a fetch or joins the one under way,
-// and waits for its result, until ctx ends at the latest. If the fetch has to
-// wait for a host that rests, and there is a good copy that has expired, Load
-// returns that copy. The error wraps the error of ctx, or is a
+// Load returns the origin's record, and the time to use when the record is
+// judged. If the record must be fetched first, Load begins a fetch or joins the
+// one under way, and waits for its result, until ctx ends at the latest. If the
+// fetch has to wait for a host that rests, and there is a good copy that has
+// expired, Load returns that copy. The error wraps the error of ctx, or is a
 // *politeness.DelayError. Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()

@@ -191,7 +191,8 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 }
 
 // An origin redirects to another one, which fails now. So the first origin is
-// unreachable too, even if the redirects of both together are too many.
+// unreachable too, even if the fetches of both together have followed too many
+// redirects.
 func TestRedirectedToAnOriginThatFails(t *testing.T) {
 	l := newLoader(nil)
 	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
@@ -203,7 +204,8 @@ func TestRedirectedToAnOriginThatFails(t *testing.T) {
 	}
 }
 
-// newLoader returns a Loader that asks the servers of web, and logs nothing.
+// newLoader returns a Loader that sends its requests through the given
+// RoundTripper, and logs nothing.
 func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
 		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},

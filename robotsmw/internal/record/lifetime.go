@@ -41,8 +41,8 @@ func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	default:
 		return MaxLifetime, false
 	}
-	// A negative d becomes 0 before the age is subtracted, because the
-	// difference could overflow: some servers send an Expires of the year 1.
+	// A negative d becomes 0 first. Some servers send an Expires of the year 1,
+	// and then d minus the age could overflow.
 	return min(max(max(d, 0)-currentAge(h, now), MinLifetime), MaxLifetime), true
 }
 
@@ -62,7 +62,7 @@ func currentAge(h http.Header, now time.Time) time.Duration {
 
 type cacheControl struct {
 	noStore   bool // no-store or no-cache: both ask for a fetch each time, and get MinLifetime
-	invalid   bool // max-age is no number, or comes with two values: stale (RFC 9111 §4.2.1)
+	invalid   bool // max-age is no number or has two values; counts as stale (RFC 9111 §4.2.1)
 	hasMaxAge bool
 	maxAge    time.Duration
 }

@@ -14,10 +14,10 @@ import (
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet has fetched it, or fetches it now")
 
 // A Lock is the right to fetch an origin's robots.txt. One member of a fleet
-// has this right at a time. A host may rest for longer than the right lasts. So
-// the holder gives the right back while it waits for the host (Release), and
-// takes it again when the host may be asked (Take). A Lock is safe for
-// concurrent use.
+// has this right at a time. The right expires, perhaps while the host still
+// rests. So the holder gives the right back while it waits for the host
+// (Release), and takes it again when the host may be asked (Take). A Lock is
+// safe for concurrent use.
 type Lock struct {
 	keeper  *Keeper
 	name    string
@@ -69,12 +69,12 @@ func (l *Lock) Release() {
 	l.release()
 }
 
-// Take makes sure, before a question is asked, that the lock lasts until the
-// answer. It takes the lock anew if the lock was released, or if it was taken
+// Take makes sure that the lock lasts long enough for one request to the
+// origin. It takes the lock anew if the lock was released, or if it was taken
 // more than slack ago. If another member has the lock at that time, or has
-// stored a record that makes the fetch needless, Take returns ErrElsewhere.
-// But if the Store fails, or if another member has the lock and this Lock is
-// not patient, Take returns nil. The member then fetches without the lock.
+// stored a record that makes the fetch needless, Take returns ErrElsewhere. But
+// if the Store fails, or if another member has the lock and this Lock is not
+// patient, Take returns nil. The member then fetches without the lock.
 func (l *Lock) Take(slack time.Duration) error {
 	if l.keeper.locker == nil {
 		return nil

@@ -1,7 +1,8 @@
 // Package store puts records into a Store and shields the crawl from a Store
 // that fails, hangs or lies. A call of the Store may take two seconds at most.
-// Faults of the Store are not returned. They are reported to a function, and a
-// fault costs no more than a fetch.
+// Faults of the Store are not returned, but reported to a function. After a
+// fault, a robots.txt may be fetched without need. If Delete fails, a forgotten
+// record may be used again.
 package store
 
 import (
@@ -29,7 +30,7 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// A Locker is a robotsmw.Locker. A Store may also be one.
+// A Locker is a robotsmw.Locker. Some Stores are also Lockers.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }
@@ -47,10 +48,10 @@ type Keeper struct {
 
 // New returns the Keeper of a Store. The Kind says how records are read.
 // lockTTL is how long a lock lasts if its holder dies. It must be at least the
-// sum of two times: how long a question takes, and how long a holder may wait
-// for a slot without releasing the lock (see [Lock]). The last argument is
-// called after a fault of the Store, with "get", "put", "delete", "lock" or
-// "unlock", and with the error.
+// sum of two times: how long a request to the origin may take, and how long a
+// holder may wait for a slot without releasing the lock (see [Lock]). The last
+// argument is called after a fault of the Store, with "get", "put", "delete",
+// "lock" or "unlock", and with the error.
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
@@ -79,8 +80,8 @@ func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int
 	}
 }
 
-// Get returns the stored record of an origin, or nil if there is none that can
-// be used.
+// Get returns the stored record of an origin. If there is none, or if it cannot
+// be used, Get returns nil.
 func (k *Keeper) Get(name string) *record.Record {
 	value := k.getValue(name)
 	if value == nil {
@@ -114,7 +115,7 @@ func (k *Keeper) getValue(name string) []byte {
 // stored without a body, because the body is stored with that origin.
 func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	if rec.Failure != nil && rec.Failure.Delay != nil {
-		return // the record is about a limiter, not about the origin
+		return // the latest fetch was put off by a limiter, so it has no result
 	}
 	if rec.State == record.Good {
 		if _, shared := origin.OfRobotsTxt(rec.From().URL); shared {

@@ -171,11 +171,10 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 }
 
 // isNear reports whether the first name looks like a misspelling of the second.
-// The two may differ in blanks, "_" and "-". If the first name has at least
-// four bytes, one other difference is possible instead: one byte is added,
-// missing or changed; two neighbouring bytes are swapped; or an ending such as
-// "ed" is added. But the first byte of the second name must not be missing or
-// changed.
+// It does if the two differ only in blanks, "_" and "-". If the first name has
+// at least four bytes, there are other cases: one byte is added, missing or
+// changed; two neighbouring bytes are swapped; or an ending such as "ed" is
+// added. But the first byte of the second name must not be missing or changed.
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false
@@ -263,8 +262,8 @@ func secondLine(value string) (path string, ok bool) {
 	return "", false
 }
 
-// robotMeant returns the likely intended value of a user-agent line, or "" if
-// this is not certain. The first n bytes of value are the beginning of a name.
+// robotMeant returns what a user-agent line was probably meant to say, or "" if
+// that is not clear. The first n bytes of value are the beginning of a name.
 // robotMeant returns them if a version, a comment or a "*" follows. If another
 // word follows, the result is "", because that word may be a part of the name.
 // The result is also "" for the User-Agent header of a browser, which names no
@@ -333,7 +332,7 @@ func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern 
 		return
 	}
 	fix := ""
-	if strings.HasSuffix(path, "/") { // two directories; in "/a//b.html", one slash is more likely a mistake
+	if strings.HasSuffix(path, "/") { // two directories; in "/a//b.html", the second slash is probably a mistake
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
 	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")

@@ -220,8 +220,8 @@ func TestWaitsByItself(t *testing.T) {
 	})
 }
 
-// If a host's latest page was put off, the last page of the queue is handed out
-// next, even if another page has waited until its Due.
+// If a host's latest page was put off, the next page comes from the end of the
+// host's queue, even if another page has waited until its Due.
 func TestHurt(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -251,7 +251,7 @@ func TestHurt(t *testing.T) {
 		f.Done(again, time.Now(), 0) // the page is given up
 		f.Done(take("/3"), time.Now(), 0)
 		putOff(take("/2"))
-		f.Done(take("/2"), time.Now(), 0) // there is no other page
+		f.Done(take("/2"), time.Now(), 0) // /2 comes again, because no other page is left
 		if _, ok := f.Take(s.Context()); ok {
 			s.Error("there was a page more")
 		}

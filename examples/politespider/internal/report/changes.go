@@ -77,8 +77,8 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	return c
 }
 
-// without() returns the URLs that only the first list has, each with its
-// verdict.
+// without() returns the URLs of all records whose URLs are not among the
+// others. After each URL, it writes the URL's verdict.
 func without(records, others []record.Record) (urls []string) {
 	known := make(map[string]bool)
 	for _, r := range others {

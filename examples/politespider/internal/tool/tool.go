@@ -96,8 +96,8 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if o.before, err = o.earlier(); err != nil {
 		return ExitUsage, err
 	}
-	// The command line is accepted. Nothing that lasts is created before this
-	// point.
+	// The command line is accepted. Before this point, no file is created that
+	// remains after the command has ended.
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err

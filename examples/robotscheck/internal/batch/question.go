@@ -158,7 +158,7 @@ func appendString(out []byte, s string) []byte {
 type scanner struct {
 	line []byte
 	at   int    // index of the next byte
-	raw  []byte // the latest result of text()
+	raw  []byte // the latest result of scanner.text()
 }
 
 // char() skips spaces and tabs and then the byte c. If c does not follow the

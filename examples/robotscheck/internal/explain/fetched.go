@@ -6,7 +6,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
 )
 
-// A fetched says how a robots.txt was fetched, as -json prints it.
+// The type "fetched" says how a robots.txt was fetched, as -json prints it.
 type fetched struct {
 	Status  int       `json:"status,omitempty"` // the status of the last answer; 0 means there was no answer
 	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects

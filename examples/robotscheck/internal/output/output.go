@@ -28,7 +28,7 @@ func Table(w io.Writer, flags uint) *tabwriter.Writer {
 // characters, so nearly every line of a robots.txt is shown in full.
 func Printable(s string) string { return terminal.Printable(s, 400) }
 
-// Count returns a number with its noun: 1 file, 3,491 files.
+// Count returns a number with its noun, such as "1 file" or "3,491 files".
 func Count(n int, noun string) string {
 	return Thousands(n) + " " + Noun(n, noun)
 }

@@ -92,8 +92,8 @@ func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.
 	return verdict.Of(rules.Match(Sent(target)))
 }
 
-// Sent returns a target in the form that it has in a request. Bytes that URLs
-// cannot hold, such as those of letters beyond ASCII, become percent-escapes.
+// Sent returns a target in the form that it has in a request. Bytes that a URL
+// cannot contain become percent-escapes, for example the bytes of "ä".
 func Sent(target string) string {
 	if !strings.ContainsFunc(target, escaped) {
 		return target

@@ -18,7 +18,7 @@ type Verdict struct {
 	Rule    string          `json:"rule,omitempty"` // the rule that decided, such as "Disallow: /a"
 	Line    int             `json:"line,omitempty"` // the number of the rule's line, counted from 1
 
-	// Resolved is set if servers may take the target for another path that is
+	// Resolved is set if servers may treat the target like another path that is
 	// disallowed (see robotsmw.Decision). Resolved is then the other path, with
 	// the query. "" means that the target was judged as it is written.
 	Resolved string `json:"resolved,omitempty"`
@@ -46,8 +46,8 @@ var reasons = [...]robotsmw.Reason{
 }
 
 // Judge returns the same verdict on a target as a robotsmw.Checker. If servers
-// may take an allowed target for another path that is disallowed, Judge returns
-// the verdict on that path.
+// may treat an allowed target like another path that is disallowed, Judge
+// returns the verdict on that path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
 	m, resolved := rules.MatchResolved(target)
 	v := Of(m)

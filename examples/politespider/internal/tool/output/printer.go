@@ -15,7 +15,8 @@ type printer interface {
 	summary(record.Summary)
 }
 
-// A liveness is a printer that can also show the progress of the crawl.
+// liveness is the method of a printer that can also show the progress of the
+// crawl.
 type liveness interface {
 	progress(soFar record.Summary, q frontier.State)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// An asked collects the requests for robots.txt until they become part of a
-// record. It is safe for concurrent use.
+// The type "asked" collects the requests for robots.txt until they become part
+// of a record. It is safe for concurrent use.
 type asked struct {
 	mu       sync.Mutex
 	requests []askedFor

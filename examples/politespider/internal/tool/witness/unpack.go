@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// unpack replaces a body in gzip by a reader that decompresses it. Colly limits
+// unpack replaces a gzipped body by a reader that decompresses it. Colly limits
 // the size of a body, but decompresses the body afterwards, so a few kilobytes
 // could become gigabytes. With unpack, the decompressed bytes are limited.
 func unpack(resp *http.Response) {
