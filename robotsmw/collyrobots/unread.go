@@ -120,7 +120,9 @@ type heldBody struct {
 // readAhead reads the body into memory, unless somebody has already begun to
 // read it.
 func (b *heldBody) readAhead() {
-	b.mu.Lock() // locked before release() is called, so that a Read waits for the end of readAhead
+	// Lock before release() is called, so that a Read waits for the end of
+	// readAhead.
+	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.list.release(b) {
 		return
