@@ -197,8 +197,9 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A server that states its quota, in any of the forms, never gets more requests
-// than its quota. The crawl takes at most about three times as long as the
-// quota demands.
+// than its quota. One case is left out: a server that states it only when it is
+// spent, and several requests at a time. The crawl takes at most about three
+// times as long as the quota demands.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }
