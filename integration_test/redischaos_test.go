@@ -375,7 +375,7 @@ type chaosScene struct {
 	server  func(f *chaosFleet)               // starts the servers; nil means one Redis server
 	prepare func(f *chaosFleet)               // runs before the scene; nil means nothing to prepare
 	play    func(f *chaosFleet, scale int)    // scale is 3 in a full run, 1 otherwise
-	share   float64                           // the least accepted share of the ideal number of starts
+	share   float64                           // the minimum share of the ideal number of starts
 	silence func(lease time.Duration) float64 // a host may be idle for 2 s plus this many seconds; nil means 2 s
 }
 

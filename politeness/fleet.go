@@ -50,7 +50,7 @@ type Hold struct {
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
 	idle   time.Duration // when the host ran out of requests; the constant "never" while it has some
-	hope   time.Duration // until this time, a refused request is expected back
+	hope   time.Duration // until this time, whoever was refused is expected to ask again
 	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
 	why    error         // while the host is not owned: the error that says why
 	kept   learnt        // the latest result of host.lesson that the fleet knows

@@ -50,8 +50,8 @@ var (
 	longMarks  = newSieve(longStride, sievedMarks(shortPage))
 )
 
-// sievedMarks returns the longest mark of each sign that counts with any
-// status. It leaves out the signs whose atMost is not greater than the given
+// sievedMarks returns the longest mark of each sign that applies whatever the
+// status is. It leaves out the signs whose atMost is not greater than the given
 // number.
 func sievedMarks(more int) (all []string) {
 	for _, s := range pageSigns {

@@ -16,7 +16,7 @@ const longestCause = 300
 func causeOf(text string) string {
 	const more = "..."
 	cause := make([]byte, 0, min(len(text), longestCause))
-	fits := 0 // how many bytes of the cause leave room for "..."
+	fits := 0 // how many bytes of the cause are kept if "..." is added
 	for _, r := range text {
 		switch {
 		case unicode.IsSpace(r):
