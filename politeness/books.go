@@ -62,9 +62,9 @@ func (b *books) path(day int64) string {
 
 // write appends this process's lines to the day's file and syncs the file, so
 // that a power failure does not lose them. It returns the entries that were
-// added since its latest read of the file, including those it has just written.
-// But on a new day, or when this process signs in a new way, it returns all
-// entries of the file.
+// added since the previous successful call, including those it has just
+// written. But on a new day, or if the argument "me" has changed, it returns
+// all entries of the file.
 func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err

@@ -33,11 +33,11 @@ type host struct {
 type learnt struct {
 	crawl    time.Duration // the Crawl-delay that was told last; 0 means none
 	adaptive time.Duration // the delay that the host's response times ask for
-	until    time.Duration // the end of the latest pause; if there was none, the constant never
+	until    time.Duration // the end of the latest pause; the constant "never" if there was none
 	incident time.Duration // when the latest incident began
 	level    uint8         // how many incidents lengthen the back-off; a good answer subtracts one
 	latest   sign          // the sign of the latest incident; after a good answer: the constant good
-	clamped  bool          // the cut of a Crawl-delay has been reported
+	clamped  bool          // a notice has said that ClampCrawlDelay cut a Crawl-delay
 
 	// What the host says about its quotas. All are 0 if it says nothing.
 	limited     time.Duration // the end of a pause for a spent quota
@@ -102,11 +102,11 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	return h, 0
 }
 
-// sweep forgets up to two hosts. They are idle, their interval and pause are
-// over, and the Limiter knows nothing else about them that matters. sweep runs
-// once for each new host. So nothing has to run in the background, and hosts do
-// not pile up in a long crawl. Only hosts about which the Limiter has learnt
-// something stay.
+// sweep forgets up to two idle hosts. It forgets a host only if the host's
+// interval, pause and quota are over, and the Limiter knows nothing else about
+// the host that matters. sweep runs once for each new host. So nothing has to
+// run in the background. In a long crawl, the only hosts that pile up are those
+// about which the Limiter has learnt something that matters.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)

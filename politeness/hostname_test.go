@@ -85,7 +85,7 @@ func TestSpellingsOfAHostWaitForEachOther(t *testing.T) {
 }
 
 func TestHostLongerThanAnyName(t *testing.T) {
-	var letters strings.Builder // 20,000 different letters: IDNA takes half a minute for them, in net/http too
+	var letters strings.Builder // 20,000 different letters: IDNA would take half a minute, and net/http too
 	for i := range 40_000 {
 		letters.WriteRune(rune(0x4e00 + i*7919%20_000))
 	}

@@ -22,9 +22,9 @@ type limit struct {
 const maxLimits = 4 << 10
 
 // limits parses a field whose value is a List of Items (RFC 9651 §3.1). If the
-// field is malformed, the last limit that is yielded is marked as bad. A line
-// in the form of the draft's versions before 08, "limit=100, remaining=50,
-// reset=5", is one item without a name.
+// field is malformed, the last limit that is yielded is marked as bad. Before
+// version 08 of the draft, a line had another form: "limit=100, remaining=50,
+// reset=5". Such a line is one limit without a name.
 //
 // An item is yielded as soon as it is parsed, and nothing is stored, because
 // limits() runs for each response.

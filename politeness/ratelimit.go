@@ -32,8 +32,8 @@ func tellsQuota(h http.Header) bool {
 }
 
 // quotaOf reads the quota fields of a response. others is the number of other
-// requests in flight, which the server has presumably not counted yet. Times
-// longer than the last argument are cut to it.
+// requests in flight, which the server has presumably not counted yet. The
+// argument "most" is a limit: longer times are cut to it.
 func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
 	var q quota
 	age := ageOf(h)

@@ -6,9 +6,9 @@ import (
 )
 
 // Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
-// fetch keeps Delay. It does not wait for a Crawl-delay, and no Crawl-delay
-// counts from it. So after the fetch, the first page of a host waits for Delay
-// alone.
+// fetch keeps Delay. It does not wait for a Crawl-delay, and later requests do
+// not count their Crawl-delay from it. So after the fetch, the first page of a
+// host waits for Delay alone.
 const Exempt time.Duration = -1
 
 // CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a
@@ -54,8 +54,9 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 type Trace struct {
 	// Queued is called if the request has to wait. Its arguments are the
 	// earliest time at which the request can start, and what it waits for now.
-	// Queued is called again when one of them changes. Nobody knows when a wait
-	// for a "slot" or the like ends, so the time may have passed already.
+	// Queued is called again when one of them changes. The end of some waits is
+	// not known, such as the wait for a slot. In this case, the time may have
+	// passed already.
 	Queued func(until time.Time, why Reason)
 
 	// Granted is called when the request may start.

@@ -175,8 +175,8 @@ func allowedThere(site auditedSite, path string) bool {
 }
 
 // auditedPages serves an origin: its robots.txt, its pages, and two redirects
-// to private pages. One redirect stays on this origin. The other leads to
-// another origin, the last argument.
+// to private pages. One redirect stays on this origin. The other leads to the
+// origin that the argument "next" gives.
 func auditedPages(robots http.Handler, next string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robots)

@@ -57,8 +57,8 @@ func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision
 }
 
 // Many callers wait for a resting host's robots.txt. When all of them have
-// left, no goroutine, no place in the queue and no record remains. Nothing is
-// fetched.
+// left, no goroutine remains, nothing waits at the Limiter, and the Checker
+// keeps nothing about the origins. Nothing is fetched.
 func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	const callers = 20_000
 	oneHost := func(int) string { return "http://a.example/" }
@@ -120,8 +120,8 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	}
 }
 
-// All callers of a fetch give up, and then another caller comes. The new caller
-// gets robots.txt when the host may be asked.
+// All callers that wait for a fetch give up, and then another caller comes. The
+// new caller gets robots.txt when the host may be asked.
 func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -376,8 +376,8 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 }
 
 // While a host rests, a good copy is used. The copy may come from the Store, or
-// belong to the target of a redirect. A copy is also used if the Limiter
-// refuses the wait.
+// belong to the target of a redirect. A copy is also used if the host rests for
+// longer than the Limiter's MaxWait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

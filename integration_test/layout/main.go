@@ -14,10 +14,10 @@
 // is a room. An arrow leads from file A to file B if A uses something that B
 // declares: an identifier, a method or a field.
 //
-// If the package can be read from one end to the other, all arrows lead down.
-// In this case, a file stands one floor above the highest file that it uses. If
-// files use each other in a circle, some arrows run back up. The command finds
-// the order of the files in which the fewest arrows run back up.
+// If no files use each other in a circle, all arrows lead down, and a file
+// stands one floor above the highest file that it uses. Otherwise some arrows
+// run back up. The command finds the order of the files in which the fewest
+// arrows run back up.
 package main
 
 import (

@@ -4,6 +4,6 @@ package main
 // because line numbers change.
 type explanation struct{ file, before, after string }
 
-// explained says why no test needs to notice a change: the changed behaviour is
-// not promised, or cannot be seen from outside.
+// explained has the reason why no test needs to notice a change. For example,
+// the changed behaviour is not promised, or it cannot be seen from outside.
 var explained = map[explanation]string{}

@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The client sends a call twice. The second time, the answer is that the server
-// does not know the script. But the first sending may have run at another
-// server, so it must count.
+// The client sends a call twice. The second sending is answered: the server
+// does not know the script. The first sending gets no answer, so another server
+// may have run the script. That sending must count.
 func TestSendings_NoScript(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()

@@ -10,7 +10,7 @@ type statusSigns struct {
 	fields []fieldSigns
 	alone  *headerSign // the status itself as a sign, or nil; it counts if no field shows a sign
 	pages  []*pageSign
-	sieved bool // every page sign here counts with any status
+	sieved bool // each sign in pages counts with any status
 }
 
 // fieldSigns has successive signs of one header field. One look-up of the field
@@ -42,9 +42,10 @@ var byStatus = func() []statusSigns {
 	return all
 }()
 
-// shortMarks is for pages of at most shortPage bytes. It has one mark of each
-// sign that counts with any status. longMarks is for longer pages. It has no
-// marks of signs that count only in pages of at most shortPage bytes.
+// shortMarks is for pages of at most shortPage bytes, and longMarks is for
+// longer pages. shortMarks has one mark of each sign that counts with any
+// status. longMarks has the same, without the signs that count only in pages of
+// at most shortPage bytes.
 var (
 	shortMarks = newSieve(shortStride, sievedMarks(0))
 	longMarks  = newSieve(longStride, sievedMarks(shortPage))

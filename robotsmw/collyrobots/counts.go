@@ -26,9 +26,10 @@ type Counts struct {
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
-	// requests that got no answer because of the network, a timeout, the end of
-	// the Context, a *politeness.DelayError or anything else but robots.txt. A
-	// request that failed is not lost if a Retry of it succeeded.
+	// requests that got no answer, unless robots.txt was the reason. Other
+	// reasons are the network, a timeout, the end of the Context or a
+	// *politeness.DelayError. A request that failed is not lost if a Retry of
+	// it succeeded.
 	Pages, Lost int64
 
 	// Waited adds up how long requests waited before they were sent: for their

@@ -28,9 +28,9 @@ func first() (l link) {
 const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
 // appendLine appends the line that follows l, and returns the new end of the
-// chain. The last arguments are the text between the members "n" and "prev", in
-// parts that are joined as they are. This text must neither begin nor end with
-// a comma.
+// chain. The argument "members" has the text between "n" and "prev". Its parts
+// are joined with nothing between them. The text must neither begin nor end
+// with a comma.
 func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	start := len(b)
 	b = append(b, `{"n":`...)

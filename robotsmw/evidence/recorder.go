@@ -50,7 +50,7 @@ type Recorder struct {
 	head   atomic.Pointer[link]
 
 	mu       sync.Mutex
-	robot    []byte // the members of the robot line; nil before the first Observe
+	robot    []byte // the robot line's own members, as JSON; nil before the first Observe
 	limiters []*politeness.Limiter
 }
 
@@ -115,8 +115,8 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 // If the Limiter is in opts.Base and not in opts.Limiter, call Pace with that
 // Limiter first. Observe returns an error if there is no Limiter, because
 // requests could then not be recorded. It also returns an error if the options
-// are invalid, or if they would change the robot line of an earlier call. A
-// record is about one crawler.
+// are invalid. A record is about one crawler. So it is an error, too, if opts
+// and the options of an earlier call lead to different robot lines.
 func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	if opts.Limiter == nil && len(r.attached()) == 0 {
 		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")

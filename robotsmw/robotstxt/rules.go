@@ -78,7 +78,7 @@ func newRules(agents []UserAgent) *Rules {
 // Questions to the Rules do not change this number.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
-// besides returns how many of the bytes in Size are not those of the Set.
+// besides returns the part of Size that is not the size of the Set.
 func (r *Rules) besides() int {
 	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
@@ -101,10 +101,11 @@ func cloned(value string) string {
 // delay. For the value "0", delay is 0 and ok is true. If several lines are for
 // the robot, the greatest delay counts.
 //
-// No standard defines the field. A line belongs to the user-agent lines since
-// the previous Crawl-delay of its group. If there are no such lines, it belongs
-// to the same user-agent lines as the previous Crawl-delay. So robots may share
-// a group with all its rules, but have different delays. The value is a decimal
-// number of seconds, with or without a fraction ("0.5", "10"). A line with
-// another value ("1e3", "0x10", "-1", "soon") asks for no delay.
+// No standard defines the field. A line belongs to the user-agent lines of its
+// group that come after the previous Crawl-delay. If none come after it, the
+// line belongs to the same user-agent lines as the previous Crawl-delay. So
+// robots may share a group with all its rules, but have different delays. The
+// value is a decimal number of seconds, with or without a fraction ("0.5",
+// "10"). A line with another value ("1e3", "0x10", "-1", "soon") asks for no
+// delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

@@ -88,9 +88,9 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Response returns the answer that the directory gives at the given time: the
 // header fields and the body. A web server without the keys may serve this
-// answer unchanged for half of Validity. Even an answer that is cached at the
-// end of that time has valid signatures for as long as the cache keeps it. An
-// error says which field of the Directory is wrong.
+// answer unchanged for half of Validity. A cache may keep the answer for the
+// other half at most. So the signatures are still valid when the last copy
+// leaves the caches. An error says which field of the Directory is wrong.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	host, err := d.authority()
 	if err != nil {

@@ -38,10 +38,10 @@ type robot struct {
 	sums  *RobotResult
 }
 
-// Add judges a request, or keeps it until it can be sorted. A request may come
-// up to ten seconds before or after its turn. If it comes even later, it counts
-// as a jump, and no gap is judged across the jump. A request without a time
-// counts as broken.
+// Add judges a request, or keeps it until it can be sorted. Requests may be out
+// of order by up to ten seconds. A request that is more than ten seconds older
+// than the newest one so far counts as a jump, and no gap is judged across the
+// jump. A request without a time counts as broken.
 func (a *Auditor) Add(r Request) {
 	e, ok := r.event()
 	if !ok {
@@ -248,8 +248,8 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 
 // The method "allowed" reports a violation if the file in force forbids a page.
 // There is no violation if the robot may still use the file that it fetched
-// last, and if that file allows the page. If the robot may still use a file
-// that is not known, the method cannot decide, and returns false.
+// last, and if that file allows the page. The method returns false only if it
+// cannot decide, because the robot may still use a file that is not known.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {

@@ -201,8 +201,8 @@ func (f *feed) broken(number int, err error) {
 }
 
 // The method "dated" notices whether a record's date jumps back. Such a jump
-// begins no epoch, because the clock is right: only the records are in another
-// order.
+// begins no epoch. It means that the records are out of order, not that the
+// clock was set back.
 func (f *feed) dated(r *WARCRecord) {
 	at := r.Date.UnixNano()
 	if f.newest != never && at < f.newest-reach {

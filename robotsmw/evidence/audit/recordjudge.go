@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordJudge judges what a record says about its robot. Each Limiter in a
+// A recordJudge judges a robot by the lines of its record. Each Limiter in a
 // record has a clock of its own.
 type recordJudge struct {
 	a        *Auditor
@@ -41,7 +41,7 @@ type state struct {
 // A recordHost is the pace of one host.
 type recordHost struct {
 	last, lastPage *recordLine // last is the latest request, and lastPage the latest one for a page
-	asked, left    time.Time   // the beginning and the end of the pause that ends last
+	asked, left    time.Time   // when the pause with the latest end begins, and when it ends
 }
 
 const keptStates = 8
@@ -338,12 +338,11 @@ func (j *recordJudge) refusal(v *recordLine) error {
 	return errDecision
 }
 
-// isStale reports whether the file that a decision names was too old. If
-// another file was in force, the named file was too old. The file in force
-// itself was too old if its lifetime had ended more than five seconds before.
-// But an old file in force may be used in two cases: if a later fetch has
-// failed, or if the decision is marked stale and the file was fetched at most
-// 24 hours before.
+// isStale reports whether the file that a decision names was too old. A file
+// that was not in force was too old. A file in force was too old if its
+// lifetime had ended more than five seconds before. There are two exceptions
+// for the file in force: a later fetch has failed, or the decision is marked
+// stale and the file was fetched at most 24 hours before.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:

@@ -13,7 +13,7 @@
 //
 // Hosts have the form that package politeness gives them. So all spellings of a
 // host share their rules, and they also share their pace. Requests are sent
-// with that form too (sent.go).
+// with that form too: see SentHost.
 package origin
 
 import (
@@ -271,7 +271,8 @@ func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	return origin, err == nil
 }
 
-// Host returns the host and port of an origin: what follows "://".
+// Host returns what follows "://" in an origin: the host, the port and, if the
+// origin has one, its Host header.
 func Host(origin string) string {
 	_, authority, _ := strings.Cut(origin, "://")
 	return authority

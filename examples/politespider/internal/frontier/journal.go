@@ -37,9 +37,9 @@ import (
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
 // "spent" is how many pages count towards the maximum, and "seen" has the pages
-// that are done. So a rewritten journal has one entry for each URL and each
-// host. A run adds a line each time that it finds URLs, finishes a page, or
-// puts a page back.
+// that are done. So a rewritten journal has each URL once, and at most one line
+// for each host. A run adds a line each time that it finds URLs, finishes a
+// page, or puts a page back.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`

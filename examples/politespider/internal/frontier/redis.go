@@ -25,9 +25,9 @@ import (
 // process. Until the page is given back, no process gets another page of that
 // host. Each process extends the leases of its pages every few seconds. If a
 // process is silent for the length of a lease, other processes claim its pages
-// when they ask for a page. So a page is fetched twice only in two cases.
-// Either its process was killed while it had the page, or that process was cut
-// off from Redis for the length of a lease.
+// when they ask for a page. So a page is fetched twice only in two cases: if a
+// process was killed before it gave the page back, or if it was cut off from
+// Redis for the length of a lease while it had the page.
 //
 // The process that had a host's latest page may take the host's next page one
 // second before the other processes. Usually this process also owns the host in
@@ -283,8 +283,8 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 }
 
 // give() gives a page back. Redis remembers whether a host's latest page was
-// put off at least once. The last argument is 1 for yes, 0 for no, and -1 to
-// leave unchanged what Redis remembers.
+// put off at least once. The argument "hurt" is 1 for yes and 0 for no. If it
+// is -1, what Redis remembers does not change.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -356,8 +356,8 @@ func (r *Redis) beat() {
 
 // call() runs a script and retries until Redis answers. The answer begins with
 // the state of the crawl. call() returns the rest of the answer, and true. If
-// the crawl has ended or cannot go on, call() returns false. A retry may run a
-// script twice, so a second run must do no harm.
+// the crawl has ended or cannot go on, call() returns false. If only the answer
+// was lost, the retry runs the script a second time, which must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {

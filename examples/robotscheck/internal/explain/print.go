@@ -133,7 +133,7 @@ func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {
 		if number != group && (number < line-around || number > line+around) || span[0] == len(text) {
-			continue // too far away, or after the last line end, where there is no line
+			continue // too far away, or the empty rest after the last line end
 		}
 		if last != 0 && number > last+1 {
 			shown = append(shown, numberedLine{})

@@ -11,7 +11,7 @@ import (
 // then right only for a target that is in canonical form already.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
-		return true, pattern[len(pattern)-1] != '$' // the final "$" means the end, but target has a "$" of its own there
+		return true, pattern[len(pattern)-1] != '$' // the pattern's final "$" means the end, but here it equals a "$" in the target
 	}
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }

@@ -1,8 +1,9 @@
 // Package output shows what a crawl does while it runs: a line for each event,
 // then a summary, as text or as JSON. It also writes the HTML report.
 //
-// A [Ledger] adds up the records and passes them to a printer. There are three
-// printers: JSON lines, text, and text with a progress line for a terminal.
+// A [Ledger] adds up the records of the crawl (package record) and passes them
+// to a printer. There are three printers: JSON lines, text, and text with a
+// progress line for a terminal.
 package output
 
 import (
@@ -46,7 +47,7 @@ type Ledger struct {
 	start  time.Time
 	out    *checkedWriter
 	print  printer
-	report *report.Crawl // nil if no report is wanted, or if whole.report is the report
+	report *report.Crawl // nil if there is no report, or if whole.report is used instead
 	whole  *Ledger       // adds up all runs for the report; nil if no earlier run is to be added
 
 	mu       sync.Mutex
