@@ -220,7 +220,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 		}
 		for _, s := range sites {
 			for path, n := range s.asked {
-				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // colly caches no redirect to a refused URL, so both runs request this path
+				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // colly caches no redirect to a refused URL, so the second run requests it too
 					t.Errorf("%s was asked for %d times, with a cache", path, n)
 				}
 			}

@@ -27,7 +27,8 @@ import (
 )
 
 // A hostileServer misbehaves in one way. Its function answers a request for the
-// given path, and returns when stop is closed, or earlier.
+// given path. The function must return when stop is closed. It may also return
+// earlier.
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})

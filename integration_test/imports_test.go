@@ -15,8 +15,8 @@ const module = "github.com/goodbots/courtesy"
 
 // arrows says what each package imports besides the standard library, and why.
 // The test fails if a package has no row, or if its imports differ from its
-// row. An import decides what every user of the package gets in go.mod and in
-// the binary.
+// row. Every user of a package also gets its imports, in go.mod and in the
+// binary.
 var arrows = map[string]struct {
 	imports []string // sorted; packages of this module without the module's path
 	because string

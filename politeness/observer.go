@@ -36,8 +36,8 @@ type Observer struct {
 	// long the request took from its start. e.Status is 0 if no response came.
 	Ended func(ctx context.Context, e Event)
 
-	// Refused is called when a request gets a [*DelayError]. e.Until is that of
-	// the error. e.Wait is how long the request waited.
+	// Refused is called when a request gets a [*DelayError]. e.Until is the
+	// Until of this error. e.Wait is how long the request waited.
 	Refused func(ctx context.Context, e Event)
 
 	// Cancelled is called when a request's context is cancelled while it waits.
@@ -97,8 +97,9 @@ type Event struct {
 
 	// Granted sets these. They are the intervals that requests to the host
 	// keep, without Jitter. Delay is Limiter.Delay, or the adaptive delay if
-	// that is longer. CrawlDelay is the Crawl-delay. A fetch of robots.txt
-	// keeps none. 0 means that there is none.
+	// that is longer. CrawlDelay is the Crawl-delay. It is 0 for a fetch of
+	// robots.txt, which keeps no Crawl-delay. An interval of 0 means that there
+	// is none.
 	Delay, CrawlDelay time.Duration
 }
 
@@ -159,8 +160,8 @@ type Stats struct {
 	Unowned   int // in a fleet: hosts that this Limiter has asked for and does not own yet
 }
 
-// Stats returns the numbers of this moment. They leave out the Limiter in
-// Within, which has its own Stats.
+// Stats returns the numbers of this moment. They do not include those of the
+// Limiter l.Within, which has Stats of its own.
 func (l *Limiter) Stats() Stats {
 	l.init()
 	l.mu.Lock()

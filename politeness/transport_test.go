@@ -376,7 +376,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 			}
 			reading.Body.Close()
 		}()
-		get(t, tr, "http://example.com/left-open?password=secret") // this request waits for 20 s, because another body is being read
+		get(t, tr, "http://example.com/left-open?password=secret") // before it is sent, it waits for 20 s until the first body is closed
 		<-done
 		if log.Len() > 0 {
 			t.Errorf("a body that is being read was reported: %s", &log)
@@ -622,8 +622,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	})
 }
 
-// A Trace may cancel its request when the Trace is told of the grant. Then
-// nothing is sent.
+// If Trace.Granted cancels the request's context, nothing is sent.
 func TestContextThatEndsWithTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

@@ -100,7 +100,7 @@ type sent struct {
 	refused *refusal.Refusal // a refusal found by status and header; nil if none
 
 	tells      bool          // whether the Limiter gets the crawlDelay
-	crawlDelay time.Duration // 0 if there is none; if tells is set, the Limiter gets this 0 too
+	crawlDelay time.Duration // 0 if there is none; the Limiter gets a 0 like any other value
 
 	decision *Decision // nil if Observer.Decided is not set
 }

@@ -67,7 +67,8 @@
 // A good copy is also obeyed past its lifetime if a fetch would have to wait
 // for its slot for more than ten seconds. Then the copy is used at once and
 // marked stale, and robots.txt is fetched when the host may be asked. If the
-// wait is shorter, for example an interval, the request waits for the new file.
+// fetch would wait for less than that, for example until an interval is over,
+// the request waits for the new file.
 //
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
@@ -104,13 +105,14 @@
 // whose robots.txt is being fetched keeps its place too. If such origins hold
 // all places, one domain gives way: the registrable domain (or IP address, or
 // /64 network) with the most unreachable origins. Its oldest unreachable
-// origins are forgotten, and one entry takes their place. Until the last of the
-// forgotten origins might be tried again, an unknown origin of that domain is
-// refused with a *politeness.DelayError, and nothing is sent to it. In two
-// cases, a new origin is refused instead: if no domain has two unreachable
-// origins, or if the new origin belongs to the domain with the most of them.
-// The new origin is refused until the first of the unreachable origins may be
-// tried again, or for at most one second if a fetch is under way.
+// origins are forgotten, and one entry takes their place. From then on, an
+// unknown origin of that domain is refused with a *politeness.DelayError, and
+// nothing is sent to it. This ends when the last of the forgotten origins might
+// be tried again. In two cases, a new origin is refused instead: if no domain
+// has two unreachable origins, or if the new origin belongs to the domain with
+// the most of them. The new origin is refused until the first of the
+// unreachable origins may be tried again, or for at most one second if a fetch
+// is under way.
 //
 // # One fetch
 //

@@ -94,7 +94,7 @@ func TestFleetMutants(t *testing.T) {
 		{"ANY_WAITER", served},
 		{"FORGET_GIVE", servedAgain},
 		{"GIVE_WITHOUT_ACCEPT", silence},
-		{"ALL_CUT_OFF", safety}, // no rule of the protocol could prevent this
+		{"ALL_CUT_OFF", safety}, // not a removed rule, but a failure that no rule could prevent
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

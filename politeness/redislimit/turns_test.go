@@ -96,8 +96,8 @@ func TestTurns_PauseEndsForAll(t *testing.T) {
 	})
 }
 
-// A request waits for another member's host. It is told its estimated start
-// again only when the estimate changes.
+// A request waits for a host that another member owns. Trace.Queued is called
+// again only when the estimated start of the request changes.
 func TestTurns_QueuedIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

@@ -78,8 +78,8 @@ func (s *sieve) hasAny(text []byte) bool {
 	return false
 }
 
-// stands() reports whether text contains a mark that covers the eight bytes
-// from text[at] on. slot is the slot of these bytes.
+// stands() reports whether the eight bytes from text[at] on are inside a mark.
+// slot is the slot of these bytes.
 func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	for i := range s.places[slot] {
 		p := &s.places[slot][i]

@@ -123,9 +123,9 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 	}
 }
 
-// If a clone that was not added sets a transport in OnRequestHeaders, only the
-// extension's cookie jar can still notice that. The jar notices it even after
-// SetStorage or SetCookieJar has set another jar.
+// Extension.Add was not called for a clone, and the clone sets a transport in
+// OnRequestHeaders. Only the extension's cookie jar can still notice that. It
+// does so even if the program has set a jar by SetStorage or SetCookieJar.
 func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, prepare := range map[string]func(*colly.Collector){
 		"the first jar": func(*colly.Collector) {},
@@ -152,9 +152,10 @@ func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	}
 }
 
-// A clone that was not added sets a client or, without cookies, a transport in
-// OnRequestHeaders. That request bypasses robots.txt, as the package doc says.
-// If this test fails because colly has changed, the doc must change too.
+// In OnRequestHeaders, a clone sets a client, or sets a transport while cookies
+// are disabled. If Extension.Add was not called for the clone, that request
+// bypasses robots.txt, as the package doc says. If this test fails because
+// colly has changed, the doc must change too.
 func TestTheGapInOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, set := range map[string]func(c *colly.Collector, other *robotstest.Internet){
 		"SetClient":                     func(c *colly.Collector, other *robotstest.Internet) { c.SetClient(&http.Client{Transport: other}) },

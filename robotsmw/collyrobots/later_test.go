@@ -21,7 +21,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// neverWait returns a Limiter that refuses a request to a host that is not due.
+// neverWait returns a Limiter that refuses a request that would have to wait.
 func neverWait(delay time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: delay, MaxWait: -1}
 }
@@ -316,8 +316,8 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		if got := len(asked(web)); got != hosts*pages {
 			t.Errorf("%d pages were fetched", got)
 		}
-		// From the slowest hosts, robots.txt comes at 0 s, the first page at
-		// 1 s, and three more pages come 9 s apart.
+		// The slowest hosts send robots.txt at 0 s and the first page at 1 s.
+		// The three other pages follow, each 9 s after the one before.
 		if took := time.Since(start); took != 28*time.Second {
 			t.Errorf("it took %v", took)
 		}

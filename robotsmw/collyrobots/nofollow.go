@@ -28,7 +28,7 @@ type mark struct {
 	method, url string
 	depth       int // before noFollow moved the page to MaxDepth
 	noFollow    atomic.Bool
-	rel         atomic.Pointer[map[string]bool] // with ObeyRelNoFollow: the URLs to which only links with rel=nofollow lead
+	rel         atomic.Pointer[map[string]bool] // with ObeyRelNoFollow: URLs whose links on the page all have rel=nofollow
 	tries       atomic.Int32                    // how many times the page was answered 429 or 503
 }
 

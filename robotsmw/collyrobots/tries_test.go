@@ -114,7 +114,7 @@ func TestARefusalIsSaidEachTime(t *testing.T) {
 	}
 }
 
-// Request.Retry repeats a real failure at the host's pace.
+// After a real failure, Request.Retry repeats the request at the host's pace.
 func TestRetryOfAFailure(t *testing.T) {
 	const tries = 6
 	for _, failure := range []string{"503", "reset", "refused connection"} {

@@ -169,7 +169,7 @@ func TestParseRSL_Bounds(t *testing.T) {
 }
 
 // Cloudflare writes "use=reference". This package does not know the key "use",
-// but Says returns it, and the other keys of the line are read.
+// but the method Says returns it, and the other keys of the line are read.
 func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Signal: search=yes,ai-train=no,use=reference\nAllow: /\n")),

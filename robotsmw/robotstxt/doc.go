@@ -121,8 +121,8 @@
 //
 // [File.Sitemaps] returns the sitemaps, which belong to no group. [File.Fields]
 // yields all lines that are neither user-agent lines nor rules, as written.
-// [File.GroupsFor] yields a robot's groups, with their lines of this kind.
-// Programs that know such fields can use them.
+// [File.GroupsFor] yields a robot's groups, and each group has its own lines of
+// this kind. A program that knows the meaning of such a line can act on it.
 //
 // # Other readings
 //
@@ -133,21 +133,23 @@
 //
 // [Parse] goes through the file once, and [File.Rules] collects the rules of a
 // robot. Most robots ask a handful of questions about a site. To answer these,
-// the rules are tried one by one. A large group is compiled when its questions
-// have cost as much as compiling it. After that, the time of [Rules.Allowed]
-// and [Rules.Match] depends on the target and hardly on the number of rules.
-// There are two simpler ways: to compile no group, or to compile each group
-// before its first question. The total cost of any number of questions is at
-// most twice that in the cheaper way, plus the cost of one question. Only the
-// question that compiles the rules allocates memory. Questions about long
-// targets use buffers from a pool.
+// the rules are tried one by one. A large group is compiled when the questions
+// to it have cost as much as compiling it will cost. After that, the time of
+// [Rules.Allowed] and [Rules.Match] depends on the target and hardly on the
+// number of rules. There are two simpler ways: to compile no group, or to
+// compile each group before the first question to it. For any number of
+// questions, the total cost is at most twice the cost of the cheaper one of
+// these two ways, plus the cost of one question. Only the question that
+// compiles the rules allocates memory. Questions about long targets use buffers
+// from a pool.
 //
 // Rules do not keep the file. They keep at most 200 bytes, and some more for
 // each rule: twice the length of its pattern, or six bytes more than the
-// pattern, whichever is more. Two things can add to these bytes, because
-// [Rules.Match] returns them as written: the robot's user-agent lines after the
-// first one, and the patterns that are not stored as they are written. Such a
-// pattern adds its stored form and eight bytes.
+// pattern, whichever is more. [Rules.Match] returns user-agent lines and
+// patterns as written. So two things can add to these bytes: the robot's
+// user-agent lines after the first one, and the patterns whose stored form
+// differs from the written one. Such a pattern adds its stored form and eight
+// bytes.
 //
 // The author of a file may try to make it expensive. Compiled rules without "*"
 // cost at most a small multiple of the target's length, however many there are.

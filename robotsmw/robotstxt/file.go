@@ -13,9 +13,9 @@ import (
 // that end within the first MaxSize bytes. So a line cut in half never becomes
 // a shorter rule that matches more.
 //
-// A caller that does not read all of a longer file must give Parse at least
-// MaxSize+1 of its bytes. In a body of exactly MaxSize bytes, Parse would treat
-// the last line as whole.
+// A caller need not read all of a longer file, but must give Parse the first
+// MaxSize+1 bytes or more. In a body of exactly MaxSize bytes, Parse would
+// treat the last line as whole.
 const MaxSize = syntax.MaxSize
 
 // A File is a parsed robots.txt file. It does not change after [Parse], so any
@@ -27,7 +27,8 @@ type File struct{ syntax syntax.File }
 
 // Parse parses a robots.txt file. It accepts any bytes. It skips lines that it
 // cannot parse, as RFC 9309 §2.3.1.5 requires. They do not affect other lines.
-// Package lint says what was skipped. Parse does not keep body.
+// Package lint says what was skipped. The File keeps a copy of the text, so the
+// caller may change body.
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
 // Size returns how many bytes of memory the File takes, with its text and the

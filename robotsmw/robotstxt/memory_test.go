@@ -96,9 +96,9 @@ func checkSize(t *testing.T, rules *Rules) {
 }
 
 // TestSharedCorpusMemory does the same as TestMemoryOfRules, for real files.
-// Two things may take more memory, because [Match] returns them as written:
-// user-agent lines after the first, and patterns that are not stored as they
-// are written.
+// A [Match] has user-agent lines and patterns as written. So two things may
+// take more memory: user-agent lines after the first, and patterns whose stored
+// form differs from the written one.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int
@@ -120,7 +120,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 		}
 		for rule := range rules.set.All() {
 			if rule.Written != rule.Form || len(rule.Form) > 2047 {
-				ofForms += 13 + len(rule.Form) // 13 bytes are the head and the two lengths of a rare rule
+				ofForms += 13 + len(rule.Form) // 13 bytes are the head of the stored rule and its two lengths
 			}
 		}
 		switch {

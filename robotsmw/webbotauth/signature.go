@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A component is a part of a message that a signature covers: its identifier as
-// in Signature-Input, and its value.
+// A component is a part of a message. The signature covers this part. id names
+// the part as in Signature-Input, and value is its value.
 type component struct{ id, value string }
 
 // signatureBase returns the text that is signed (RFC 9421 §2.5), and the value

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each row has a dictionary (RFC 9651 §3, §4.2), and the text that is written
-// after parsing it.
+// Each row has the text of a dictionary (RFC 9651 §3, §4.2). If the text is
+// parsed and the result is written as text again, this must give want.
 func TestParseDictionary(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", ""},

@@ -28,8 +28,8 @@ func TestIs_Not(t *testing.T) {
 	}
 }
 
-// The commands print lines of a robots.txt, which may have any bytes. Printable
-// escapes those that could control the terminal.
+// The commands print lines of a robots.txt, which may have any bytes. The
+// function Printable escapes what could control the terminal.
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"Disallow: /a*b$":            "Disallow: /a*b$",

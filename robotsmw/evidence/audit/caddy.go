@@ -110,8 +110,8 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
 	case f < 9e9:
-		// For Unix times near today's, a float64 with seconds is precise to
-		// about 100 ns.
+		// This is a Unix time in seconds. For the times of our days, a float64
+		// is precise to about 100 ns.
 		return int64(math.Round(f*1e7)) * 100, true
 	case f < 9e12:
 		return int64(math.Round(f * 1e6)), true

@@ -101,8 +101,8 @@ func (h *History) line(scheme, host string) *timeline {
 		if line := h.origins[scheme+"://"+host]; line != nil {
 			return line
 		}
-		// If another scheme of this host has a file of its own, h.hosts may
-		// have that file. So h.hosts is not used here.
+		// If there is a file for another scheme of this host, h.hosts may have
+		// that file. So h.hosts is not used here.
 		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
 			return h.all
 		}
@@ -262,7 +262,7 @@ func (f *file) judge(r *rules, url string) verdict {
 		return verdict{allowed: true}
 	}
 	if m.Kind == robotstxt.NoRule {
-		return verdict{} // matching would take too much work, so a crawler disallows the URL
+		return verdict{} // no rule decided: to match the URL takes too much work, so it is disallowed
 	}
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }

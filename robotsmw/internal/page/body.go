@@ -17,7 +17,8 @@ import (
 // A Body is the body of an HTML page. It passes the body on to the reader, and
 // keeps a copy of the beginning. If there is no content coding, the Body also
 // searches what it passes on: for relevant tags and, at the end, for marks of
-// bot walls. The method Says does the rest.
+// bot walls. If there is a content coding, the method Body.Says decodes and
+// searches the copy. Body.Says also searches for marks before the end.
 type Body struct {
 	io.ReadCloser
 	opts   *Options
@@ -31,7 +32,7 @@ type Body struct {
 	read    int64  // bytes of the body that have come
 	ended   ending
 
-	// What Says has found.
+	// These fields have the results of the method Body.Says.
 	found   robotsmeta.Directives
 	state   State
 	final   bool // the result is final; the copy of the page is dropped
@@ -206,8 +207,8 @@ func (b *Body) scanCoded() {
 	switch {
 	case b.ended == notEnded:
 	case err == nil:
-		// The decoded page has ended, or has filled the window. So it is
-		// complete, even if the caller did not read to the end of the body.
+		// The decoded page has ended, or has filled the window. So no more of
+		// it would be examined if the caller read to the end of the body.
 		b.state = Complete
 	default:
 		b.state = Partial

@@ -16,7 +16,7 @@ const longestCause = 300
 func causeOf(text string) string {
 	const more = "..."
 	cause := make([]byte, 0, min(len(text), longestCause))
-	fits := 0 // how many bytes of the cause are kept if "..." is added
+	fits := 0 // how many bytes of the cause are kept if "..." must follow
 	for _, r := range text {
 		switch {
 		case unicode.IsSpace(r):
@@ -32,7 +32,7 @@ func causeOf(text string) string {
 		}
 		cause = utf8.AppendRune(cause, r)
 	}
-	if len(cause) == 0 { // without a cause, the record would not seem to have failed
+	if len(cause) == 0 { // if the cause were empty, it would seem that no fetch has failed
 		return "no reason given"
 	}
 	return string(cause)

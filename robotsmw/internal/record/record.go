@@ -50,7 +50,7 @@ type Record struct {
 // A Source is the place that a document came from, and the validators that the
 // document has there.
 type Source struct {
-	URL          string // of the file, if not the origin's own /robots.txt
+	URL          string // of the file; "" means the origin's own /robots.txt
 	Host         string // the Host that was sent, if not the URL's own
 	ETag         string
 	LastModified string
@@ -81,8 +81,8 @@ type Failure struct {
 
 // Validates returns the source whose validators may be sent with a request for
 // this URL with this Host ("" means the URL's own). It returns nil if there is
-// no such source. A validator may be sent only to the place that it came from,
-// and one URL is a different file at each virtual host.
+// no such source. A validator may be sent only to the place that it came from.
+// The same URL with another Host is another place.
 func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil

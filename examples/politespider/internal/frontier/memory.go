@@ -17,7 +17,7 @@ type Memory struct {
 	mu      sync.Mutex
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // the queues, by HostKey
-	due     hostHeap              // hosts with queued pages and no page out
+	due     hostHeap              // hosts that have queued pages, and no page that is handed out
 	queued  int
 	out     int // pages handed out and not given back
 	spent   int // pages done; refunded pages do not count
@@ -30,7 +30,7 @@ type hostQueue struct {
 	pages []*Page
 	later []*Page   // pages that wait until their own Due, sorted by Due
 	hurt  bool      // the host's latest page was put off at least once
-	busy  bool      // a page of the host is out
+	busy  bool      // a page of the host is handed out and not given back
 	rest  time.Time // no page of the host is handed out before this time
 	idle  time.Time // when the host's latest page was done or put back
 	place int       // the host's index in the heap, or -1 if the host is not there

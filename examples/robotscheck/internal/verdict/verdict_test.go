@@ -11,8 +11,8 @@ import (
 
 const host = "https://example.com"
 
-// checked returns a function that asks a Checker about a path of host. ok is
-// false if net/http would not send the path as it is written.
+// checked returns a function that asks a Checker about a path of example.com.
+// ok is false if net/http would not send the path as it is written.
 func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decision, ok bool) {
 	tb.Helper()
 	checker, err := robotsmw.NewChecker(robotsmw.Options{

@@ -18,8 +18,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The demo's report has a mark for each request in the JSON lines, and for each
-// URL that was not requested.
+// The demo prints JSON lines and writes a report. The report has one mark for
+// each request that the lines name, and one for each URL that was not
+// requested.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -280,7 +281,7 @@ func TestKeyboard(t *testing.T) {
 		last = at
 	}
 
-	// In a timeline, the keys move from mark to mark.
+	// In a timeline, the arrow keys, Home, End and PageUp lead to other marks.
 	tb.do(`document.querySelector('.lane canvas').focus()`)
 	marks, _ := strconv.Atoi(active("ariaValueMax"))
 	for _, step := range []struct {
