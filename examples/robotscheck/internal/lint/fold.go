@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
@@ -15,53 +16,109 @@ import (
 // shown. If there is only one more, it is shown too.
 const few, mostLines = 3, 12
 
-// A kind identifies the problems that are shown together.
+// A kind is a set of problems that are shown together. The messages of the
+// others are that of the first, except in one place.
 type kind struct {
-	code     lint.Code
-	severity lint.Severity
+	problems []lint.Problem
+	differs  []string // what each message has in that place; "" if it is the first message
 }
 
-// foldingPrinter returns a function that prints the problems of a file in
-// order. If a file has many problems of one kind, the function prints only the
-// first of them. For the others, it prints the line numbers.
-func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
-	return func(file string, problems []lint.Problem) {
-		all := make(map[kind][]lint.Problem)
-		for _, p := range problems {
-			k := kind{p.Code, p.Severity}
-			all[k] = append(all[k], p)
-		}
-		for _, p := range problems {
-			k := kind{p.Code, p.Severity}
-			same := all[k]
-			if len(same) == 0 {
-				continue // already shown, as a line number below the first problem of its kind
-			}
+// printFolded prints the problems of a file in order. If a file has many
+// problems of one kind, printFolded prints only the first of them. For the
+// others, it prints the line numbers.
+func printFolded(w io.Writer, file string, problems []lint.Problem) {
+	kinds, kindOf := kindsOf(problems)
+	shown := make([]bool, len(kinds))
+	for i, p := range problems {
+		k := kinds[kindOf[i]]
+		if len(k.problems) <= few {
 			printProblem(w, file, p)
-			if len(same) > few {
-				fmt.Fprintf(w, "  and %s more %s (-all shows each)\n", output.Thousands(len(same)-1), linesOf(same[1:]))
-				all[k] = nil
-			}
+		} else if !shown[kindOf[i]] {
+			shown[kindOf[i]] = true
+			printProblem(w, file, p)
+			fmt.Fprintf(w, "  and %s more %s (-all shows each%s)\n", output.Thousands(len(k.problems)-1), k.lines(), k.fixes())
 		}
 	}
 }
 
-// linesOf returns the line numbers of the problems in words, such as "in lines
-// 3, 7".
-func linesOf(problems []lint.Problem) string {
-	var numbers []string
-	last := 0
+// kindsOf divides problems into kinds. The second result has the index of each
+// problem's kind.
+func kindsOf(problems []lint.Problem) (kinds []*kind, kindOf []int) {
 	for _, p := range problems {
-		if p.Line != last {
-			numbers = append(numbers, fmt.Sprint(p.Line))
+		differs, ok := "", false
+		i := slices.IndexFunc(kinds, func(k *kind) bool {
+			first := k.problems[0]
+			if first.Code == p.Code && first.Severity == p.Severity {
+				differs, ok = difference(first.Message, p.Message)
+			}
+			return ok
+		})
+		if i < 0 {
+			i, differs = len(kinds), ""
+			kinds = append(kinds, new(kind))
 		}
-		last = p.Line
+		kinds[i].problems = append(kinds[i].problems, p)
+		kinds[i].differs = append(kinds[i].differs, differs)
+		kindOf = append(kindOf, i)
 	}
-	if more := len(numbers) - mostLines; more > 1 {
-		numbers = append(numbers[:mostLines], "…")
+	return kinds, kindOf
+}
+
+// difference compares a message with the first of a kind. It is of the same
+// kind if the two differ in one place only, and at least two thirds of the
+// words are outside this place. A shorter common part would be by chance, or
+// the place would be too long to show. difference returns the words that the
+// message has in this place, or "" if the messages are equal.
+func difference(first, message string) (words string, ok bool) {
+	if first == message {
+		return "", true
 	}
-	if len(numbers) == 1 {
-		return "in line " + numbers[0]
+	a, b := strings.Split(first, " "), strings.Split(message, " ")
+	begin, end, least := 0, 0, min(len(a), len(b))
+	for begin < least && a[begin] == b[begin] {
+		begin++
 	}
-	return "in lines " + strings.Join(numbers, ", ")
+	for end < least-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	place := b[begin : len(b)-end]
+	if len(place) == 0 || 3*(begin+end) < 2*max(len(a), len(b)) {
+		return "", false
+	}
+	if begin > 0 && b[begin-1] == "line" {
+		place = b[begin-1 : len(b)-end] // "line 7" says more than "7"
+	}
+	return strings.TrimRight(strings.Join(place, " "), ",;:"), true
+}
+
+// lines returns the line numbers of all problems but the first in words, such
+// as "in lines 3, 7". What differs in a message is in parentheses: "in line 3
+// (CCBot)".
+func (k *kind) lines() string {
+	var list []string
+	for i, p := range k.problems[1:] {
+		one := fmt.Sprint(p.Line)
+		if differs := k.differs[i+1]; differs != "" {
+			one += " (" + output.Printable(differs) + ")"
+		}
+		if !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	if more := len(list) - mostLines; more > 1 {
+		list = append(list[:mostLines], "…")
+	}
+	if len(list) == 1 {
+		return "in line " + list[0]
+	}
+	return "in lines " + strings.Join(list, ", ")
+}
+
+// fixes returns words that promise the fixes of the problems, or "" if only the
+// first has one.
+func (k *kind) fixes() string {
+	if slices.ContainsFunc(k.problems[1:], func(p lint.Problem) bool { return p.Fix != "" }) {
+		return ", and what it should be"
+	}
+	return ""
 }

@@ -1,30 +1,99 @@
 package lint
 
 import (
+	"bufio"
+	"strings"
 	"testing"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// linesOf names each line once, and cuts a long list.
-func TestLinesOf(t *testing.T) {
-	at := func(lines ...int) (problems []lint.Problem) {
-		for _, line := range lines {
-			problems = append(problems, lint.Problem{Line: line})
-		}
-		return problems
-	}
-	for _, tt := range []struct {
-		problems []lint.Problem
-		want     string
-	}{
-		{at(7), "in line 7"},
-		{at(7, 7, 7), "in line 7"},
-		{at(7, 7, 9), "in lines 7, 9"},
-		{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13), "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"},
-		{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …"},
+// try lints a robots.txt that is read from standard input.
+func try(t *testing.T, text string, args ...string) (status command.Status, stdout, stderr string) {
+	t.Helper()
+	var out, errOut strings.Builder
+	e := command.Env{Stdin: strings.NewReader(text), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
+	status = Command.Run(t.Context(), e, append(args, "-"))
+	e.Stdout.Flush()
+	return status, out.String(), errOut.String()
+}
+
+// A problem is folded only under a message that is true of it.
+func TestLint_Folds(t *testing.T) {
+	const rules = "User-agent: *\nDisallow: /a\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"three times the same", rules + strings.Repeat("Noindex: /a\n", 3), `
+<stdin>:3:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
+<stdin>:4:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
+<stdin>:5:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
+`},
+		{"another field among many of the same", rules + "Noindex: /1\nNofollow: /2\nNoindex: /3\nNoindex: /4\nNoindex: /5\n", `
+<stdin>:3:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
+  and 3 more in lines 5, 6, 7 (-all shows each)
+<stdin>:4:1: withdrawn-field: Google has not read Nofollow here since September 2019; say nofollow in the page or in X-Robots-Tag [warning]
+`},
+		{"unknown fields", rules + "Foo: 1\nFoo: 2\nBar: 3\nBaz: 4\n", `
+<stdin>:3:1: unknown-field: no known robot reads a field "Foo" [warning]
+  and 3 more in lines 4, 5 ("Bar"), 6 ("Baz") (-all shows each)
+`},
+		{"misspelt fields, each with a fix of its own", "Useragent: *\nDisalow: /a\nDissallow: /b\nAlow: /c\n", `
+<stdin>:1:1: misspelt-field: "Useragent" is taken to mean User-agent, but not all robots understand it [warning]
+  instead: User-agent: *
+<stdin>:2:1: misspelt-field: "Disalow" is taken to mean Disallow, but not all robots understand it [warning]
+  instead: Disallow: /a
+<stdin>:3:1: misspelt-field: "Dissallow" is taken to mean Disallow, but not all robots understand it [warning]
+  instead: Disallow: /b
+<stdin>:4:1: misspelt-field: "Alow" is taken to mean Allow, but robots do not know it [warning]
+  instead: Allow: /c
+`},
+		{"the same mistake with other fixes", "User-agent: *\nDisallow /a\nAllow /b\nDisallow /c\nDisallow /d\n", `
+<stdin>:2:9: missing-colon: there is no colon after "Disallow"; not all robots read such a line [warning]
+  instead: Disallow: /a
+  and 3 more in lines 3 ("Allow"), 4, 5 (-all shows each, and what it should be)
+`},
+		{"robots that are shut out by name", rules + "User-agent: A\nUser-agent: B C\nUser-agent: 008\nUser-agent: D\nDisallow: /\n", `
+<stdin>:3:1: named-shut: robots are let in, and A is shut out [info]
+  and 3 more in lines 4 (B C), 5 (008), 6 (D) (-all shows each)
+<stdin>:4:14: agent-form: a robot's name has letters, digits, "_", "-" and "." only; robots look at "B" [warning]
+`},
+		{"rules that repeat other lines", rules + "Disallow: /b\n" + strings.Repeat("Disallow: /a\n", 2) + strings.Repeat("Disallow: /b\n", 2), `
+<stdin>:4:1: duplicate: line 2 says the same [warning]
+  and 3 more in lines 5, 6 (line 3), 7 (line 3) (-all shows each)
+`},
 	} {
-		if got := linesOf(tt.problems); got != tt.want {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, stdout, _ := try(t, tt.text); stdout != tt.want[1:] {
+				t.Errorf("it prints\n%swant%s", stdout, tt.want)
+			}
+			if _, stdout, _ := try(t, tt.text, "-all"); strings.Contains(stdout, "-all") {
+				t.Errorf("with -all, it prints\n%s", stdout)
+			}
+		})
+	}
+}
+
+// Each line is named once, unless its problems differ. A long list is cut.
+func TestKind_Lines(t *testing.T) {
+	for _, tt := range []struct {
+		lines   []int
+		differs map[int]string // by the index in lines
+		want    string
+	}{
+		{[]int{1, 7}, nil, "in line 7"},
+		{[]int{7, 7, 7}, nil, "in line 7"},
+		{[]int{1, 7, 7, 9}, nil, "in lines 7, 9"},
+		{[]int{1, 7, 7, 7}, map[int]string{1: "a", 2: "b", 3: "a"}, "in lines 7 (a), 7 (b)"},
+		{[]int{1, 7}, map[int]string{1: "\x1b[2J"}, `in line 7 (\x1b[2J)`},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, nil, "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, nil, "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …"},
+	} {
+		k := new(kind)
+		for i, line := range tt.lines {
+			k.problems = append(k.problems, lint.Problem{Line: line})
+			k.differs = append(k.differs, tt.differs[i])
+		}
+		if got := k.lines(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}

@@ -32,7 +32,11 @@ line that has no effect, or an effect that nobody can want. A warning is a line 
 seems to expect, or that not all robots read alike. Info is worth knowing; perhaps nothing is wrong. Package robotstxt/lint
 explains the codes, which do not change.
 
-If a file has a problem more than three times, only the first is shown, with the lines of the others; -all shows each.
+If more than three problems of a file have the same message, only the first is shown, and then the lines of the others.
+Messages that differ only in one short place, such as a name, count as the same, and that place follows the line:
+
+  robots.txt:3:1: unknown-field: no known robot reads a field "Foo" [warning]
+    and 4 more in lines 4, 9 ("Bar"), 10 ("Baz"), 11 ("Qux") (-all shows each)
 
 Exit status: 0 there is at most info, 1 there is a warning or an error, 2 a file could not be read or does not exist.
 
@@ -55,7 +59,7 @@ With -json, one object for each problem:
 			}
 			return errors.New("write info, warning or error")
 		})
-		all := flags.Bool("all", false, "show each problem, even if a file has it many times")
+		all := flags.Bool("all", false, "show each problem in full, even if a file has it many times")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line, and all of them")
 		userAgent := robot.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
@@ -66,7 +70,7 @@ With -json, one object for each problem:
 			var found [lint.Error + 1]int
 			print := problemPrinter(e.Stdout, *asJSON)
 			if !*all && !*asJSON {
-				print = foldingPrinter(e.Stdout)
+				print = func(file string, problems []lint.Problem) { printFolded(e.Stdout, file, problems) }
 			}
 			for _, arg := range args {
 				s, err := source.Read(ctx, e, arg, *userAgent)
