@@ -98,3 +98,19 @@ func TestKind_Lines(t *testing.T) {
 		}
 	}
 }
+
+// If there is nothing to report, the summary names the severities that were
+// looked for.
+func TestLint_NothingOfThatSeverity(t *testing.T) {
+	const info, warning = "User-agent: *\nDisallow: /a*\n", "User-agent: *\nDisalow: /a\n"
+	for _, tt := range []struct{ severity, text, want string }{
+		{"info", "User-agent: *\nDisallow: /a\n", "1 file: no problems\n"},
+		{"warning", info, "1 file: no warnings or errors\n"},
+		{"error", warning, "1 file: no errors\n"},
+		{"warning", warning, "1 file: 1 warning\n"},
+	} {
+		if _, _, stderr := try(t, tt.text, "-severity", tt.severity); stderr != tt.want {
+			t.Errorf("-severity %s: %q, want %q", tt.severity, stderr, tt.want)
+		}
+	}
+}

@@ -95,7 +95,7 @@ With -json, one object for each problem:
 			}
 			if !*asJSON && failed == nil {
 				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s: %s\n", output.Count(len(args), "file"), findings(found[:]))
+				fmt.Fprintf(e.Stderr, "%s: %s\n", output.Count(len(args), "file"), findings(found[:], least))
 			}
 			if found[lint.Error]+found[lint.Warning] > 0 {
 				return command.No, failed
@@ -116,8 +116,9 @@ func lacksFile(s *source.Source) error {
 }
 
 // findings() returns the counts of problems in words, by severity, as in "1
-// error, 2 warnings, 21 info".
-func findings(found []int) string {
+// error, 2 warnings, 21 info". If there are none, it says which severities were
+// looked for, because the file may have problems below the least one.
+func findings(found []int, least lint.Severity) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {
 		n := found[severity]
@@ -131,8 +132,13 @@ func findings(found []int) string {
 			parts = append(parts, output.Count(n, severity.String()))
 		}
 	}
-	if parts == nil {
-		return "no problems"
+	switch {
+	case parts != nil:
+		return strings.Join(parts, ", ")
+	case least == lint.Error:
+		return "no errors"
+	case least == lint.Warning:
+		return "no warnings or errors"
 	}
-	return strings.Join(parts, ", ")
+	return "no problems"
 }
