@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
@@ -29,9 +30,13 @@ lines. OLD and NEW are files or URLs, so you can compare an edit with the robots
 
   robotscheck diff https://example.com/robots.txt edited.txt -urls urls.txt
 
-Exit status: 0 no verdict changes, 1 one does, 2 there is no answer.
+Exit status: 0 no verdict changes, 1 one does, 2 there is no answer, 3 the answer is doubtful: OLD or NEW is cut at 500 KiB,
+binary, in UTF-16, or an HTML page. Diff says so first.
 
-With -json, one object for each URL and robots that share the change:
+With -json, first an object for each of OLD and NEW that is doubtful:
+  source    the file, or the URL of the robots.txt
+  doubt     why it is doubtful
+and one for each URL and robots that share the change:
   url       as in the file
   agents    the robots for which it changes
   old, new  the verdicts, each with:
@@ -72,6 +77,7 @@ With -json, one object for each URL and robots that share the change:
 				return 0, err
 			}
 			defer in.Close()
+			isDoubtful := d.printDoubts(e.Stdout, *asJSON)
 			if err := d.compare(command.ShownName(*urls), in); err != nil {
 				return 0, err
 			}
@@ -79,12 +85,32 @@ With -json, one object for each URL and robots that share the change:
 				e.Stdout.Flush()
 				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n", output.Count(d.urls, "URL"), output.Count(len(*named), "robot"), output.Thousands(d.opened), output.Thousands(d.closed))
 			}
-			if d.opened+d.closed > 0 {
+			switch {
+			case isDoubtful:
+				return command.Doubtful, nil
+			case d.opened+d.closed > 0:
 				return command.No, nil
 			}
 			return command.OK, nil
 		}
 	},
+}
+
+// printDoubts says which of the files are doubtful, and reports whether any is.
+func (d *diff) printDoubts(w io.Writer, asJSON bool) (found bool) {
+	for _, s := range d.sources {
+		one := doubt.Doubtful{Source: s.Name, Doubt: s.Doubt()}
+		switch {
+		case one.Doubt == "":
+			continue
+		case asJSON:
+			output.JSON(w).Encode(one)
+		default:
+			fmt.Fprintln(w, one)
+		}
+		found = true
+	}
+	return found
 }
 
 func changePrinter(w io.Writer, asJSON bool) func(change) {

@@ -1,0 +1,54 @@
+package diff
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// If a file is not meant for robots, or robots read only a part of it, diff
+// says so, whether a verdict changes or not.
+func TestDiff_Doubtful(t *testing.T) {
+	const rules = "User-agent: *\nDisallow: /a\n"
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"good.txt": rules, "urls.txt": "/a\n", "none.txt": "",
+		"html.txt": "<!DOCTYPE html>\n<title>Welcome</title>\n",
+		"png.txt":  "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01",
+		"u16.txt":  "\xff\xfeU\x00s\x00e\x00r\x00",
+		"long.txt": rules + strings.Repeat("#\n", robotstxt.MaxSize/2),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	const opened = "/a: disallowed -> allowed for *\n    old: line 2: Disallow: /a\n    new: no group is for it\n"
+	for _, tt := range []struct {
+		args, stdout string
+		want         command.Status
+	}{
+		{"good.txt good.txt", "", command.OK},
+		{"good.txt none.txt", opened, command.No},
+		{"good.txt html.txt", "doubtful: html.txt: this is an HTML page; robots.txt is plain text\n" + opened, command.Doubtful},
+		{"good.txt png.txt", "doubtful: png.txt: the file is not text\n" + opened, command.Doubtful},
+		{"u16.txt html.txt", "doubtful: u16.txt: the file is in UTF-16; robots read UTF-8\ndoubtful: html.txt: this is an HTML page; robots.txt is plain text\n", command.Doubtful},
+		{"long.txt good.txt", "doubtful: long.txt: the file has 512027 bytes, of which 511999 count: line 255989 and all after it are lost\n", command.Doubtful},
+		{"-json good.txt html.txt", `{"source":"html.txt","doubt":"this is an HTML page; robots.txt is plain text"}
+{"url":"/a","agents":["*"],"old":{"allowed":false,"reason":"rule","rule":"Disallow: /a","line":2},"new":{"allowed":true,"reason":"no-group"}}
+`, command.Doubtful},
+	} {
+		var out, errOut strings.Builder
+		e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
+		status := Command.Run(t.Context(), e, append(strings.Fields(tt.args), "-urls", "urls.txt"))
+		e.Stdout.Flush()
+		if status != tt.want || out.String() != tt.stdout {
+			t.Errorf("%s: exit status %d, want %d; it prints\n%swant\n%s%s", tt.args, status, tt.want, out.String(), tt.stdout, errOut.String())
+		}
+	}
+}
