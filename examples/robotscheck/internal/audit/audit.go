@@ -12,6 +12,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -59,8 +61,9 @@ Kinds of violation:
   gap                it began sooner after the start of the page before it than the Crawl-delay wants
   retry-after        within the time for which a 429, 503 or redirect asked the robot to stay away (Caddy, WARC)
 
-Exit status: 0 no violation, 1 there are some, 2 none was found, but something is unaudited, missing, or could not be read
-to its end, or there was no request.
+Exit status: 0 no violation, 1 there are some, 2 none was found, but something is unaudited, or could not be read to its
+end, or there was no request. The exit status is also 2 if a file that you name cannot be read, and then there is no result,
+or if the page cannot be written.
 
 With -json, one object for each violation, in the order of time:
   time, robot, host, url, kind
@@ -95,12 +98,10 @@ type options struct {
 const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
-	missing := 0
 	say := func(format string, args ...any) { fmt.Fprintf(e.Stderr, "robotscheck audit: "+format+"\n", args...) }
 	history, err := readHistory(e, o.robots, say)
 	if err != nil {
-		say("%v", err)
-		missing++
+		return 0, err
 	}
 	var inputs []audit.Input
 	var records []string
@@ -109,11 +110,9 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 			records = append(records, arg)
 			continue
 		}
-		in, err := e.Open(arg)
+		in, err := open(e, arg)
 		if err != nil {
-			say("%v", err)
-			missing++
-			continue
+			return 0, err
 		}
 		defer in.Close()
 		inputs = append(inputs, audit.Input{Name: command.ShownName(arg), Reader: in})
@@ -135,11 +134,8 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		return 0, err
 	}
 	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); errors.Is(err, context.Canceled) {
+		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); err != nil {
 			return 0, err
-		} else if err != nil {
-			say("%v", err)
-			missing++
 		}
 	}
 	r := judge.Result()
@@ -148,13 +144,12 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	} else {
 		printText(e.Stdout, r, first)
 	}
-	if r.Requests == 0 && r.Broken == 0 && missing == 0 {
+	if r.Requests == 0 && r.Broken == 0 {
 		say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
 	}
 	if o.page != "" {
 		if err := writePage(o.page, r); err != nil {
-			say("%v", err)
-			missing++
+			return 0, err
 		}
 	}
 	if history.Hosts() > 1 && r.Unaudited > 0 {
@@ -163,8 +158,18 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	switch {
 	case r.Violations > 0:
 		return command.No, nil
-	case missing > 0 || r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0:
+	case r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0:
 		return command.CannotTell, nil
 	}
 	return command.OK, nil
+}
+
+// open opens a file. If its name is a URL, perhaps a mistyped one, the error
+// says that this command takes none, because other commands do.
+func open(e command.Env, name string) (io.ReadCloser, error) {
+	file, err := e.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && (command.IsURL(name) || command.CheckScheme(name) != nil) {
+		return nil, command.Usagef("%q is no file, and audit fetches no URL: save what is there in a file, and name that", name)
+	}
+	return file, err
 }

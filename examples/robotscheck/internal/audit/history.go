@@ -18,8 +18,9 @@ import (
 
 var errNoHistory = errors.New("there is no robots.txt in it")
 
-// readHistory reads the robots.txt files that -robots names. Even if it returns
-// an error, the history has the files that could be read.
+// readHistory reads the robots.txt files that -robots names. If one cannot be
+// read, it returns an error: without that file, other files or none would seem
+// to have been in force.
 func readHistory(e command.Env, name string, say func(format string, args ...any)) (*audit.History, error) {
 	h := new(audit.History)
 	if name == "" {
@@ -28,9 +29,9 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	if info, err := os.Stat(name); name != "-" && err == nil && info.IsDir() {
 		return h, readDirectory(h, name)
 	}
-	file, err := e.Open(name)
+	file, err := open(e, name)
 	if err != nil {
-		return h, err
+		return nil, err
 	}
 	defer file.Close()
 	in := bufio.NewReader(file)
@@ -38,14 +39,14 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	if string(begin) != "WARC/" && !strings.HasPrefix(string(begin), "\x1f\x8b") {
 		text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
 		if err != nil {
-			return h, fmt.Errorf("read %s: %w", command.ShownName(name), err)
+			return nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
 		}
 		h.Add("", time.Time{}, 200, text)
 		return h, nil
 	}
 	archive, err := audit.NewWARCReader(in)
 	if err != nil {
-		return h, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	err = h.AddWARC(archive, func(err error) {
 		if broken, ok := errors.AsType[*audit.WARCError](err); ok {
@@ -54,9 +55,9 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	})
 	switch {
 	case err != nil:
-		return h, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	case h.Hosts() == 0:
-		return h, fmt.Errorf("%s: %w", name, errNoHistory)
+		return nil, fmt.Errorf("%s: %w", name, errNoHistory)
 	}
 	return h, nil
 }
