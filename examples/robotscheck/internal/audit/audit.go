@@ -63,7 +63,8 @@ Kinds of violation:
 
 Exit status: 0 no violation, 1 there are some, 2 none was found, but something is unaudited, or could not be read to its
 end, or there was no request. The exit status is also 2 if a file that you name cannot be read, and then there is no result,
-or if the page cannot be written.
+or if the page cannot be written. 3 the answer is doubtful: a robots.txt of -robots is cut at 500 KiB, binary, in UTF-16, or
+an HTML page. The result ends with a note that says so. A robots.txt in a WARC file is not checked for this.
 
 With -json, one object for each violation, in the order of time:
   time, robot, host, url, kind
@@ -75,7 +76,8 @@ With -json, one object for each violation, in the order of time:
 and a last one:
   requests, violations, robots (how many), unaudited (requests), broken (lines or records that could not be read)
   cut (inputs that could not be read to their end), jumps (lines whose time jumps back), if there are any
-  spans  [{"host", "from", "to", "requests"}]: what is unaudited`,
+  spans  [{"host", "from", "to", "requests"}]: what is unaudited
+  doubtful  [{"source", "doubt"}]: the files of -robots that are doubtful, and why`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		asJSON := flags.Bool("json", false, "print JSON, one object for each violation and one at the end")
 		robots := flags.String("robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
@@ -99,7 +101,7 @@ const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
 	say := func(format string, args ...any) { fmt.Fprintf(e.Stderr, "robotscheck audit: "+format+"\n", args...) }
-	history, err := readHistory(e, o.robots, say)
+	history, doubtful, err := readHistory(e, o.robots, say)
 	if err != nil {
 		return 0, err
 	}
@@ -140,15 +142,15 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	}
 	r := judge.Result()
 	if o.asJSON {
-		json.Encode(last(r))
+		json.Encode(last(r, doubtful))
 	} else {
-		printText(e.Stdout, r, first)
+		printText(e.Stdout, r, first, notes(r, doubtful))
 	}
 	if r.Requests == 0 && r.Broken == 0 {
 		say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
 	}
 	if o.page != "" {
-		if err := writePage(o.page, r); err != nil {
+		if err := writePage(o.page, r, notes(r, doubtful)); err != nil {
 			return 0, err
 		}
 	}
@@ -156,10 +158,12 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, output.Count(history.Hosts(), "host"))
 	}
 	switch {
+	case r.Violations == 0 && (r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0):
+		return command.CannotTell, nil
+	case len(doubtful) > 0:
+		return command.Doubtful, nil
 	case r.Violations > 0:
 		return command.No, nil
-	case r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0:
-		return command.CannotTell, nil
 	}
 	return command.OK, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -110,6 +111,46 @@ func TestAudit_UnreadableFile(t *testing.T) {
 	} {
 		if status, stdout, stderr := try(t, files, "", strings.Fields(tt.args)...); status != command.CannotTell || stdout != "" || !strings.Contains(stderr, tt.stderr) {
 			t.Errorf("%s: exit status %d, standard error %q, and it prints %s", tt.args, status, stderr, stdout)
+		}
+	}
+}
+
+// The robots.txt is not meant for robots, or robots read only a part of it. The
+// text, the JSON and the page say so. The exit status does, too, unless there
+// is no answer at all.
+func TestAudit_Doubtful(t *testing.T) {
+	const html = "<!DOCTYPE html>\n<title>Welcome</title>\n"
+	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
+	files := map[string]string{"html.txt": html, "long.txt": robotsTxt + strings.Repeat("#\n", robotstxt.MaxSize/2), "png.txt": "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01",
+		"good": good, "bad": good + line("10:00:02", "/a", "Other/1"), "empty": "", "one/2026-11-19T00:00:00Z.txt": robotsTxt, "one/2026-11-20T00:00:00Z.txt": html}
+	for day := range 5 {
+		files[fmt.Sprintf("many/2026-11-1%dT00:00:00Z.txt", day)] = html
+	}
+	const isHTML = "this is an HTML page; robots.txt is plain text"
+	for _, tt := range []struct {
+		args, source, doubt string
+		want                command.Status
+	}{
+		{"-robots html.txt good", "html.txt", isHTML, command.Doubtful},
+		{"-robots html.txt bad", "html.txt", isHTML, command.Doubtful},
+		{"-robots html.txt empty", "html.txt", isHTML, command.CannotTell},
+		{"-robots png.txt good", "png.txt", "the file is not text", command.Doubtful},
+		{"-robots long.txt good", "long.txt", "the file has at least 512001 bytes, of which 512000 count: line 255986 and all after it are lost", command.Doubtful},
+		{"-robots one good", "one/2026-11-20T00:00:00Z.txt", isHTML, command.Doubtful},
+		{"-robots many good", "many/2026-11-12T00:00:00Z.txt", isHTML + "\n\n… and 2 more doubtful files; -json has all", command.Doubtful},
+	} {
+		args := strings.Fields(tt.args)
+		want := "\ndoubtful: " + tt.source + ": " + tt.doubt + "\n"
+		if status, stdout, _ := try(t, files, "", args...); status != tt.want || !strings.HasSuffix(stdout, want) {
+			t.Errorf("%s: exit status %d, want %d; it does not say %q:\n%s", tt.args, status, tt.want, want, stdout)
+		}
+		message, _, _ := strings.Cut(tt.doubt, "\n")
+		want = fmt.Sprintf(`{"source":%q,"doubt":%q}`, tt.source, message)
+		if status, stdout, _ := try(t, files, "", append(args, "-json", "-html", "page.html")...); status != tt.want || !strings.Contains(stdout, want) {
+			t.Errorf("%s -json: exit status %d, want %d; it does not say %q:\n%s", tt.args, status, tt.want, want, stdout)
+		}
+		if page, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(page), message) {
+			t.Errorf("%s: %v, and the page does not say %q", tt.args, err, message)
 		}
 	}
 }

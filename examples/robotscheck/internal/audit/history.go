@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -20,18 +21,20 @@ var errNoHistory = errors.New("there is no robots.txt in it")
 
 // readHistory reads the robots.txt files that -robots names. If one cannot be
 // read, it returns an error: without that file, other files or none would seem
-// to have been in force.
-func readHistory(e command.Env, name string, say func(format string, args ...any)) (*audit.History, error) {
+// to have been in force. The second result has the doubtful files. Those in a
+// WARC file are not checked, because AddWARC does not hand them out.
+func readHistory(e command.Env, name string, say func(format string, args ...any)) (*audit.History, []doubt.Doubtful, error) {
 	h := new(audit.History)
 	if name == "" {
-		return h, nil
+		return h, nil, nil
 	}
 	if info, err := os.Stat(name); name != "-" && err == nil && info.IsDir() {
-		return h, readDirectory(h, name)
+		doubtful, err := readDirectory(h, name)
+		return h, doubtful, err
 	}
 	file, err := open(e, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
 	in := bufio.NewReader(file)
@@ -39,14 +42,17 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	if string(begin) != "WARC/" && !strings.HasPrefix(string(begin), "\x1f\x8b") {
 		text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
+			return nil, nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
 		}
 		h.Add("", time.Time{}, 200, text)
-		return h, nil
+		if why := doubt.OfFetched(text); why != "" { // the end of a long file is not read, as if it had been fetched
+			return h, []doubt.Doubtful{{Source: command.ShownName(name), Doubt: why}}, nil
+		}
+		return h, nil, nil
 	}
 	archive, err := audit.NewWARCReader(in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	err = h.AddWARC(archive, func(err error) {
 		if broken, ok := errors.AsType[*audit.WARCError](err); ok {
@@ -55,22 +61,23 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	case h.Hosts() == 0:
-		return nil, fmt.Errorf("%s: %w", name, errNoHistory)
+		return nil, nil, fmt.Errorf("%s: %w", name, errNoHistory)
 	}
-	return h, nil
+	return h, nil, nil
 }
 
 // readDirectory adds the *.txt files of a directory to h. The name of each file
-// is the time at which the file came into force.
-func readDirectory(h *audit.History, dir string) error {
+// is the time at which the file came into force. readDirectory returns the
+// doubtful files.
+func readDirectory(h *audit.History, dir string) (doubtful []doubt.Doubtful, _ error) {
 	names, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.txt"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("%s: %w; name them by the time from which on they were in force, such as 2026-11-20T10:00:00Z.txt", dir, errNoHistory)
+		return nil, fmt.Errorf("%s: %w; name them by the time from which on they were in force, such as 2026-11-20T10:00:00Z.txt", dir, errNoHistory)
 	}
 	var bad []error
 	for _, name := range names {
@@ -85,11 +92,14 @@ func readDirectory(h *audit.History, dir string) error {
 			continue
 		}
 		h.Add("", from, 200, text)
+		if why := doubt.Of(text); why != "" {
+			doubtful = append(doubtful, doubt.Doubtful{Source: name, Doubt: why})
+		}
 	}
 	if len(bad) > 1 {
-		return fmt.Errorf("%w, and %s like it", bad[0], output.Count(len(bad)-1, "file"))
+		return nil, fmt.Errorf("%w, and %s like it", bad[0], output.Count(len(bad)-1, "file"))
 	}
-	return errors.Join(bad...)
+	return doubtful, errors.Join(bad...)
 }
 
 // timeOf parses the name of a file, without ".txt". The name is a time in the

@@ -65,16 +65,16 @@ type cell struct {
 	Class, Title string
 }
 
-func writePage(name string, r *audit.Result) error {
+func writePage(name string, r *audit.Result, notes []string) error {
 	var buf bytes.Buffer
-	if err := page.Execute(&buf, newView(r)); err != nil {
+	if err := page.Execute(&buf, newView(r, notes)); err != nil {
 		return err // this happens only if the template is wrong
 	}
 	return os.WriteFile(name, buf.Bytes(), 0o644)
 }
 
-func newView(r *audit.Result) *view {
-	v := &view{Result: r, Style: template.CSS(pageCSS), Notes: notes(r), More: max(0, len(r.Robots)-pageRobots)}
+func newView(r *audit.Result, notes []string) *view {
+	v := &view{Result: r, Style: template.CSS(pageCSS), Notes: notes, More: max(0, len(r.Robots)-pageRobots)}
 	robots := r.Robots[:min(len(r.Robots), pageRobots)]
 	first, last := time.Time{}, time.Time{}
 	for _, robot := range robots {

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
@@ -21,6 +22,8 @@ type summary struct {
 	Cut        int    `json:"cut,omitempty"`
 	Jumps      int    `json:"jumps,omitempty"`
 	Spans      []span `json:"spans,omitempty"`
+
+	Doubtful []doubt.Doubtful `json:"doubtful,omitempty"`
 }
 
 type span struct {
@@ -30,8 +33,8 @@ type span struct {
 	Requests int       `json:"requests"`
 }
 
-func last(r *audit.Result) summary {
-	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps}
+func last(r *audit.Result, doubtful []doubt.Doubtful) summary {
+	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps, Doubtful: doubtful}
 	for _, one := range r.Spans {
 		s.Spans = append(s.Spans, span(one))
 	}
@@ -45,9 +48,10 @@ const (
 	shownRobots = 50
 	shownHosts  = 20
 	shownSpans  = 20
+	shownDoubts = 3
 )
 
-func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
+func printText(w io.Writer, r *audit.Result, first []audit.Violation, notes []string) {
 	fmt.Fprintf(w, "%s, %s, %s\n", output.Count(r.Requests, "request"), output.Count(len(r.Robots), "robot"), output.Count(r.Violations, "violation"))
 	if len(first) > 0 {
 		fmt.Fprintln(w)
@@ -93,13 +97,14 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 			fmt.Fprintf(w, "… and %s\n", output.Count(n, "more span"))
 		}
 	}
-	for _, note := range notes(r) {
+	for _, note := range notes {
 		fmt.Fprintf(w, "\n%s\n", note)
 	}
 }
 
-// notes() returns sentences about what the audit could not read or compare.
-func notes(r *audit.Result) (notes []string) {
+// notes() returns sentences about what the audit could not read or compare, and
+// about the doubtful files.
+func notes(r *audit.Result, doubtful []doubt.Doubtful) (notes []string) {
 	if r.Broken > 0 {
 		notes = append(notes, linesOrRecords(r.Broken, "broken ")+": not read.")
 	}
@@ -108,6 +113,12 @@ func notes(r *audit.Result) (notes []string) {
 	}
 	if r.Cut > 0 {
 		notes = append(notes, output.Count(r.Cut, "input")+" not read to the end.")
+	}
+	for _, d := range doubtful[:min(len(doubtful), shownDoubts)] {
+		notes = append(notes, d.String())
+	}
+	if n := len(doubtful) - shownDoubts; n > 0 {
+		notes = append(notes, "… and "+output.Count(n, "more doubtful file")+"; -json has all")
 	}
 	return notes
 }
