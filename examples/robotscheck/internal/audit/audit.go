@@ -48,7 +48,8 @@ finds more if it knows when a request began, which follows from two more fields 
 A robot is named by the word that its User-Agent begins with or, if that is Mozilla, by the word after "compatible;". A
 User-Agent without either is a browser's, and is not judged. Without -robots, a robots.txt in a WARC file counts from its
 date on, and an access log is audited only for what needs no robots.txt. While no robots.txt is known, requests are
-unaudited: nothing is said of them.
+unaudited: nothing is said of them. Standard error names the lines that cannot be read, but for each problem of a file at most
+ten of them.
 
 For a record, audit first checks the hashes in it. It names each line, robots.txt and WARC file that was changed, and what
 was lost or cut off, on standard error. Then each request must have its decision, each decision must follow again from a
@@ -101,7 +102,9 @@ const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
 	say := func(format string, args ...any) { fmt.Fprintf(e.Stderr, "robotscheck audit: "+format+"\n", args...) }
-	history, doubtful, err := readHistory(e, o.robots, say)
+	tell := func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }
+	broken := repeats{tell: tell}
+	history, doubtful, err := readHistory(e, o.robots, broken.add)
 	if err != nil {
 		return 0, err
 	}
@@ -123,7 +126,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	json := output.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
-		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // report each broken line at once
+		OnBroken: broken.add,
 		OnViolation: func(v audit.Violation) {
 			if o.asJSON {
 				json.Encode(v)
@@ -135,6 +138,8 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	if err := judge.Read(ctx, inputs...); err != nil {
 		return 0, err
 	}
+	broken.end(say)
+	judge.OnBroken = tell // in a record, each fault may be the trace of a change
 	for _, dir := range records {
 		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); err != nil {
 			return 0, err
@@ -146,7 +151,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	} else {
 		printText(e.Stdout, r, first, notes(r, doubtful))
 	}
-	if r.Requests == 0 && r.Broken == 0 {
+	if r.Requests == 0 {
 		say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
 	}
 	if o.page != "" {

@@ -155,13 +155,24 @@ func TestAudit_Doubtful(t *testing.T) {
 	}
 }
 
-// Standard error names each line that cannot be read, however many there are.
+// A picture is taken for a log, beside a log with two kinds of broken lines.
+// Standard error names the first lines with each problem, and how many follow.
 func TestAudit_NoLog(t *testing.T) {
-	_, stdout, stderr := try(t, map[string]string{"words": strings.Repeat("words\n", 1000)}, "", "words")
-	if n := strings.Count(stderr, "words:"); n != 1000 || !strings.Contains(stderr, "words:1000: ") {
-		t.Errorf("%d lines are named on standard error: %s", n, stderr)
+	files := map[string]string{"picture": strings.Repeat("words\n", 267), "log": strings.Repeat("words\n", few) + strings.Repeat("{\n", few+1)}
+	_, stdout, stderr := try(t, files, "", "picture", "log")
+	for _, tt := range []struct {
+		lines string
+		want  int
+	}{{"picture:", few + 1}, {"log:", few + few + 1}, {"audit: picture:10: neither a line", 1}, {"log:10: neither", 1},
+		{"audit: … and 257 more lines or records like it, up to picture:267: neither a line of a combined log nor one of Caddy's\n", 1},
+		{"audit: … and 1 more line or record like it, up to log:21: the line is no JSON object\n", 1},
+		{"there is no request in what was read: name an access log", 1},
+	} {
+		if n := strings.Count(stderr, tt.lines); n != tt.want {
+			t.Errorf("%q is %d times on standard error, want %d:\n%s", tt.lines, n, tt.want, stderr)
+		}
 	}
-	if !strings.Contains(stdout, "1,000 broken lines or records: not read.") {
+	if !strings.Contains(stdout, "288 broken lines or records: not read.") {
 		t.Errorf("it prints %s", stdout)
 	}
 }

@@ -23,7 +23,7 @@ var errNoHistory = errors.New("there is no robots.txt in it")
 // read, it returns an error: without that file, other files or none would seem
 // to have been in force. The second result has the doubtful files. Those in a
 // WARC file are not checked, because AddWARC does not hand them out.
-func readHistory(e command.Env, name string, say func(format string, args ...any)) (*audit.History, []doubt.Doubtful, error) {
+func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audit.History, []doubt.Doubtful, error) {
 	h := new(audit.History)
 	if name == "" {
 		return h, nil, nil
@@ -56,7 +56,7 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	}
 	err = h.AddWARC(archive, func(err error) {
 		if broken, ok := errors.AsType[*audit.WARCError](err); ok {
-			say("%s:%d: %v", command.ShownName(name), broken.Record, broken.Err)
+			onBroken(audit.Broken{Input: command.ShownName(name), Line: broken.Record, Err: broken.Err})
 		}
 	})
 	switch {
