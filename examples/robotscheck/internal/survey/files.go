@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
 // eachFile finds the files that an argument stands for. For every file that
@@ -70,16 +71,47 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 	if match != "" {
 		return command.Usagef("-match is for a directory or an archive; %s is taken for a list", arg)
 	}
+	return eachInList(command.ShownName(arg), in, each)
+}
+
+// trials is how many files of a list are tried before eachInList gives up.
+const trials = 10
+
+// eachInList reads the files of a list. If none of the first ones can be read,
+// it returns an error: the file is probably no list, and each of its lines
+// would seem to name a missing file.
+func eachInList(arg string, in io.Reader, each func(name string, read func() ([]byte, error)) error) error {
+	type file struct {
+		name string
+		text []byte
+		err  error
+	}
+	var waiting []file // until the first file that can be read
+	found := false
 	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		if name := strings.TrimSpace(lines.Text()); name != "" {
-			if err := each(name, func() ([]byte, error) { return os.ReadFile(name) }); err != nil {
+	for len(waiting) < trials && lines.Scan() {
+		name := strings.TrimSpace(lines.Text())
+		if name == "" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		waiting = append(waiting, file{name, text, err})
+		if found = found || err == nil; !found {
+			continue
+		}
+		for _, f := range waiting {
+			if err := each(f.name, func() ([]byte, error) { return f.text, f.err }); err != nil {
 				return err
 			}
 		}
+		waiting = waiting[:0]
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the list %s: %w", command.ShownName(arg), err)
+		return fmt.Errorf("read the list %s: %w", arg, err)
+	}
+	if len(waiting) > 0 {
+		return fmt.Errorf("%s is taken for a list, but the first files that it names cannot be read: %s; name a directory, an archive, or a file with one path a line",
+			arg, output.Printable(waiting[0].err.Error())) // a file's name may have any bytes
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ argument is a WARC file, -match is for their hosts.
 At most 1,000 problems and 1,000 robots of a file are counted. A file shuts a robot out if its rules for the robot disallow
 "/".
 
-Exit status: 0 all files were read, 2 one could not be read.
+Exit status: 0 all files were read, 2 one could not be read. If none of the first ten files of a list can be read, it is
+probably no list, and there is no result.
 
 With -json, one object:
   files, bytes

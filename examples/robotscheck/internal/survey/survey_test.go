@@ -80,12 +80,52 @@ func run(t *testing.T, args ...string) (status command.Status, stdout, stderr st
 // A list names a missing file, and the name has an escape character. The error
 // shows the name, but must not send this character to the terminal.
 func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
-	list := filepath.Join(t.TempDir(), "list")
-	if err := os.WriteFile(list, []byte("no\x1b[2Jsuch\n"), 0o600); err != nil {
-		t.Fatal(err)
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"list": "no\x1b[2Jsuch\nrobots.txt\n", "robots.txt": "", "missing": "no\x1b[2Jsuch\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if status, _, stderr := run(t, list); status != command.CannotTell || strings.Contains(stderr, "\x1b") || !strings.Contains(stderr, "such: no such file") {
-		t.Errorf("exit status %d, standard error %q", status, stderr)
+	for _, list := range []string{"list", "missing"} {
+		if status, _, stderr := run(t, list); status != command.CannotTell || strings.Contains(stderr, "\x1b") || !strings.Contains(stderr, "such: no such file") {
+			t.Errorf("%s: exit status %d, standard error %q", list, status, stderr)
+		}
+	}
+}
+
+// A robots.txt or a picture is taken for a list. The error says so once, and
+// not for each line. If a list is one, each missing file is named.
+func TestSurvey_NoList(t *testing.T) {
+	t.Chdir(t.TempDir())
+	missing := strings.Repeat("missing.txt\n", trials-1)
+	for name, text := range map[string]string{
+		"robots.txt": "User-agent: *\n" + strings.Repeat("Disallow: /a\n", 500),
+		"short":      "User-agent: *\n",
+		"picture":    "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01",
+		"list":       missing + "robots.txt\n" + missing + missing,
+		"late":       missing + "missing.txt\nrobots.txt\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name, want string
+		lines      int
+	}{
+		{"robots.txt", "robots.txt is taken for a list, but the first files that it names cannot be read: open User-agent: *: no such file", 1},
+		{"short", "short is taken for a list", 1},
+		{"picture", "picture is taken for a list", 1},
+		{"late", "late is taken for a list", 1},
+		{"list", "27 files could not be read", 27 + 1},
+	} {
+		status, stdout, stderr := run(t, tt.name)
+		if n := strings.Count(stderr, "\n"); status != command.CannotTell || n != tt.lines || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit status %d, standard error of %d lines, want %d with %q:\n%s", tt.name, status, n, tt.lines, tt.want, stderr)
+		}
+		if isList := strings.HasPrefix(stdout, "1 file,"); isList != (tt.name == "list") {
+			t.Errorf("%s: it prints %q", tt.name, stdout)
+		}
 	}
 }
 
