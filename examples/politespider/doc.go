@@ -40,6 +40,11 @@
 // then this page gets a 503 again, without a Retry-After. In this case, the
 // spider gives this page up.
 //
+// If only pages that were put off are left, the spider cannot tell a broken
+// page from a host that is down. So it checks the host: it asks again for a
+// page that the host has sent. The output shows this as "checked". If the check
+// fails too, the host is not checked again until it has sent a page.
+//
 // For each page, the spider prints what the page and its robots.txt say, and
 // where they say it. They may have directives such as noindex. They may also
 // say whether the owner agrees to the use of the page for search, for AI

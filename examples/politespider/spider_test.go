@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
@@ -127,6 +128,7 @@ func TestCrawl_BrokenPages(t *testing.T) {
 		"and again":     scattered(),
 		"the first":     func(n int) bool { return n <= 7 },
 		"in the middle": func(n int) bool { return n >= 120 && n < 127 },
+		"the last":      func(n int) bool { return n > 242 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,21 +142,72 @@ func TestCrawl_BrokenPages(t *testing.T) {
 				for _, request := range internet.Log() {
 					asked[request.URL]++
 				}
+				for _, l := range lines {
+					if l.Verdict == record.Checked {
+						asked[l.URL]--
+					}
+				}
 				for url, n := range asked {
 					var page int
 					if fmt.Sscanf(url, "http://a.example/%d", &page); n > record.MaxTries || n > 1 && !broken(page) {
 						t.Errorf("%s was asked for %d times", url, n)
 					}
 				}
-				ideal := 0.1 * float64(len(internet.Log()))
+				const ideal = 0.1 * 251 // robots.txt and each page once
 				if summary.Seconds > 1.5*ideal {
 					t.Errorf("it took %.1f s, want %.1f at most", summary.Seconds, 1.5*ideal)
 				}
-				t.Logf("%.1f s, ideal %.1f", summary.Seconds, ideal)
+				t.Logf("%.1f s, ideal %.1f, %d requests", summary.Seconds, ideal, len(internet.Log()))
 				for _, l := range lines {
 					if l.Verdict == record.PutOff && l.Status == 0 {
 						t.Errorf("%s is said to be put off, and was not asked for", l.URL)
 					}
+				}
+			})
+		})
+	}
+}
+
+// If only broken pages are left, the spider finds that out without backing off
+// further and further. A host that is down is checked once, and loses no page
+// if it comes back before each page was asked for four times.
+func TestCrawl_ChecksTheHost(t *testing.T) {
+	for _, tt := range []struct {
+		name             string
+		broken           func(path string, since time.Duration) bool
+		fetched, givenUp int
+		checks           int
+		most             time.Duration
+	}{
+		{"two of five pages are broken", func(path string, _ time.Duration) bool { return path == "/3" || path == "/4" }, 3, 2, 3, 30 * time.Second},
+		{"one of two", func(path string, _ time.Duration) bool { return path == "/1" }, 4, 1, 0, 20 * time.Second},
+		{"down for a minute", func(_ string, since time.Duration) bool { return since > 2*time.Second && since < time.Minute }, 5, 0, 1, 3 * time.Minute},
+		{"down for good", func(_ string, since time.Duration) bool { return since > 2*time.Second }, 2, 3, 1, 24 * time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var internet robotstest.Internet
+				start := time.Now()
+				internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if tt.broken(r.URL.Path, time.Since(start)) {
+						w.WriteHeader(http.StatusServiceUnavailable)
+						return
+					}
+					page200("<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a><a href=/4>4</a>").ServeHTTP(w, r)
+				}))
+				summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "http://a.example/")
+				checks := 0
+				for _, l := range lines {
+					if l.Verdict == record.Checked {
+						checks++
+					}
+				}
+				if summary.Fetched != tt.fetched || summary.GivenUp != tt.givenUp || checks != tt.checks || summary.Seconds > tt.most.Seconds() {
+					t.Errorf("%d fetched, %d given up, %d checks, %.0f s; want %d, %d, %d, and %.0f s at most",
+						summary.Fetched, summary.GivenUp, checks, summary.Seconds, tt.fetched, tt.givenUp, tt.checks, tt.most.Seconds())
+				}
+				if summary.Statuses[200] != tt.fetched {
+					t.Errorf("%d pages were answered with 200, want %d: a check is not about a page", summary.Statuses[200], tt.fetched)
 				}
 			})
 		})

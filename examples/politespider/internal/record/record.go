@@ -3,6 +3,7 @@
 package record
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -24,6 +25,7 @@ const (
 	GivenUp     Verdict = "given up"    // 429 or 503 too often
 	Failed      Verdict = "failed"      // no answer, a truncated one, or another status, such as 500
 	RobotsTxt   Verdict = "robots.txt"  // not about a page: a robots.txt was fetched
+	Checked     Verdict = "checked"     // not about a page: a page was asked for again, to find out whether its host answers
 )
 
 // Verdicts lists the final verdicts on pages, in the order of the summary.
@@ -76,6 +78,7 @@ type Record struct {
 	LinksLeft int     `json:"links_left,omitempty"` // how many links were left out because of nofollow
 	Tries     int     `json:"tries,omitempty"`      // how many times the page was requested, if the Verdict is PutOff or GivenUp
 	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if the Verdict is PutOff
+	For       string  `json:"for,omitempty"`        // the page that was put off, if the Verdict is Checked
 	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if the Verdict is RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
@@ -109,6 +112,17 @@ type Request struct {
 	Status   int     `json:"status,omitempty"` // the status of the answer; 0 if there was no answer
 	Interval float64 `json:"interval"`         // how many seconds the host must be left alone, counted from At
 	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
+}
+
+// Times returns Tries in words: "once", "twice" or "3 times".
+func (r Record) Times() string {
+	switch r.Tries {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", r.Tries)
 }
 
 // Brief returns the record without its evidence. The lists of the summary have
@@ -169,13 +183,13 @@ type HostSummary struct {
 	RobotsTxt string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
 }
 
-// Count returns how many URLs have the verdict v. It returns 0 for PutOff and
-// RobotsTxt.
+// Count returns how many URLs have the verdict v. It returns 0 for PutOff,
+// RobotsTxt and Checked.
 func (s Summary) Count(v Verdict) int {
 	return *s.counter(v)
 }
 
-// Add counts a URL with the verdict v. It ignores PutOff and RobotsTxt.
+// Add counts a URL with the verdict v. It ignores PutOff, RobotsTxt and Checked.
 func (s *Summary) Add(v Verdict) { *s.counter(v)++ }
 
 func (s *Summary) counter(v Verdict) *int {

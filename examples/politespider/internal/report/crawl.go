@@ -193,6 +193,8 @@ func letterOf(v record.Verdict) byte {
 		return 'g'
 	case record.RobotsTxt:
 		return robotsTxt
+	case record.Checked:
+		return 'c'
 	}
 	return 'x' // failed
 }
@@ -325,7 +327,9 @@ func noteOf(r record.Record, rule *record.Rule) string {
 	case r.Verdict == record.PutOff:
 		add("try %d of %d", r.Tries, record.MaxTries)
 	case r.Verdict == record.GivenUp:
-		add("asked for %d times", r.Tries)
+		add("asked for %s", r.Times())
+	case r.For != "":
+		add("to check the host, because %s was put off", record.Printable(r.For))
 	}
 	if r.Redirects > 0 {
 		add("after %s", record.Count(r.Redirects, "redirect"))

@@ -10,6 +10,7 @@ const kinds = [ // letters: see letterOf in crawl.go
 	{name: 'fetched', letters: 'f', colour: '--fetched', shape: 'dot'},
 	{name: 'moved', letters: 'm', colour: '--moved', shape: 'triangle'},
 	{name: 'robots.txt', letters: 'r', colour: '--robots', shape: 'diamond'},
+	{name: 'checked', letters: 'c', colour: '--robots', shape: 'dot'},
 	{name: 'not found', letters: 'n', colour: '--notfound', shape: 'ring'},
 	{name: 'put off', letters: 'p', colour: '--later', shape: 'square'},
 	{name: 'blocked', letters: 'b', colour: '--blocked', shape: 'ring'},
@@ -17,7 +18,7 @@ const kinds = [ // letters: see letterOf in crawl.go
 ];
 const kindOf = {};
 for (const k of kinds) for (const letter of k.letters) kindOf[letter] = k;
-const words = {f: 'fetched', m: 'moved', r: 'robots.txt', n: 'not found', d: 'refused', p: 'put off', b: 'blocked', g: 'given up', u: 'unreachable', x: 'failed'};
+const words = {f: 'fetched', m: 'moved', r: 'robots.txt', c: 'checked', n: 'not found', d: 'refused', p: 'put off', b: 'blocked', g: 'given up', u: 'unreachable', x: 'failed'};
 
 // ---- small things
 

@@ -39,6 +39,8 @@ func (v *Visit) End(ctx context.Context, err error) {
 		r.Refusal = &v.says.Refusal
 	}
 	switch {
+	case v.check != "":
+		v.checked(r, err)
 	case err == nil && v.response == nil:
 		v.unanswered(r, errors.New("a callback aborted the request"))
 	case err != nil:
@@ -47,10 +49,33 @@ func (v *Visit) End(ctx context.Context, err error) {
 		v.putOff(r)
 	default:
 		if v.response.StatusCode < http.StatusInternalServerError {
-			v.job.health.answer(r.Host, r.URL)
+			v.job.health.answer(r.Host, r.URL, v.says.State == robotsmw.PageComplete && v.response.StatusCode == http.StatusOK && !v.page.Sitemap)
 		}
 		v.fetched(r)
 	}
+}
+
+// checked() handles the outcome of a check, and queues the page again. If
+// nothing was sent, there is nothing to report.
+func (v *Visit) checked(r record.Record, err error) {
+	if _, ok := errors.AsType[*politeness.DelayError](err); ok {
+		v.unanswered(r, err) // the page waits until the host may be asked
+		return
+	}
+	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL.String()
+	answered := false
+	switch {
+	case err != nil:
+		r.Error = reason(err)
+	case v.response != nil:
+		r.Status = v.response.StatusCode
+		answered = r.Status < http.StatusInternalServerError && record.VerdictOf(r.Status) != record.PutOff
+	}
+	v.job.health.checked(r.Host, answered)
+	if !v.seen.Sent.IsZero() {
+		v.job.ledger.Add(r)
+	}
+	v.giveBack()
 }
 
 // giveBack queues the page again, unchanged. If a request was sent, the page's
@@ -113,7 +138,7 @@ func (v *Visit) fetched(r record.Record) {
 // alone for that time. If not, perhaps only this page is broken. So only this
 // page waits, and the spider goes on with the host's other pages. If the host
 // then answers a request for another page, but this page gets a 503 again,
-// without a Retry-After, putOff gives this page up.
+// without a Retry-After, putOff gives this page up. See health.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++

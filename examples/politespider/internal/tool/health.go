@@ -5,40 +5,95 @@ import (
 	"time"
 )
 
-// A health finds out whether a page is broken or its host is overloaded. The
-// zero value is ready to use. A health is safe for concurrent use.
+// A health finds out whether a page is broken or its host is overloaded. Both
+// answer 503. A page is broken if it does so again, and its host has answered a
+// request for another page in between.
+//
+// If no other page is left, the spider checks the host: it asks again for a
+// page that the host has sent. Without that, a few broken pages at the end of a
+// crawl would look like a host that is down, which must be asked less and less.
+//
+// The zero value is ready to use. A health is safe for concurrent use.
 type health struct {
-	mu       sync.Mutex
-	answered map[string]time.Time // host → when it last answered a request for a page
-	put      map[string]time.Time // URL → when the page was last put off
+	mu    sync.Mutex
+	hosts map[string]*hostHealth
+	put   map[string]time.Time // URL → when the page was last put off
+}
+
+type hostHealth struct {
+	answered time.Time // when the host last answered a request for a page, or a check
+	good     string    // the latest page that the host has sent; "" means none, or that a check of it failed
+	failing  int       // how often pages got a 503; each answer, also to a check, takes one step back, as in the Limiter
+	down     bool      // the latest page that the host was asked for got a 503
+	checked  bool      // a check was answered, and since then no page
+}
+
+func (h *health) of(host string) *hostHealth {
+	if h.hosts == nil {
+		h.hosts, h.put = make(map[string]*hostHealth), make(map[string]time.Time)
+	}
+	if h.hosts[host] == nil {
+		h.hosts[host] = new(hostHealth)
+	}
+	return h.hosts[host]
 }
 
 // answer() remembers that the host has answered a request for the page. The
-// page no longer counts as put off.
-func (h *health) answer(host, url string) {
+// page no longer counts as put off. If sent is true, the answer is the page
+// itself, and can be asked for in a check.
+func (h *health) answer(host, url string, sent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.answered == nil {
-		h.answered = make(map[string]time.Time)
+	o := h.of(host)
+	o.answered, o.failing, o.down, o.checked = time.Now(), max(0, o.failing-1), false, false
+	if sent {
+		o.good = url
 	}
-	h.answered[host] = time.Now()
 	delete(h.put, url)
 }
 
 // putOff remembers that a page was put off. It reports whether the page is
 // probably broken. That is the case if the page was also put off earlier, and
-// its host has answered a request for another page in between.
+// its host has answered a request for another page, or a check, in between.
 func (h *health) putOff(host, url string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	o := h.of(host)
+	o.failing, o.down = o.failing+1, true
 	before, again := h.put[url]
-	if again && h.answered[host].After(before) {
+	if again && o.answered.After(before) {
 		delete(h.put, url)
 		return true
 	}
-	if h.put == nil {
-		h.put = make(map[string]time.Time)
-	}
 	h.put[url] = time.Now()
 	return false
+}
+
+// check returns the URL with which to check the host before the page is asked
+// for, or "". There are two reasons to check. Either the page was put off and
+// the host has answered nothing since, so that another 503 would say nothing
+// about the page. Or the host fails again and again: then an answer to a check
+// makes the Limiter leave the host alone for less long.
+func (h *health) check(host, url string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o := h.of(host)
+	before, again := h.put[url]
+	if again && !o.answered.After(before) || o.down && (o.failing >= 2 || o.failing == 1 && o.checked) {
+		return o.good
+	}
+	return ""
+}
+
+// checked() remembers the outcome of a check. After a check that was not
+// answered, the host is not checked again until it has sent another page.
+func (h *health) checked(host string, answered bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o := h.of(host)
+	if !answered {
+		o.good = ""
+		return
+	}
+	o.answered, o.failing, o.checked = time.Now(), max(0, o.failing-1), true
 }

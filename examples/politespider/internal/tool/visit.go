@@ -19,6 +19,7 @@ import (
 type Visit struct {
 	job        *Job
 	page       *frontier.Page
+	check      string // the URL that is asked for in place of the page, to check the host; "" means none
 	seen       *witness.Seen
 	unwatch    func()
 	response   *colly.Response // nil means there was no response
@@ -41,6 +42,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 				return
 			}
 			v := &Visit{job: j, page: page}
+			v.check = j.health.check(frontier.HostKey(page.URL), page.URL.String())
 			v.seen, v.unwatch = j.witness.Watch(v.URL())
 			if !yield(v) {
 				return
@@ -49,8 +51,13 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 	}
 }
 
-// URL returns the URL of the page.
-func (v *Visit) URL() string { return v.page.URL.String() }
+// URL returns the URL to ask for. Usually it is that of the page.
+func (v *Visit) URL() string {
+	if v.check != "" {
+		return v.check
+	}
+	return v.page.URL.String()
+}
 
 // Hear keeps a response and what its page says about itself. It also keeps what
 // the owner says about the use of the page by robots with these product tokens.

@@ -220,7 +220,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule) {
 		h.Lost++
 		l.total.Lost = append(l.total.Lost, r.Brief())
 	}
-	if r.Status != 0 && r.Verdict != record.RobotsTxt {
+	if r.Status != 0 && r.Verdict != record.RobotsTxt && r.Verdict != record.Checked {
 		if l.total.Statuses == nil {
 			l.total.Statuses = make(map[int]int)
 		}

@@ -49,6 +49,7 @@ var verdictColour = map[record.Verdict]string{
 	record.Unreachable: red,
 	record.Failed:      red,
 	record.RobotsTxt:   dim,
+	record.Checked:     dim,
 }
 
 func (p *textPrinter) begin(what, userAgent string) {
@@ -122,7 +123,9 @@ func (p *textPrinter) note(r record.Record) string {
 	case r.Verdict == record.PutOff:
 		add("asked for again in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
 	case r.Verdict == record.GivenUp:
-		add("asked for %d times", r.Tries)
+		add("asked for %s", r.Times())
+	case r.For != "":
+		add("to check the host, because %s was put off", record.Printable(r.For))
 	}
 	if r.Redirects > 0 {
 		add("after %s", record.Count(r.Redirects, "redirect"))
