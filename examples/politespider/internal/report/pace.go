@@ -23,7 +23,7 @@ type pace struct {
 	smallest time.Duration
 	owed     time.Duration
 
-	median   time.Duration // these four fields are about the times until an answer began
+	median   time.Duration // these four fields are about the times until an answer began; negative if none came
 	p90, p99 time.Duration
 	slowest  time.Duration
 }
@@ -56,11 +56,14 @@ func paceOf(marks []mark, interval time.Duration) pace {
 			}
 		}
 		p.sent++
-		took = append(took, m.took)
+		if m.status != 0 {
+			took = append(took, m.took)
+		}
 		last = m.at
 		free = max(free, m.at+interval, m.paused)
 		freeForPages = max(freeForPages, m.at+m.owed)
 	}
+	p.median, p.p90, p.p99, p.slowest = -time.Millisecond, -time.Millisecond, -time.Millisecond, -time.Millisecond
 	if len(took) > 0 {
 		slices.Sort(took)
 		// This is the nearest-rank method: the p90 of ten values is the ninth.

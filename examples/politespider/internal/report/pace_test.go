@@ -43,3 +43,15 @@ func TestPace(t *testing.T) {
 		})
 	}
 }
+
+// Only an answer has an answer time. A host that never answered has none.
+func TestPace_AnswerTimes(t *testing.T) {
+	const failed = 30 * time.Second
+	p := paceOf([]mark{{took: failed, letter: 'x'}, {at: time.Minute, took: 2 * time.Second, status: 200, letter: 'f'}}, time.Second)
+	if p.median != 2*time.Second || p.slowest != 2*time.Second {
+		t.Errorf("median %v, slowest %v; want 2s", p.median, p.slowest)
+	}
+	if p := paceOf([]mark{{took: failed, letter: 'x'}}, time.Second); p.median >= 0 || p.slowest >= 0 {
+		t.Errorf("without an answer: median %v, slowest %v; want negative ones", p.median, p.slowest)
+	}
+}

@@ -640,9 +640,10 @@ function showRules() {
 		const rules = h.rules.filter(r => !notes || notes.has(r.note));
 		if (rules.length === 0) continue;
 		items.push(element('h3', {}, visible(h.name)));
+		const several = rules.some(r => originOf(r.robots) !== originOf(rules[0].robots));
 		for (const r of rules.sort((a, b) => b.count - a.count || a.line - b.line)) {
 			items.push(element('button', {type: 'button', 'aria-pressed': String(chosenRule === r), tabindex: -1, onclick: () => showFile(h, r)},
-				element('span', {class: 'soft'}, 'line ' + r.line), element('code', {}, visible(r.text)), element('span', {class: 'n'}, r.count.toLocaleString('en'))));
+				element('span', {class: 'soft'}, 'line ' + r.line + (several ? ' of ' + visible(r.robots) : '')), element('code', {}, visible(r.text)), element('span', {class: 'n'}, r.count.toLocaleString('en'))));
 			items.at(-1).rule = r;
 		}
 	}
@@ -671,11 +672,16 @@ function blockedNotes(d) {
 	return notes;
 }
 
-// ruleURLs returns the URLs that a rule blocked and that match the filter, each with its proof if there is one.
+const originOf = url => { try { return new URL(url).origin; } catch { return ''; } };
+
+// ruleURLs returns the URLs that a rule blocked and that match the filter, each with its proof if there is one. Two ports of a
+// host have a robots.txt each, perhaps with the same rule.
 function ruleURLs(h, r) {
-	const d = timeline(h), urls = [];
+	const d = timeline(h), urls = [], twins = h.rules.some(o => o !== r && o.note === r.note), origin = originOf(r.robots);
 	for (let i = 0; i < d.at.length; i++) {
-		if (d.note[i] === r.note && d.verdicts[i] === 'b' && (!d.matches || d.matches[i])) urls.push({url: urlOf(h, d, i), proof: d.proofs?.[i]});
+		if (d.note[i] !== r.note || d.verdicts[i] !== 'b' || d.matches && !d.matches[i]) continue;
+		const url = urlOf(h, d, i);
+		if (!twins || originOf(url) === origin) urls.push({url, proof: d.proofs?.[i]});
 	}
 	return urls;
 }
@@ -753,7 +759,7 @@ function showLost() {
 }
 
 function showSlow() {
-	const slow = hosts.filter(h => h.requests).sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
+	const slow = hosts.filter(h => h.median >= 0).sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
 	const most = Math.max(...slow.map(h => h.slowest), 1);
 	$('slow-list').replaceChildren(...slow.map(h => {
 		const bar = element('div', {class: 'bar', 'aria-hidden': 'true'}, element('i'), element('i'));

@@ -16,6 +16,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
 // The demo prints JSON lines and writes a report. The report has one mark for
@@ -405,6 +408,31 @@ func TestPhone_Answers(t *testing.T) {
 	tb := open(t, write(t, c, s), 400, 900, false)
 	if got := eval[[]int](tb, `(t => [t.scrollWidth, t.parentElement.clientWidth])(document.getElementById('status-table'))`); got[0] > got[1] {
 		t.Errorf("the table is %d pixels wide, its frame %d", got[0], got[1])
+	}
+}
+
+// Two ports of a host may have the same rule in the same line. Each rule is
+// listed with its robots.txt, and with the URLs that it blocked.
+func TestBlocked_TwoPorts(t *testing.T) {
+	t.Parallel()
+	checker := inventedChecker(t)
+	c := report.New("two ports", "ExampleBot/1.0", time.Now(), time.Second)
+	var s record.Summary
+	for n, u := range []string{"http://a.example/private/1", "http://a.example/private/2", "http://a.example:8080/private/3"} {
+		c.Add(record.Record{Seconds: float64(n), Verdict: record.Blocked, URL: u, Host: "a.example", Decision: check(t, checker, u)})
+	}
+	s.Hosts = []record.HostSummary{{Host: "a.example", Blocked: 3}}
+	tb := open(t, write(t, c, s), 1400, 900, false)
+	for n, want := range []struct{ label, urls string }{
+		{"line 8 of http://a.example/robots.txt", "http://a.example/private/1http://a.example/private/2"},
+		{"line 8 of http://a.example:8080/robots.txt", "http://a.example:8080/private/3"},
+	} {
+		tb.do(fmt.Sprintf(`document.querySelectorAll('#rules button')[%d].click()`, n))
+		label := eval[string](tb, fmt.Sprintf(`document.querySelectorAll('#rules button')[%d].querySelector('.soft').textContent`, n))
+		urls := eval[string](tb, `document.getElementById('urls').textContent`)
+		if label != want.label || urls != want.urls {
+			t.Errorf("rule %d: %q with %q, want %q with %q", n+1, label, urls, want.label, want.urls)
+		}
 	}
 }
 
