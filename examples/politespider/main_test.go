@@ -59,7 +59,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"crawl with a space", []string{"-redis=redis://127.0.0.1:1", "-crawl=a b"}, "-crawl \"a b\": write a name without spaces"},
 		{"no lease", []string{"-redis=redis://127.0.0.1:1", "-lease=0"}, "-lease 0s: write a time of a second or more"},
 		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, ": write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS"},
-		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "redis://user"},
+		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "-redis: that is no URL of a Redis: write it as in redis://user"},
 		{"Redis database", []string{"-redis=redis://127.0.0.1:6379/first"}, "database"},
 		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
 		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},

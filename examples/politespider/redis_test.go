@@ -24,8 +24,8 @@ func TestRun_RedisCrawls(t *testing.T) {
 		says  string
 	}{
 		{"the first pages", []string{"-crawl=a", "-max-pages=2"}, "/robots.txt /0 /1",
-			"politespider: it goes on in its other processes, or when the same command is given again, and a larger -max-pages\n"},
-		{"the rest", []string{"-crawl=a"}, "/2", "Earlier runs and other processes of this crawl have done with 2 URLs more."},
+			"politespider: it goes on in its other processes, or when the same command is given again; add a larger -max-pages\n"},
+		{"the rest", []string{"-crawl=a"}, "/2", "Earlier runs and other processes of this crawl have finished 2 other URLs."},
 		{"nothing is left", []string{"-crawl=a"}, "", "politespider: the crawl \"a\" is complete: to crawl again, give it another name with -crawl\n"},
 		{"under another name", []string{"-crawl=b"}, "/0 /1 /2", "1 host in "}, // robots.txt comes from Redis
 	} {

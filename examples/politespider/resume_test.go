@@ -79,7 +79,7 @@ func TestRun_Resume(t *testing.T) {
 	if want := "as ExampleBot/1.0\n"; !strings.Contains(stdout.String(), want) {
 		t.Errorf("the second run says nothing of %q:\n%s", want, stdout.String())
 	}
-	if want := "Earlier runs and other processes of this crawl have done with 3 URLs more."; !strings.Contains(stdout.String(), want) {
+	if want := "Earlier runs and other processes of this crawl have finished 3 other URLs."; !strings.Contains(stdout.String(), want) {
 		t.Errorf("the second run says nothing of %q:\n%s", want, stdout.String())
 	}
 	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2 /3 /3 /4 /5 /6"; got != want {

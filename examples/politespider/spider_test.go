@@ -289,7 +289,7 @@ func TestCrawl_Ports(t *testing.T) {
 		}
 		for _, want := range []string{
 			"http://a.example 404: everything allowed; http://a.example:8080 200\n",
-			"the ports of a host share its interval",
+			"the ports of a host share one pace",
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("nothing is said of %q:\n%s", want, out.String())

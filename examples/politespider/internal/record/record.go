@@ -171,7 +171,7 @@ type UseSummary struct {
 type HostSummary struct {
 	Host      string  `json:"host"`
 	Requests  int     `json:"requests"` // includes requests for robots.txt and repeated requests
-	Interval  float64 `json:"interval"` // seconds that must pass from one page to the next
+	Interval  float64 `json:"interval"` // the least number of seconds that must pass from one page to the next
 	Fetched   int     `json:"fetched"`
 	Moved     int     `json:"moved"`
 	NotFound  int     `json:"not_found"`

@@ -244,7 +244,7 @@ func TestCrawl_Bounds(t *testing.T) {
 		t.Errorf("%d marks are kept, want 2", len(got.At))
 	}
 	if text := doc.text(); !strings.Contains(text, "3 requests and refusals are counted, not shown") ||
-		!strings.Contains(text, "more text than the report could hold") || !strings.Contains(text, "others have done with 7 URLs more") {
+		!strings.Contains(text, "more text than the report could hold") || !strings.Contains(text, "others have finished 7 other URLs") {
 		t.Errorf("the page does not say what is missing:\n%s", text)
 	}
 }

@@ -177,7 +177,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 	stopped := summary.Stopped != "" || lost != nil
 	switch {
 	case summary.Stopped == "max-pages" && kept.GoOn != "":
-		c.say("%s, and a larger -max-pages", kept.GoOn)
+		c.say("%s; add a larger -max-pages", kept.GoOn)
 	case stopped && kept.GoOn != "":
 		c.say("%s", kept.GoOn)
 	case !stopped && summary.Fetched == 0 && summary.Elsewhere > 0:

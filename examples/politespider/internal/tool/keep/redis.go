@@ -73,8 +73,11 @@ func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, e
 		return fmt.Errorf("-redis: %w: write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS", err)
 	}
 	u, err := url.Parse(rawURL)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, bad(err)
+	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix":
+		return nil, bad(errors.New("that is no URL of a Redis"))
 	}
 	switch query := u.Query(); {
 	case query.Has("master_name"):

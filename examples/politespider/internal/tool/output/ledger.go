@@ -227,8 +227,11 @@ func (l *Ledger) add(r record.Record, rule *record.Rule) {
 		l.total.Statuses[r.Status]++
 	}
 	if d := r.Decision; d != nil {
+		// The ports of a host may have different Crawl-delays.
+		if interval := max(l.opts.Interval, d.CrawlDelay).Seconds(); !h.decided || interval < h.Interval {
+			h.Interval = interval
+		}
 		h.decided = true
-		h.Interval = max(h.Interval, d.CrawlDelay.Seconds())
 	}
 	if r.NoIndex {
 		l.total.NoIndex++

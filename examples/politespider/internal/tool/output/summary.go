@@ -27,7 +27,7 @@ func (p *textPrinter) summary(s record.Summary) {
 		return fmt.Sprintf("%s: %s", r.Verdict, strings.Join(why, ", "))
 	})
 	if s.Elsewhere > 0 {
-		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have done with %s more.\n", record.Count(s.Elsewhere, "URL"))
+		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have finished %s.\n", record.Count(s.Elsewhere, "other URL"))
 	}
 	switch {
 	case s.Stopped == "failed":
@@ -67,7 +67,7 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 		notes += ";\n  paused: how long its answers, such as 429 and 503, kept it from being asked"
 	}
 	if ports {
-		notes += ";\n  the ports of a host share its interval, and have a robots.txt each"
+		notes += ";\n  the ports of a host share one pace, and have a robots.txt each, perhaps with different Crawl-delays"
 	}
 	for line := range strings.SplitSeq(notes, "\n") {
 		fmt.Fprintln(p.w, p.paint(dim, line))

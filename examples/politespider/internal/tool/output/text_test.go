@@ -121,7 +121,7 @@ func TestTextPrinter_Hosts(t *testing.T) {
   b.example         -        -      -          -        -     -      5m0s        -       -  200 after 1 redirect
   interval: the least time owed to the host between two pages; closest: the least that there was;
   paused: how long its answers, such as 429 and 503, kept it from being asked;
-  the ports of a host share its interval, and have a robots.txt each
+  the ports of a host share one pace, and have a robots.txt each, perhaps with different Crawl-delays
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -172,7 +172,7 @@ What owners say about use, in pages:
   train-ai    1 allow,   1 deny
   (draft) Content-Usage: draft-x-01
 
-Earlier runs and other processes of this crawl have done with 3 URLs more.
+Earlier runs and other processes of this crawl have finished 3 other URLs.
 
 Stopped at -max-pages: 1 URL still in the queue.
 `
