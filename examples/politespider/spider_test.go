@@ -281,7 +281,9 @@ func TestCrawl_Ports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200("fine"))
-		internet.Handle("a.example:8080", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		internet.Handle("a.example:8080", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, "User-agent: *\nCrawl-delay: 3\n")
+		}))
 		var out bytes.Buffer
 		command := tool.Command{Crawl: crawl, Args: []string{agent, "http://a.example/", "http://a.example:8080/"}, Base: &internet, Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
@@ -290,6 +292,7 @@ func TestCrawl_Ports(t *testing.T) {
 		for _, want := range []string{
 			"http://a.example 404: everything allowed; http://a.example:8080 200\n",
 			"the ports of a host share one pace",
+			" 1.0s     3.0s ", // the interval is the least that was owed, the second port's page came three seconds after the first
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("nothing is said of %q:\n%s", want, out.String())

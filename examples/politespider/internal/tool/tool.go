@@ -191,7 +191,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 	case summary.Stopped == "interrupted":
 		return ExitInterrupted, nil
 	case summary.Fetched+summary.Elsewhere == 0:
-		return ExitFailed, nil
+		return ExitFailed, errors.New("no page was fetched")
 	}
 	return ExitOK, nil
 }
