@@ -292,7 +292,7 @@ func TestCrawl_Ports(t *testing.T) {
 		for _, want := range []string{
 			"http://a.example 404: everything allowed; http://a.example:8080 200\n",
 			"the ports of a host share one pace",
-			" 1.0s     3.0s ", // the interval is the least that was owed, the second port's page came three seconds after the first
+			" 1.0s     3.0s ", // the least interval that was owed, and the closest gap
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("nothing is said of %q:\n%s", want, out.String())

@@ -25,7 +25,7 @@ const (
 	GivenUp     Verdict = "given up"    // 429 or 503 too often
 	Failed      Verdict = "failed"      // no answer, a truncated one, or another status, such as 500
 	RobotsTxt   Verdict = "robots.txt"  // not about a page: a robots.txt was fetched
-	Checked     Verdict = "checked"     // not about a page: a page was asked for again, to find out whether its host answers
+	Checked     Verdict = "checked"     // not about a page: one was asked for again, to find out if its host answers
 )
 
 // Verdicts lists the final verdicts on pages, in the order of the summary.
@@ -189,7 +189,8 @@ func (s Summary) Count(v Verdict) int {
 	return *s.counter(v)
 }
 
-// Add counts a URL with the verdict v. It ignores PutOff, RobotsTxt and Checked.
+// Add counts a URL with the verdict v. It ignores PutOff, RobotsTxt and
+// Checked.
 func (s *Summary) Add(v Verdict) { *s.counter(v)++ }
 
 func (s *Summary) counter(v Verdict) *int {

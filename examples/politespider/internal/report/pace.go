@@ -23,7 +23,9 @@ type pace struct {
 	smallest time.Duration
 	owed     time.Duration
 
-	median   time.Duration // these four fields are about the times until an answer began; negative if none came
+	// These four fields are about the times until an answer began. They are
+	// negative if no answer came.
+	median   time.Duration
 	p90, p99 time.Duration
 	slowest  time.Duration
 }

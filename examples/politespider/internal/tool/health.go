@@ -22,10 +22,13 @@ type health struct {
 
 type hostHealth struct {
 	answered time.Time // when the host last answered a request for a page, or a check
-	good     string    // the latest page that the host has sent; "" means none, or that a check of it failed
-	failing  int       // how often pages got a 503; each answer, also to a check, takes one step back, as in the Limiter
+	good     string    // the latest page that the host has sent; "" if none, or if a check failed
 	down     bool      // the latest page that the host was asked for got a 503
 	checked  bool      // a check was answered, and since then no page
+
+	// How often pages got a 503. Each answer, also to a check, takes one step
+	// back, as in the Limiter.
+	failing int
 }
 
 func (h *health) of(host string) *hostHealth {

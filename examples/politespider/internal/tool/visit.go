@@ -19,7 +19,7 @@ import (
 type Visit struct {
 	job        *Job
 	page       *frontier.Page
-	check      string // the URL that is asked for in place of the page, to check the host; "" means none
+	check      string // the URL to ask for in place of the page, to check the host; "" if none
 	seen       *witness.Seen
 	unwatch    func()
 	response   *colly.Response // nil means there was no response
