@@ -42,7 +42,9 @@ type attempt struct {
 	ending *ending       // the functions to call at the end
 	first  struct {      // for the first call of AfterFunc; net/http calls AfterFunc only once
 		ending
-		taken bool // never unset: a second use of first would let an old stop() remove it
+		// taken is set at the first call and stays set. If this room were used
+		// again, the stop() of the first call could remove the later function.
+		taken bool
 	}
 }
 
