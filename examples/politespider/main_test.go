@@ -171,7 +171,7 @@ func TestRun_URLs(t *testing.T) {
 		"fetched       200  " + site.URL + "/yes",
 		"line 2: Disallow: /no",
 		"robots.txt, line 5: Disallow: /yes for OtherBot-AI (draft)",
-		"ai-input    1 allow,   1 deny", // by OtherBot-AI's group, "/" is allowed and "/yes" is disallowed
+		"ai-input    1 allow,   1 deny", // the group of OtherBot-AI allows "/" and disallows "/yes"
 		"1 host in ",
 		"2 pages fetched, 1 blocked",
 	} {

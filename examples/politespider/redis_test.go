@@ -12,7 +12,7 @@ import (
 )
 
 // Crawls with different names can share a Redis. The output says how to
-// continue a crawl. If the crawl is complete, the output says that instead.
+// continue a crawl, or that the crawl is complete.
 func TestRun_RedisCrawls(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -30,7 +30,7 @@ func TestRun_RedisCrawls(t *testing.T) {
 		{"under another name", []string{"-crawl=b"}, "/0 /1 /2", "1 host in "}, // robots.txt comes from Redis
 	} {
 		site.asked = nil
-		// Through a proxy, the site has the same address each time.
+		// The proxy has a new address each time, but the site keeps its name.
 		out := runThrough(t, site, append([]string{"-redis", "redis://" + server.Addr}, tt.args...)...)
 		if got := strings.Join(site.asked, " "); got != tt.asked || !strings.Contains(out, tt.says) {
 			t.Errorf("%s: it asked for %q, want %q, and said\n%s\nwant %q", tt.name, got, tt.asked, out, tt.says)
@@ -38,7 +38,7 @@ func TestRun_RedisCrawls(t *testing.T) {
 	}
 }
 
-// If Redis goes away, the spider waits for it until -max-time.
+// If Redis goes away, the spider waits for it until -max-time has passed.
 func TestRun_RedisGone(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)

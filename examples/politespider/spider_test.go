@@ -168,9 +168,10 @@ func TestCrawl_BrokenPages(t *testing.T) {
 	}
 }
 
-// If only broken pages are left, the spider finds that out without backing off
-// further and further. A host that is down is checked once, and loses no page
-// if it comes back before each page was asked for four times.
+// If only broken pages are left, the spider finds out that they are broken. It
+// does not leave the host alone for longer and longer. A host that is down is
+// checked once. If it comes back before any page was asked for four times, no
+// page is lost.
 func TestCrawl_ChecksTheHost(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
@@ -292,7 +293,7 @@ func TestCrawl_Ports(t *testing.T) {
 		for _, want := range []string{
 			"http://a.example 404: everything allowed; http://a.example:8080 200\n",
 			"the ports of a host share one pace",
-			" 1.0s     3.0s ", // the least interval that was owed, and the closest gap
+			" 1.0s     3.0s ", // the interval that had to be kept, and the shortest time that passed
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("nothing is said of %q:\n%s", want, out.String())

@@ -40,9 +40,9 @@ func checkFile(r *report, body []byte) (readable bool) {
 }
 
 // looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16. It
-// looks at no more than 64 bytes, and returns false for fewer than 8. It
-// compares the bytes at even places with those at odd places: in one of these
-// halves, at least four fifths must be NUL, and in the other half none.
+// looks at no more than 64 bytes, and returns false for fewer than 8. The bytes
+// with even indexes are one half, and those with odd indexes are the other. In
+// one half, at least four fifths must be NUL. In the other half, none may be.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int
@@ -54,12 +54,14 @@ func looksLikeUTF16(body []byte) bool {
 	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
 }
 
-// looksBinary reports whether more than a twentieth of the first 1,024 bytes
-// are control characters, and at least four. In random and in compressed bytes,
-// a tenth are. NUL bytes at the end do not count, because text that is padded
-// with NUL is still text. If such bytes were converted to UTF-8, most of them
-// became U+FFFD. So looksBinary also returns true if a quarter of the bytes
-// belong to a U+FFFD.
+// looksBinary reports whether the first 1,024 bytes have at least four control
+// characters, and more than a twentieth of these bytes are control characters.
+// In random or compressed data, about a tenth of the bytes are. NUL bytes at
+// the end do not count, because text that is padded with NUL is still text.
+//
+// If binary data was converted to UTF-8, much of it has become U+FFFD. So
+// looksBinary also returns true if there are at least four U+FFFD, and they
+// make up more than a quarter of the bytes.
 func looksBinary(body []byte) bool {
 	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
@@ -94,7 +96,8 @@ func checkHTML(r *report, body []byte) (isHTML bool) {
 	return true
 }
 
-// beginsPage reports whether a text, in lower case, begins as only pages do.
+// beginsPage reports whether a text, in lower case, begins with something that
+// only HTML or XML pages begin with.
 func beginsPage(head string) bool {
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
 		if strings.HasPrefix(head, start) {
@@ -104,9 +107,10 @@ func beginsPage(head string) bool {
 	return false
 }
 
-// beginsWithTag reports whether a text, in lower case, begins with a tag, a
-// doctype or a comment without an end. Other comments may come before it. Some
-// robots.txt files begin so too, for example with a warning of PHP.
+// beginsWithTag reports whether a text, in lower case, begins with a tag, with
+// a doctype, or with a comment that has no end. Complete comments may come
+// before that. Some robots.txt files also begin like this, for example with a
+// warning of PHP.
 func beginsWithTag(head string) bool {
 	for strings.HasPrefix(head, "<!--") {
 		_, after, ended := strings.Cut(head, "-->")

@@ -25,7 +25,7 @@ const (
 	GivenUp     Verdict = "given up"    // 429 or 503 too often
 	Failed      Verdict = "failed"      // no answer, a truncated one, or another status, such as 500
 	RobotsTxt   Verdict = "robots.txt"  // not about a page: a robots.txt was fetched
-	Checked     Verdict = "checked"     // not about a page: one was asked for again, to find out if its host answers
+	Checked     Verdict = "checked"     // a page was requested again, only to find out if its host answers
 )
 
 // Verdicts lists the final verdicts on pages, in the order of the summary.
@@ -40,7 +40,7 @@ func (v Verdict) Lost() bool {
 	return false
 }
 
-// VerdictOf returns the verdict that the status of an answer alone implies.
+// VerdictOf returns the verdict on an answer, judged only by its status.
 func VerdictOf(status int) Verdict {
 	switch {
 	case status >= 200 && status <= 299:
@@ -114,7 +114,7 @@ type Request struct {
 	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
 }
 
-// Times returns Tries in words: "once", "twice" or "3 times".
+// Times returns the field Tries in words: "once", "twice" or "3 times".
 func (r Record) Times() string {
 	switch r.Tries {
 	case 1:
@@ -178,7 +178,7 @@ type HostSummary struct {
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
-	Closest   float64 `json:"closest,omitempty"` // least number of seconds from one page to the next; 0 if fewer than two pages
+	Closest   float64 `json:"closest,omitempty"` // shortest time in seconds that passed between two pages; 0 if fewer than two
 	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt; 1 if none was asked
 	RobotsTxt string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
 }

@@ -42,8 +42,9 @@ const (
 	MaxText  = 16 << 20  // bytes of text
 )
 
-// Pages that say the same are reported together. At most maxExamples of them
-// are listed, each with at most maxExamples of its rel=nofollow links.
+// Pages of a host that say the same about themselves are reported together. At
+// most maxExamples of them are listed, each with at most maxExamples of its
+// rel=nofollow links.
 const maxExamples = 20
 
 // A Crawl collects what the report shows. It is not safe for concurrent use.
@@ -78,7 +79,7 @@ type host struct {
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // by the flags and the evidence
+	saying map[string]*said // the key has the flags and the evidence
 }
 
 type place struct {
@@ -109,7 +110,8 @@ type rule struct {
 	Count  int    `json:"count"`
 }
 
-// The type "said" is what one or more pages of a host say about themselves.
+// The type "said" has what some pages of a host say about themselves. All these
+// pages say the same.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -118,7 +120,7 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// The type "saidBy" is one of these pages.
+// The type "saidBy" describes one of the pages of a said.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
@@ -139,9 +141,8 @@ func (c *Crawl) Compare(before record.Summary) { c.before = &before }
 // Add adds a record to the report.
 func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
 
-// AddPast is like Add for a record of an earlier run. Such a record has no
-// Decision, so the caller passes the rule that blocked the URL, or nil if none
-// did.
+// AddPast adds a record of an earlier run. Such a record has no Decision, so
+// the caller passes the rule that blocked the URL, or nil if none did.
 func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)
@@ -234,8 +235,8 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 // are counted together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
-	// The links are not part of the key, so pages that differ only in their
-	// links count together.
+	// The links are not part of the key. So pages that differ only in their
+	// links are counted together.
 	if r.NotFollowed = nil; len(links) > 0 {
 		evidence = append(evidence, "rel=nofollow on links of the page")
 	}

@@ -9,10 +9,10 @@ import (
 // tolerance allows for times that are rounded to the millisecond.
 const tolerance = 2 * time.Millisecond
 
-// A pace says whether a host's requests kept the host's pace, and how fast the
+// A pace says whether the requests to a host came too early, and how fast the
 // host answered.
 type pace struct {
-	early   []time.Duration // how much too early each mark came; 0 if it was not too early
+	early   []time.Duration // by how much each mark came too early; 0 if it did not
 	earlies int
 	sent    int
 
@@ -32,8 +32,8 @@ type pace struct {
 
 // paceOf sorts the marks by time and compares them with the host's pace.
 // Between two pages, at least the host's interval must pass. Between any two
-// requests, at least the crawl's own interval must pass. No request may be sent
-// during a pause that an answer has caused.
+// requests, at least the interval of the crawl must pass, which is the second
+// argument. No request may be sent during a pause that an answer has caused.
 func paceOf(marks []mark, interval time.Duration) pace {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
 	p := pace{early: make([]time.Duration, len(marks)), smallest: -1}

@@ -13,7 +13,7 @@ import (
 type statuses struct {
 	Class   int // such as 2 for the statuses 200 to 299
 	Verdict record.Verdict
-	What    string // the verdict, or several
+	What    string // the verdict in words; may name two verdicts
 	Lost    bool
 	Count   int
 	Each    []status

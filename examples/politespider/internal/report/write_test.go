@@ -71,9 +71,9 @@ func TestWrite(t *testing.T) {
 	}
 	var b timeline
 	doc.read(t, "timeline-1", &b)
-	// The note about a robots.txt belongs to the last request for the file.
-	// Here, a redirect led from one host to another, so the last request went
-	// to the second host.
+	// The note about a robots.txt is at the mark of the last request for the
+	// file. Here, a redirect led from one host to another, so the last request
+	// went to the second host.
 	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
 		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
 	}
@@ -103,7 +103,7 @@ func TestWrite(t *testing.T) {
 }
 
 // If net/http repeated a request, the report has several marks for one URL.
-// Only the last mark shows a failure, so the URL counts as lost once.
+// Only the last of these marks is a failure, so the URL counts as lost once.
 func TestWrite_SentAgain(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
 	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})

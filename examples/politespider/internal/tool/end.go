@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// End reports how the page's request ended, and gives the page back to the
-// frontier. The argument err is the request's error, if there is one.
+// End reports how the page's request ended, and tells the frontier what becomes
+// of the page. The argument err is the request's error, if there is one.
 func (v *Visit) End(ctx context.Context, err error) {
 	v.unwatch()
 	j, p := v.job, v.page
@@ -78,8 +78,8 @@ func (v *Visit) checked(r record.Record, err error) {
 	v.giveBack()
 }
 
-// giveBack queues the page again, unchanged. If a request was sent, the page's
-// host may be asked again one interval after that request.
+// giveBack queues the page again, unchanged. If a request was sent, the host
+// must be left alone for one interval from that request on.
 func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.Sent.Add(v.interval())) }
 
 func (v *Visit) done(r record.Record) {
@@ -135,10 +135,13 @@ func (v *Visit) fetched(r record.Record) {
 
 // putOff queues a page again after a 429 or 503, unless the page was requested
 // too often. If the answer has a Retry-After, the spider leaves the whole host
-// alone for that time. If not, perhaps only this page is broken. So only this
-// page waits, and the spider goes on with the host's other pages. If the host
-// then answers a request for another page, but this page gets a 503 again,
-// without a Retry-After, putOff gives this page up. See health.
+// alone for that time.
+//
+// If the answer has no Retry-After, perhaps only this page is broken. So only
+// this page waits, and the spider goes on with the host's other pages. Later,
+// the page may get a 503 without a Retry-After again. If the host has answered
+// a request for another page, or a check, in between, putOff gives the page up.
+// See health.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++
@@ -176,7 +179,7 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 
 // patience returns how long a page waits after it was put off for the n-th
 // time. The first wait is ten intervals of its host, and each further wait is
-// twice as long as the wait before. An interval counts as 100 ms at least.
+// twice as long as the wait before. An interval below 100 ms counts as 100 ms.
 func patience(interval time.Duration, n int) time.Duration {
 	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
 }

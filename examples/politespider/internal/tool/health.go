@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// A health finds out whether a page is broken or its host is overloaded. Both
-// answer 503. A page is broken if it does so again, and its host has answered a
-// request for another page in between.
+// A health finds out whether a page is broken or its host is overloaded. In
+// both cases, the answer is a 503. The page is broken if it gets a 503 again,
+// and its host has answered a request for another page, or a check, in between.
 //
 // If no other page is left, the spider checks the host: it asks again for a
-// page that the host has sent. Without that, a few broken pages at the end of a
-// crawl would look like a host that is down, which must be asked less and less.
+// page that the host has already sent. Without checks, a few broken pages at
+// the end of a crawl would look like a host that is down. The spider would then
+// have to ask the host less and less often.
 //
 // The zero value is ready to use. A health is safe for concurrent use.
 type health struct {
@@ -23,11 +24,12 @@ type health struct {
 type hostHealth struct {
 	answered time.Time // when the host last answered a request for a page, or a check
 	good     string    // the latest page that the host has sent; "" if none, or if a check failed
-	down     bool      // the latest page that the host was asked for got a 503
-	checked  bool      // a check was answered, and since then no page
+	down     bool      // a page got a 503, and since then no page was answered
+	checked  bool      // a check was answered, and since then no page was answered
 
-	// How often pages got a 503. Each answer, also to a check, takes one step
-	// back, as in the Limiter.
+	// This count goes up by one for each 503 that a page gets without a
+	// Retry-After. As in the Limiter, it goes down by one for each answer, also
+	// for that to a check.
 	failing int
 }
 
@@ -42,8 +44,8 @@ func (h *health) of(host string) *hostHealth {
 }
 
 // answer() remembers that the host has answered a request for the page. The
-// page no longer counts as put off. If sent is true, the answer is the page
-// itself, and can be asked for in a check.
+// page no longer counts as put off. If sent is true, the host has sent the page
+// itself, so a later check can ask for this page.
 func (h *health) answer(host, url string, sent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,10 +75,12 @@ func (h *health) putOff(host, url string) bool {
 }
 
 // check returns the URL with which to check the host before the page is asked
-// for, or "". There are two reasons to check. Either the page was put off and
-// the host has answered nothing since, so that another 503 would say nothing
-// about the page. Or the host fails again and again: then an answer to a check
-// makes the Limiter leave the host alone for less long.
+// for. It returns "" if the host is not to be checked. There are two reasons to
+// check:
+//   - The page was put off, and the host has answered nothing since. Then
+//     another 503 would say nothing about the page.
+//   - The host fails again and again. Then an answer to a check shortens the
+//     time for which the Limiter leaves the host alone.
 func (h *health) check(host, url string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -35,8 +35,8 @@ func TestHealth(t *testing.T) {
 }
 
 // The host is checked if another 503 would say nothing about the page, or if
-// the host fails again and again. A check that was not answered is the last,
-// until the host has sent a page.
+// the host fails again and again. After a check that was not answered, the host
+// is not checked again until it has sent a page.
 func TestHealth_Check(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h health
@@ -50,7 +50,7 @@ func TestHealth_Check(t *testing.T) {
 		h.putOff("a.example", "/1")
 		check("/1", "") // the host has sent no page
 		h.answer("a.example", "/form", false)
-		check("/1", "") // nor is that a page to check with
+		check("/1", "") // the host has sent no page that a check can ask for
 		h.answer("a.example", "/good", true)
 		check("/1", "") // the host has answered since
 
@@ -61,14 +61,14 @@ func TestHealth_Check(t *testing.T) {
 		check("/2", "")
 
 		h.putOff("a.example", "/3")
-		check("/4", "/good") // a check was answered, and then no page
+		check("/4", "/good") // a check was answered, and since then no page was
 		h.checked("a.example", true)
 		h.answer("a.example", "/4", true)
 		h.putOff("a.example", "/5")
 		check("/6", "") // a page was answered
 
 		h.putOff("a.example", "/6")
-		check("/7", "/4") // two in a row
+		check("/7", "/4") // two 503 in a row
 		h.checked("a.example", false)
 		check("/7", "")
 		check("/6", "")

@@ -1,5 +1,5 @@
-// Package tool is the command around a crawl: its flags, the state that it
-// keeps, its output, and its exit status. The crawl itself is a [Crawler],
+// Package tool implements the command around a crawl: its flags, the state that
+// it keeps, its output, and its exit status. The crawl itself is a [Crawler],
 // which takes pages from a [Job] and fetches them.
 package tool
 
@@ -35,8 +35,9 @@ const (
 	ExitInterrupted = 130 // what a shell reports for a program that SIGINT has ended
 )
 
-// A Command is the command with its arguments, its network and its outputs.
-// Main makes one from the process's arguments and outputs, and runs it.
+// A Command has what a run of the command needs: the Crawler, the arguments,
+// the network and the outputs. Main takes the arguments and outputs of the
+// process.
 type Command struct {
 	Crawl          Crawler
 	Args           []string          // the arguments, without the command's name
@@ -96,8 +97,8 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if o.before, err = o.earlier(); err != nil {
 		return ExitUsage, err
 	}
-	// The command line is accepted. Before this point, no file is created that
-	// remains after the command has ended.
+	// Here, the command line has been accepted. If it was rejected above, the
+	// command has left no file behind.
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err

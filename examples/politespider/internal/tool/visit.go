@@ -51,7 +51,8 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 	}
 }
 
-// URL returns the URL to ask for. Usually it is that of the page.
+// URL returns the URL to ask for. This is the URL of the page, or another URL
+// if the host must be checked first.
 func (v *Visit) URL() string {
 	if v.check != "" {
 		return v.check
@@ -60,7 +61,8 @@ func (v *Visit) URL() string {
 }
 
 // Hear keeps a response and what its page says about itself. It also keeps what
-// the owner says about the use of the page by robots with these product tokens.
+// the page's owner says about use of the page. The tokens are the product
+// tokens of the robot that would use it.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{

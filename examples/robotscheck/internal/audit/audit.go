@@ -139,7 +139,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		return 0, err
 	}
 	broken.end(say)
-	judge.OnBroken = tell // in a record, each fault may be the trace of a change
+	judge.OnBroken = tell // tells of every fault, because each may show that a record was changed
 	for _, dir := range records {
 		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); err != nil {
 			return 0, err
@@ -173,8 +173,8 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	return command.OK, nil
 }
 
-// open opens a file. If its name is a URL, perhaps a mistyped one, the error
-// says that this command takes none, because other commands do.
+// open opens a file. Other commands take URLs, but audit does not. If the name
+// is a URL, perhaps a mistyped one, the error says this.
 func open(e command.Env, name string) (io.ReadCloser, error) {
 	file, err := e.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && (command.IsURL(name) || command.CheckScheme(name) != nil) {

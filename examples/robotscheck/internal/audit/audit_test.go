@@ -91,9 +91,9 @@ func TestAudit_Status(t *testing.T) {
 	}
 }
 
-// A file that the user named cannot be read. Without it, the result would be
-// that of another question, so there is none, even if the other files have a
-// violation.
+// A file that the user named cannot be read. Then the audit has no result, even
+// if the other files have a violation. A result without this file would answer
+// a question that the user did not ask.
 func TestAudit_UnreadableFile(t *testing.T) {
 	bad := line("10:00:00", "/private/a", "Bot/1")
 	files := map[string]string{"r.txt": robotsTxt, "bad": bad, "gone.gz": "\x1f\x8bno WARC file", "dir/x.txt": robotsTxt, "dir/2026-11-20T10:00:01Z.txt": robotsTxt, "none/x": ""}
@@ -116,8 +116,8 @@ func TestAudit_UnreadableFile(t *testing.T) {
 }
 
 // The robots.txt is not meant for robots, or robots read only a part of it. The
-// text, the JSON and the page say so. The exit status does, too, unless there
-// is no answer at all.
+// text, the JSON and the page say so. The exit status also says so, unless it
+// is CannotTell.
 func TestAudit_Doubtful(t *testing.T) {
 	const html = "<!DOCTYPE html>\n<title>Welcome</title>\n"
 	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
@@ -155,8 +155,9 @@ func TestAudit_Doubtful(t *testing.T) {
 	}
 }
 
-// A picture is taken for a log, beside a log with two kinds of broken lines.
-// Standard error names the first lines with each problem, and how many follow.
+// The user names two files as logs: a picture, and a log with two kinds of
+// broken lines. For each problem, standard error names the first lines, and
+// says how many other lines have the same problem.
 func TestAudit_NoLog(t *testing.T) {
 	files := map[string]string{"picture": strings.Repeat("words\n", 267), "log": strings.Repeat("words\n", few) + strings.Repeat("{\n", few+1)}
 	_, stdout, stderr := try(t, files, "", "picture", "log")

@@ -20,9 +20,10 @@ import (
 var errNoHistory = errors.New("there is no robots.txt in it")
 
 // readHistory reads the robots.txt files that -robots names. If one cannot be
-// read, it returns an error: without that file, other files or none would seem
-// to have been in force. The second result has the doubtful files. Those in a
-// WARC file are not checked, because AddWARC does not hand them out.
+// read, it returns an error. Without that file, the audit would judge by the
+// wrong robots.txt, or by none. The second result has the doubtful files. The
+// robots.txt files in a WARC file are not checked, because AddWARC does not
+// return them.
 func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audit.History, []doubt.Doubtful, error) {
 	h := new(audit.History)
 	if name == "" {
@@ -45,7 +46,7 @@ func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audi
 			return nil, nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
 		}
 		h.Add("", time.Time{}, 200, text)
-		if why := doubt.OfFetched(text); why != "" { // the end of a long file is not read, as if it had been fetched
+		if why := doubt.OfFetched(text); why != "" { // as with a fetched file, the end of a long file is not read
 			return h, []doubt.Doubtful{{Source: command.ShownName(name), Doubt: why}}, nil
 		}
 		return h, nil, nil

@@ -2,17 +2,18 @@ package audit
 
 import "github.com/goodbots/courtesy/robotsmw/evidence/audit"
 
-// few is how many lines of an input are named that have the same problem.
+// few limits how many lines are named if lines of an input have the same
+// problem.
 const few = 10
 
-// repeats tells of broken lines and records. If many in an input have the same
-// problem, as the lines of a picture do, it tells only of the first ones, and
-// counts the others.
+// The type "repeats" reports broken lines and records. Many lines of an input
+// may have the same problem, for example if the input is a picture. Then only
+// the first ones are reported, and the others are counted.
 type repeats struct {
 	tell  func(audit.Broken)
 	times map[problem]int
-	last  map[problem]int // the last line, if there are more than few
-	order []problem       // those with more than few lines
+	last  map[problem]int // the last line with the problem; set if more than few lines have it
+	order []problem       // the problems that more than few lines have
 }
 
 type problem struct{ input, text string }
@@ -33,7 +34,7 @@ func (r *repeats) add(b audit.Broken) {
 	r.last[p] = b.Line
 }
 
-// end says how many lines and records add has not told of.
+// end() says how many lines and records were not reported.
 func (r *repeats) end(say func(format string, args ...any)) {
 	for _, p := range r.order {
 		say("… and %s like it, up to %s:%d: %s", linesOrRecords(r.times[p]-few, "more "), p.input, r.last[p], p.text)

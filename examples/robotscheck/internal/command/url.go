@@ -12,8 +12,8 @@ import (
 func IsURL(s string) bool { return strings.Contains(s, "://") }
 
 // MeantURL guesses the URL that the user meant by s. The scheme http or https
-// in s may be mistyped, as in htp://, https:/ or http//. If s begins with
-// neither scheme, MeantURL returns "".
+// in s may be mistyped, as in htp://, https:/ or http//. If s does not begin
+// with one of these schemes, mistyped or not, MeantURL returns "".
 func MeantURL(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
 	if end < 3 {
@@ -52,9 +52,10 @@ func MeantSite(s string) string {
 	return "https://" + s
 }
 
-// CheckScheme returns a UsageError if a URL or path begins with a mistyped
-// scheme, such as htps://, or with a site, such as example.com/a. Without this
-// check, the target would seem to be allowed, because no rule would match it.
+// CheckScheme returns a UsageError if a target that should be a URL or a path
+// is mistyped. Either its scheme is mistyped, as in htps://, or the scheme is
+// missing before the name of a site, as in example.com/a. Without this check,
+// the target would seem to be allowed, because no rule would match it.
 func CheckScheme(target string) error {
 	scheme, _, isURL := strings.Cut(target, "://")
 	if isURL && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {

@@ -52,8 +52,8 @@ func message(text []byte, codes ...lint.Code) string {
 }
 
 // OfFetched does what Of does, but for a text that was fetched. The end of a
-// long file is not fetched, so the sentence gives the number of bytes with the
-// words "at least".
+// long file is not fetched, so the sentence says "at least" before the number
+// of bytes.
 func OfFetched(text []byte) string {
 	return strings.Replace(Of(text), "the file has", "the file has at least", 1)
 }

@@ -3,7 +3,8 @@ package doubt
 import "github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 
 // A Doubtful names a doubtful robots.txt and says why it is doubtful. Commands
-// that judge by several files print it, so that users know which file is meant.
+// that read several robots.txt files print the name, so that users know which
+// file is meant.
 type Doubtful struct {
 	Source string `json:"source"`
 	Doubt  string `json:"doubt"`

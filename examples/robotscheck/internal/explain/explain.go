@@ -96,8 +96,9 @@ With -json, one object for each PATH and agent:
 }
 
 // targetsOf returns the paths and URLs to explain. The first argument names the
-// robots.txt, and the others are the targets. A single argument must be the URL
-// of a page, even if this is the page "/". This URL is then the target too.
+// robots.txt, and the others are the targets. If there is only one argument, it
+// must be the URL of a page, such as http://example.com/. The URL is then the
+// target too.
 func targetsOf(args []string) ([]string, error) {
 	targets := args[1:]
 	if len(targets) == 0 {

@@ -98,8 +98,9 @@ With -json, one object:
 	},
 }
 
-// directoryURL parses the URL of a key directory, or of the directory's origin.
-// If the scheme is missing, directoryURL uses https.
+// directoryURL parses the URL of a key directory. If the URL has no path, such
+// as https://example.com, directoryURL adds the path of the directory. If the
+// scheme is missing, it uses https.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
 		if meant := command.MeantURL(s); meant != "" {

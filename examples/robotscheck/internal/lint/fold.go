@@ -10,17 +10,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// few is the greatest number of problems of one kind that are all shown in
-// full. If a file has more, only the first is shown in full, and the others as
-// line numbers. mostLines is the greatest number of line numbers that are
-// shown. If there is only one more, it is shown too.
+// If a file has at most few problems of one kind, all are shown in full. If it
+// has more, only the first is shown in full. For the others, at most mostLines
+// line numbers are shown. If there is only one more, it is shown too.
 const few, mostLines = 3, 12
 
-// A kind is a set of problems that are shown together. The messages of the
-// others are that of the first, except in one place.
+// A kind is a set of problems that are shown together. Each message is equal to
+// the message of the first problem, or differs from it in one place.
 type kind struct {
 	problems []lint.Problem
-	differs  []string // what each message has in that place; "" if it is the first message
+	differs  []string // what each message has in that place; "" if it is equal to the first message
 }
 
 // printFolded prints the problems of a file in order. If a file has many
@@ -64,11 +63,12 @@ func kindsOf(problems []lint.Problem) (kinds []*kind, kindOf []int) {
 	return kinds, kindOf
 }
 
-// difference compares a message with the first of a kind. It is of the same
-// kind if the two differ in one place only, and at least two thirds of the
-// words are outside this place. A shorter common part would be by chance, or
-// the place would be too long to show. difference returns the words that the
-// message has in this place, or "" if the messages are equal.
+// difference compares a message with the first message of a kind. It returns
+// true if the message is of this kind. That is the case if the two messages are
+// equal, or if they differ in one place only and at least two thirds of the
+// words are outside this place. If fewer words are equal, they may be equal by
+// chance, or the place may be too long to show. The first result has the words
+// of the message in this place, or "" if the messages are equal.
 func difference(first, message string) (words string, ok bool) {
 	if first == message {
 		return "", true
@@ -86,14 +86,15 @@ func difference(first, message string) (words string, ok bool) {
 		return "", false
 	}
 	if begin > 0 && b[begin-1] == "line" {
-		place = b[begin-1 : len(b)-end] // "line 7" says more than "7"
+		place = b[begin-1 : len(b)-end] // show the word "line" before the number
 	}
 	return strings.TrimRight(strings.Join(place, " "), ",;:"), true
 }
 
-// lines returns the line numbers of all problems but the first in words, such
-// as "in lines 3, 7". What differs in a message is in parentheses: "in line 3
-// (CCBot)".
+// lines() returns a text with the line numbers of the problems, such as "in
+// lines 3, 7". The first problem is left out, because it is shown in full. If a
+// message differs from the first message, the different words are in
+// parentheses: "in line 3 (CCBot)".
 func (k *kind) lines() string {
 	var list []string
 	for i, p := range k.problems[1:] {
@@ -114,8 +115,8 @@ func (k *kind) lines() string {
 	return "in lines " + strings.Join(list, ", ")
 }
 
-// fixes returns words that promise the fixes of the problems, or "" if only the
-// first has one.
+// fixes() returns a text that says that -all shows fixes too. It returns "" if
+// no problem after the first has a fix.
 func (k *kind) fixes() string {
 	if slices.ContainsFunc(k.problems[1:], func(p lint.Problem) bool { return p.Fix != "" }) {
 		return ", and what it should be"

@@ -19,7 +19,7 @@ func try(t *testing.T, text string, args ...string) (status command.Status, stdo
 	return status, out.String(), errOut.String()
 }
 
-// A problem is folded only under a message that is true of it.
+// Problems are shown under one message only if it is true of all of them.
 func TestLint_Folds(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /a\n"
 	for _, tt := range []struct{ name, text, want string }{
@@ -73,11 +73,12 @@ func TestLint_Folds(t *testing.T) {
 	}
 }
 
-// Each line is named once, unless its problems differ. A long list is cut.
+// If a line has several problems, it is listed once, unless their messages
+// differ. A long list is cut.
 func TestKind_Lines(t *testing.T) {
 	for _, tt := range []struct {
 		lines   []int
-		differs map[int]string // by the index in lines
+		differs map[int]string // the key is an index in lines
 		want    string
 	}{
 		{[]int{1, 7}, nil, "in line 7"},

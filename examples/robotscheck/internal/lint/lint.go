@@ -117,7 +117,7 @@ func lacksFile(s *source.Source) error {
 
 // findings() returns the counts of problems in words, by severity, as in "1
 // error, 2 warnings, 21 info". If there are none, it says which severities were
-// looked for, because the file may have problems below the least one.
+// looked for, because the file may have problems of other severities.
 func findings(found []int, least lint.Severity) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {

@@ -77,16 +77,17 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 // trials is how many files of a list are tried before eachInList gives up.
 const trials = 10
 
-// eachInList reads the files of a list. If none of the first ones can be read,
-// it returns an error: the file is probably no list, and each of its lines
-// would seem to name a missing file.
+// eachInList reads the files that a list names. If none of the first files can
+// be read, the input is probably no list, and eachInList returns an error.
+// Without this error, each line of the input would be reported as a missing
+// file.
 func eachInList(arg string, in io.Reader, each func(name string, read func() ([]byte, error)) error) error {
 	type file struct {
 		name string
 		text []byte
 		err  error
 	}
-	var waiting []file // until the first file that can be read
+	var waiting []file // the first files, until one of them can be read
 	found := false
 	lines := bufio.NewScanner(in)
 	for len(waiting) < trials && lines.Scan() {

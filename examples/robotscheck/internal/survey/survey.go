@@ -1,8 +1,8 @@
 // Package survey implements robotscheck survey, which counts what many
 // robots.txt files have in common.
 //
-// Each worker takes some of the files, and counts in a tally of its own. The
-// tallies are then added up, sorted and printed.
+// Each worker takes some of the files, and has its own tally for what it
+// counts. The tallies are then added up, sorted and printed.
 package survey
 
 import (

@@ -93,8 +93,9 @@ func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	}
 }
 
-// A robots.txt or a picture is taken for a list. The error says so once, and
-// not for each line. If a list is one, each missing file is named.
+// The user names a robots.txt or a picture as a list. The error says so once,
+// and not for each line. If the file is really a list, each missing file is
+// named.
 func TestSurvey_NoList(t *testing.T) {
 	t.Chdir(t.TempDir())
 	missing := strings.Repeat("missing.txt\n", trials-1)
@@ -210,9 +211,9 @@ func TestSurvey_Corpus(t *testing.T) {
 	}
 }
 
-// BenchmarkSurvey measures how many files a survey reads in a second. After
-// each survey, it measures the limit: the linter alone, on all cores, with the
-// same files in memory.
+// BenchmarkSurvey measures how many files a survey reads in a second. No survey
+// can be faster than the linter alone. So after each survey, the benchmark runs
+// only the linter, on all cores, with the same files in memory.
 func BenchmarkSurvey(b *testing.B) {
 	var files [][]byte
 	for i := range 5000 {

@@ -22,8 +22,7 @@ import (
 )
 
 // The demo prints JSON lines and writes a report. The report has one mark for
-// each request that the lines name, and one for each URL that was not
-// requested.
+// each request in the JSON lines, and one for each URL that was not requested.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -472,7 +471,7 @@ func TestHostile(t *testing.T) {
 	tb.screenshot("hostile")
 }
 
-// A report of 200 hosts draws only the timelines that are or were in sight. The
+// A report of 200 hosts draws a timeline only when it comes into sight. The
 // test logs how long the report takes to open and to filter, but sets no limit.
 func TestBig(t *testing.T) {
 	t.Parallel()

@@ -63,8 +63,8 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	}, nil
 }
 
-// redisClient returns a client for the server, the sentinels (?master_name=…)
-// or the cluster (?addr=…) that the URL names.
+// redisClient returns a client for what the URL names: a server, sentinels
+// (with ?master_name=…) or a cluster (with ?addr=…).
 func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
 	bad := func(err error) error {
 		if e, ok := errors.AsType[*url.Error](err); ok {

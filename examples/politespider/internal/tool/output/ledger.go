@@ -48,7 +48,7 @@ type Ledger struct {
 	out    *checkedWriter
 	print  printer
 	report *report.Crawl // nil if there is no report, or if whole.report is used instead
-	whole  *Ledger       // adds up all runs for the report; nil if no earlier run is to be added
+	whole  *Ledger       // adds up all runs for the report; nil if the report needs no earlier run
 
 	mu       sync.Mutex
 	total    record.Summary
@@ -121,9 +121,9 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later() returns a copy of a record. The times in the record count from the
-// beginning of its run, and the times in the copy count from the beginning of
-// the crawl. The second argument is the time between these two beginnings.
+// later() returns a copy of a record with later times. In the record, times
+// count from the start of its run. In the copy, they count from the start of
+// the crawl. The second argument says how long after the crawl the run started.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)
@@ -140,10 +140,11 @@ func later(r record.Record, by time.Duration) record.Record {
 // Begin prints the heading.
 func (l *Ledger) Begin() { l.print.begin(l.opts.What, l.opts.UserAgent) }
 
-// Offset returns a time in seconds since the run began.
+// Offset returns how many seconds after the start of the run the given time is.
 func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.start)) }
 
-// Sent counts a request that starts, for a page or for robots.txt.
+// Sent counts a request for a page or for robots.txt. The request starts at the
+// given time.
 func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	if l.whole != nil {
 		l.whole.Sent(host, isPage, at)
@@ -227,7 +228,8 @@ func (l *Ledger) add(r record.Record, rule *record.Rule) {
 		l.total.Statuses[r.Status]++
 	}
 	if d := r.Decision; d != nil {
-		// The ports of a host may have different Crawl-delays.
+		// The ports of a host may have different Crawl-delays. The shortest
+		// interval is kept here.
 		if interval := max(l.opts.Interval, d.CrawlDelay).Seconds(); !h.decided || interval < h.Interval {
 			h.Interval = interval
 		}
