@@ -41,9 +41,10 @@
 // spider gives this page up.
 //
 // If only pages that were put off are left, the spider cannot tell a broken
-// page from a host that is down. So it checks the host: it asks again for a
-// page that the host has sent. The output shows this as "checked". If the check
-// fails too, the host is not checked again until it has sent a page.
+// page from a server that is down. So it checks the server: it asks again for a
+// page that the server has sent. The output shows this as "checked". If the
+// server answers the checks, a page is given up at its third 503. The checks
+// end if three in a row fail, or if 24 in a row are answered and no page is.
 //
 // For each page, the spider prints what the page and its robots.txt say, and
 // where they say it. They may have directives such as noindex. They may also

@@ -25,7 +25,7 @@ const (
 	GivenUp     Verdict = "given up"    // 429 or 503 too often
 	Failed      Verdict = "failed"      // no answer, a truncated one, or another status, such as 500
 	RobotsTxt   Verdict = "robots.txt"  // not about a page: a robots.txt was fetched
-	Checked     Verdict = "checked"     // a page was requested again, only to find out if its host answers
+	Checked     Verdict = "checked"     // a page was requested again, only to find out if its server answers
 )
 
 // Verdicts lists the final verdicts on pages, in the order of the summary.

@@ -73,11 +73,11 @@ function timeline(h) {
 const urlOf = (h, d, i) => (d.urls[i].startsWith('/') ? h.origin : '') + d.urls[i];
 
 // colourOf returns the colour of a mark. It depends on the kind of the mark, but a request that came too early has the colour bad,
-// and an unreachable robots.txt the colour lost.
+// and an unreachable robots.txt or a check that failed the colour lost.
 function colourOf(d, i) {
 	const p = colours(), status = d.status[i];
 	if (d.earlyOf.has(i)) return p.bad;
-	if (d.verdicts[i] === 'r' && (status === 0 || status === 429 || status >= 500)) return p.lost;
+	if ((d.verdicts[i] === 'r' || d.verdicts[i] === 'c') && (status === 0 || status === 429 || status >= 500)) return p.lost;
 	return p[kindOf[d.verdicts[i]].colour.slice(2)];
 }
 

@@ -49,7 +49,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		v.putOff(r)
 	default:
 		if v.response.StatusCode < http.StatusInternalServerError {
-			v.job.health.answer(r.Host, r.URL, v.says.State == robotsmw.PageComplete && v.response.StatusCode == http.StatusOK && !v.page.Sitemap)
+			v.job.health.answer(originOf(v.page.URL), r.URL, v.fitForCheck())
 		}
 		v.fetched(r)
 	}
@@ -69,13 +69,26 @@ func (v *Visit) checked(r record.Record, err error) {
 		r.Error = reason(err)
 	case v.response != nil:
 		r.Status = v.response.StatusCode
-		answered = r.Status < http.StatusInternalServerError && record.VerdictOf(r.Status) != record.PutOff
+		answered = r.Status < http.StatusInternalServerError && record.VerdictOf(r.Status) != record.PutOff && !fromCache(*v.response.Headers)
 	}
-	v.job.health.checked(r.Host, answered)
+	v.job.health.checked(originOf(v.page.URL), answered)
 	if !v.seen.Sent.IsZero() {
 		v.job.ledger.Add(r)
 	}
-	v.giveBack()
+	rest := v.seen.Sent.Add(v.interval())
+	if v.response != nil && record.VerdictOf(r.Status) == record.PutOff {
+		if wait, asked := retryAfter(*v.response.Headers, time.Now()); asked {
+			rest = time.Now().Add(wait) // as in putOff, so that a later run knows it too
+		}
+	}
+	v.job.frontier.PutBack(v.page, rest)
+}
+
+// fitForCheck reports whether the page may be asked for again, to check its
+// server: it is an HTML page that is not large.
+func (v *Visit) fitForCheck() bool {
+	const most = 128 << 10
+	return v.says.State == robotsmw.PageComplete && v.response.StatusCode == http.StatusOK && !v.page.Sitemap && len(v.response.Body) <= most
 }
 
 // giveBack queues the page again, unchanged. If a request was sent, the host
@@ -139,15 +152,15 @@ func (v *Visit) fetched(r record.Record) {
 //
 // If the answer has no Retry-After, perhaps only this page is broken. So only
 // this page waits, and the spider goes on with the host's other pages. Later,
-// the page may get a 503 without a Retry-After again. If the host has answered
-// a request for another page, or a check, in between, putOff gives the page up.
-// See health.
+// the page may get a 503 without a Retry-After again. If its server has
+// answered a request for another page in between, putOff gives the page up. See
+// health.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++
 	r.Status, r.Tries = v.response.StatusCode, p.Puts
 	wait, asked := retryAfter(*v.response.Headers, now)
-	broken := r.Status == http.StatusServiceUnavailable && !asked && v.job.health.putOff(r.Host, r.URL)
+	broken := r.Status == http.StatusServiceUnavailable && !asked && v.job.health.putOff(originOf(p.URL), r.URL, p.Puts)
 	if broken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
 		v.done(r)

@@ -1,31 +1,41 @@
 package tool
 
 import (
+	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
 
-// A health finds out whether a page is broken or its host is overloaded. In
+// A health finds out whether a page is broken or its server is overloaded. In
 // both cases, the answer is a 503. The page is broken if it gets a 503 again,
-// and its host has answered a request for another page, or a check, in between.
+// and the server has answered a request for another page in between.
 //
-// If no other page is left, the spider checks the host: it asks again for a
-// page that the host has already sent. Without checks, a few broken pages at
-// the end of a crawl would look like a host that is down. The spider would then
-// have to ask the host less and less often.
+// If no other page is left, the spider checks the server: it asks again for a
+// page that the server has already sent. Without checks, a few broken pages at
+// the end of a crawl would look like a server that is down. The spider would
+// then have to ask it less and less often. But an answer to a check proves less
+// than that to a page, because a cache may have given it. So after checks
+// alone, a page is broken only at its third 503. And the checks end if the
+// server answers many of them, but no page.
 //
 // The zero value is ready to use. A health is safe for concurrent use.
 type health struct {
-	mu    sync.Mutex
-	hosts map[string]*hostHealth
-	put   map[string]time.Time // URL → when the page was last put off
+	mu      sync.Mutex
+	servers map[string]*server   // by originOf
+	put     map[string]time.Time // URL → when the page was last put off
 }
 
-type hostHealth struct {
-	answered time.Time // when the host last answered a request for a page, or a check
-	good     string    // the latest page that the host has sent; "" if none, or if a check failed
+// A server is what a health knows about the server of an origin.
+type server struct {
+	answered time.Time // when it last answered a request for a page
+	proved   time.Time // when it last answered a check
+	good     string    // the latest page that it has sent, to check it with; "" if none
 	down     bool      // a page got a 503, and since then no page was answered
-	checked  bool      // a check was answered, and since then no page was answered
+	checks   int       // how many checks were answered since a page was answered
+	missed   int       // how many checks in a row were not answered
+	wait     int       // how many 503s must come before the next check
 
 	// This count goes up by one for each 503 that a page gets without a
 	// Retry-After. As in the Limiter, it goes down by one for each answer, also
@@ -33,40 +43,55 @@ type hostHealth struct {
 	failing int
 }
 
-func (h *health) of(host string) *hostHealth {
-	if h.hosts == nil {
-		h.hosts, h.put = make(map[string]*hostHealth), make(map[string]time.Time)
+const (
+	// maxChecks is how many checks in a row are made if they are answered, but
+	// no page is.
+	maxChecks = 24
+
+	// maxMissed is how many checks in a row are made if none is answered.
+	maxMissed = 3
+
+	// provedTries is at which 503 a page is broken if only checks were
+	// answered.
+	provedTries = 3
+)
+
+// of() returns the server of an origin. The caller holds h.mu.
+func (h *health) of(origin string) *server {
+	if h.servers == nil {
+		h.servers, h.put = make(map[string]*server), make(map[string]time.Time)
 	}
-	if h.hosts[host] == nil {
-		h.hosts[host] = new(hostHealth)
+	if h.servers[origin] == nil {
+		h.servers[origin] = new(server)
 	}
-	return h.hosts[host]
+	return h.servers[origin]
 }
 
-// answer() remembers that the host has answered a request for the page. The
-// page no longer counts as put off. If sent is true, the host has sent the page
-// itself, so a later check can ask for this page.
-func (h *health) answer(host, url string, sent bool) {
+// answer() remembers that the server has answered a request for the page. The
+// page no longer counts as put off. If sent is true, the server has sent the
+// page itself, so a later check can ask for this page.
+func (h *health) answer(origin, url string, sent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	o := h.of(host)
-	o.answered, o.failing, o.down, o.checked = time.Now(), max(0, o.failing-1), false, false
+	s := h.of(origin)
+	good := s.good
 	if sent {
-		o.good = url
+		good = url
 	}
+	*s = server{answered: time.Now(), proved: s.proved, good: good, failing: max(0, s.failing-1)}
 	delete(h.put, url)
 }
 
-// putOff remembers that a page was put off. It reports whether the page is
-// probably broken. That is the case if the page was also put off earlier, and
-// its host has answered a request for another page, or a check, in between.
-func (h *health) putOff(host, url string) bool {
+// putOff remembers that a page got a 503 without a Retry-After. The argument
+// tries is how often the page was asked for. putOff reports whether the page is
+// probably broken.
+func (h *health) putOff(origin, url string, tries int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	o := h.of(host)
-	o.failing, o.down = o.failing+1, true
+	s := h.of(origin)
+	s.failing, s.down, s.wait = min(s.failing+1, maxChecks), true, max(0, s.wait-1)
 	before, again := h.put[url]
-	if again && o.answered.After(before) {
+	if again && (s.answered.After(before) || s.proved.After(before) && tries >= provedTries) {
 		delete(h.put, url)
 		return true
 	}
@@ -74,33 +99,54 @@ func (h *health) putOff(host, url string) bool {
 	return false
 }
 
-// check returns the URL with which to check the host before the page is asked
-// for. It returns "" if the host is not to be checked. There are two reasons to
-// check:
-//   - The page was put off, and the host has answered nothing since. Then
-//     another 503 would say nothing about the page.
-//   - The host fails again and again. Then an answer to a check shortens the
-//     time for which the Limiter leaves the host alone.
-func (h *health) check(host, url string) string {
+// check returns the URL with which to check the server before the page is asked
+// for. It returns "" if there should be no check. There are two reasons for
+// one. First, the page was put off, and the server has answered nothing since.
+// Then another 503 would prove nothing about the page. Second, pages got
+// several 503s in a row. If the server answers the check, the Limiter shortens
+// its pauses.
+func (h *health) check(origin, url string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	o := h.of(host)
+	s := h.servers[origin]
+	if s == nil || s.checks == maxChecks || s.missed == maxMissed || s.wait > 0 {
+		return ""
+	}
 	before, again := h.put[url]
-	if again && !o.answered.After(before) || o.down && (o.failing >= 2 || o.failing == 1 && o.checked) {
-		return o.good
+	if again && !s.answered.After(before) && !s.proved.After(before) || s.down && (s.failing >= 2 || s.failing == 1 && s.checks > 0) {
+		return s.good
 	}
 	return ""
 }
 
 // checked() remembers the outcome of a check. After a check that was not
-// answered, the host is not checked again until it has sent another page.
-func (h *health) checked(host string, answered bool) {
+// answered, two pages must get a 503 before the next check.
+func (h *health) checked(origin string, answered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	o := h.of(host)
+	s := h.of(origin)
 	if !answered {
-		o.good = ""
+		s.missed, s.wait = s.missed+1, 2
 		return
 	}
-	o.answered, o.failing, o.checked = time.Now(), max(0, o.failing-1), true
+	s.proved, s.failing, s.checks, s.missed = time.Now(), max(0, s.failing-1), s.checks+1, 0
+}
+
+// originOf returns the scheme, the host and the port of a URL. Each port of a
+// host may have a server of its own.
+func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// fromCache reports whether an answer surely came from a cache. Then it says
+// nothing about the server behind the cache.
+func fromCache(h http.Header) bool {
+	age := h.Get("Age")
+	if age != "" && strings.Trim(age, "0 ") != "" {
+		return true
+	}
+	for _, name := range []string{"X-Cache", "X-Cache-Status", "Cf-Cache-Status", "X-Proxy-Cache"} {
+		if strings.Contains(strings.ToLower(h.Get(name)), "hit") {
+			return true
+		}
+	}
+	return false
 }

@@ -19,7 +19,7 @@ import (
 type Visit struct {
 	job        *Job
 	page       *frontier.Page
-	check      string // the URL to ask for in place of the page, to check the host; "" if none
+	check      string // the URL to ask for in place of the page, to check the server; "" if none
 	seen       *witness.Seen
 	unwatch    func()
 	response   *colly.Response // nil means there was no response
@@ -42,7 +42,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 				return
 			}
 			v := &Visit{job: j, page: page}
-			v.check = j.health.check(frontier.HostKey(page.URL), page.URL.String())
+			v.check = j.health.check(originOf(page.URL), page.URL.String())
 			v.seen, v.unwatch = j.witness.Watch(v.URL())
 			if !yield(v) {
 				return

@@ -125,7 +125,7 @@ func (p *textPrinter) note(r record.Record) string {
 	case r.Verdict == record.GivenUp:
 		add("asked for %s", r.Times())
 	case r.For != "":
-		add("to check the host, because %s was put off", record.Printable(r.For))
+		add("to check the server, because %s was put off", record.Printable(r.For))
 	}
 	if r.Redirects > 0 {
 		add("after %s", record.Count(r.Redirects, "redirect"))
