@@ -159,12 +159,12 @@ func TestAudit_Doubtful(t *testing.T) {
 // broken lines. For each problem, standard error names the first lines, and
 // says how many other lines have the same problem.
 func TestAudit_NoLog(t *testing.T) {
-	files := map[string]string{"picture": strings.Repeat("words\n", 267), "log": strings.Repeat("words\n", few) + strings.Repeat("{\n", few+1)}
+	files := map[string]string{"picture": strings.Repeat("words\n", 267), "log": strings.Repeat("words\n", maxReported) + strings.Repeat("{\n", maxReported+1)}
 	_, stdout, stderr := try(t, files, "", "picture", "log")
 	for _, tt := range []struct {
 		lines string
 		want  int
-	}{{"picture:", few + 1}, {"log:", few + few + 1}, {"audit: picture:10: neither a line", 1}, {"log:10: neither", 1},
+	}{{"picture:", maxReported + 1}, {"log:", maxReported + maxReported + 1}, {"audit: picture:10: neither a line", 1}, {"log:10: neither", 1},
 		{"audit: … and 257 more lines or records like it, up to picture:267: neither a line of a combined log nor one of Caddy's\n", 1},
 		{"audit: … and 1 more line or record like it, up to log:21: the line is no JSON object\n", 1},
 		{"there is no request in what was read: name an access log", 1},

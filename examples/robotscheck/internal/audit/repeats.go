@@ -2,9 +2,9 @@ package audit
 
 import "github.com/goodbots/courtesy/robotsmw/evidence/audit"
 
-// few limits how many lines are named if lines of an input have the same
-// problem.
-const few = 10
+// maxReported is how many lines of an input are reported at most if all of them
+// have the same problem.
+const maxReported = 10
 
 // The type "repeats" reports broken lines and records. Many lines of an input
 // may have the same problem, for example if the input is a picture. Then only
@@ -12,8 +12,8 @@ const few = 10
 type repeats struct {
 	tell  func(audit.Broken)
 	times map[problem]int
-	last  map[problem]int // the last line with the problem; set if more than few lines have it
-	order []problem       // the problems that more than few lines have
+	last  map[problem]int // the last line with the problem; set if more than maxReported lines have it
+	order []problem       // the problems that more than maxReported lines have
 }
 
 type problem struct{ input, text string }
@@ -25,10 +25,10 @@ func (r *repeats) add(b audit.Broken) {
 	p := problem{b.Input, b.Err.Error()}
 	r.times[p]++
 	switch n := r.times[p]; {
-	case n <= few:
+	case n <= maxReported:
 		r.tell(b)
 		return
-	case n == few+1:
+	case n == maxReported+1:
 		r.order = append(r.order, p)
 	}
 	r.last[p] = b.Line
@@ -37,6 +37,6 @@ func (r *repeats) add(b audit.Broken) {
 // end() says how many lines and records were not reported.
 func (r *repeats) end(say func(format string, args ...any)) {
 	for _, p := range r.order {
-		say("… and %s like it, up to %s:%d: %s", linesOrRecords(r.times[p]-few, "more "), p.input, r.last[p], p.text)
+		say("… and %s like it, up to %s:%d: %s", linesOrRecords(r.times[p]-maxReported, "more "), p.input, r.last[p], p.text)
 	}
 }

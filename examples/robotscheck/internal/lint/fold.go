@@ -10,10 +10,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// If a file has at most few problems of one kind, all are shown in full. If it
-// has more, only the first is shown in full. For the others, at most mostLines
-// line numbers are shown. If there is only one more, it is shown too.
-const few, mostLines = 3, 12
+// A file may have up to maxInFull problems of one kind that are all shown in
+// full. If it has more, only the first is shown in full, and the others as line
+// numbers: at most maxLines of them, and one more if that completes the list.
+const maxInFull, maxLines = 3, 12
 
 // A kind is a set of problems that are shown together. Each message is equal to
 // the message of the first problem, or differs from it in one place.
@@ -30,7 +30,7 @@ func printFolded(w io.Writer, file string, problems []lint.Problem) {
 	shown := make([]bool, len(kinds))
 	for i, p := range problems {
 		k := kinds[kindOf[i]]
-		if len(k.problems) <= few {
+		if len(k.problems) <= maxInFull {
 			printProblem(w, file, p)
 		} else if !shown[kindOf[i]] {
 			shown[kindOf[i]] = true
@@ -106,8 +106,8 @@ func (k *kind) lines() string {
 			list = append(list, one)
 		}
 	}
-	if more := len(list) - mostLines; more > 1 {
-		list = append(list[:mostLines], "…")
+	if more := len(list) - maxLines; more > 1 {
+		list = append(list[:maxLines], "…")
 	}
 	if len(list) == 1 {
 		return "in line " + list[0]
