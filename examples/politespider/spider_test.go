@@ -174,7 +174,7 @@ func TestCrawl_BrokenPages(t *testing.T) {
 // checked a few times only. If it comes back soon, no page is lost, even if
 // a cache answers the checks meanwhile.
 func TestCrawl_ChecksTheServer(t *testing.T) {
-	sent := make(map[string]bool) // by a cache
+	sent := make(map[string]bool) // path → whether the cache holds the page
 	for _, tt := range []struct {
 		name             string
 		broken           func(path string, since time.Duration) bool
@@ -222,8 +222,8 @@ func TestCrawl_ChecksTheServer(t *testing.T) {
 	}
 }
 
-// Another port of a host may have another server. It says nothing about a page
-// of this one.
+// Each port of a host may have a server of its own. An answer from one port
+// says nothing about the pages of another port.
 func TestCrawl_ChecksTheServerOfThePort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -78,7 +78,7 @@ func (v *Visit) checked(r record.Record, err error) {
 	rest := v.seen.Sent.Add(v.interval())
 	if v.response != nil && record.VerdictOf(r.Status) == record.PutOff {
 		if wait, asked := retryAfter(*v.response.Headers, time.Now()); asked {
-			rest = time.Now().Add(wait) // as in putOff, so that a later run knows it too
+			rest = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
 		}
 	}
 	v.job.frontier.PutBack(v.page, rest)

@@ -15,10 +15,10 @@ import (
 // If no other page is left, the spider checks the server: it asks again for a
 // page that the server has already sent. Without checks, a few broken pages at
 // the end of a crawl would look like a server that is down. The spider would
-// then have to ask it less and less often. But an answer to a check proves less
-// than that to a page, because a cache may have given it. So after checks
-// alone, a page is broken only at its third 503. And the checks end if the
-// server answers many of them, but no page.
+// then have to ask it less and less often. But a check proves less than a
+// request for another page, because a cache may have answered the check. So
+// after checks alone, a page is broken only at its third 503. If the server
+// answers many checks, but no request for a page, the checks end.
 //
 // The zero value is ready to use. A health is safe for concurrent use.
 type health struct {
@@ -31,28 +31,28 @@ type health struct {
 type server struct {
 	answered time.Time // when it last answered a request for a page
 	proved   time.Time // when it last answered a check
-	good     string    // the latest page that it has sent, to check it with; "" if none
+	good     string    // URL of the latest page that a check can ask for; "" if none
 	down     bool      // a page got a 503, and since then no page was answered
 	checks   int       // how many checks were answered since a page was answered
 	missed   int       // how many checks in a row were not answered
 	wait     int       // how many 503s must come before the next check
 
 	// This count goes up by one for each 503 that a page gets without a
-	// Retry-After. As in the Limiter, it goes down by one for each answer, also
-	// for that to a check.
+	// Retry-After. As in the Limiter, it goes down by one for each answer. An
+	// answer to a check counts too.
 	failing int
 }
 
 const (
-	// maxChecks is how many checks in a row are made if they are answered, but
-	// no page is.
+	// maxChecks is the number of answered checks after which there are no more,
+	// until the server answers a request for a page.
 	maxChecks = 24
 
 	// maxMissed is how many checks in a row are made if none is answered.
 	maxMissed = 3
 
-	// provedTries is at which 503 a page is broken if only checks were
-	// answered.
+	// provedTries is the number of tries after which a page can count as broken
+	// although the server has answered only checks.
 	provedTries = 3
 )
 
@@ -100,9 +100,9 @@ func (h *health) putOff(origin, url string, tries int) bool {
 }
 
 // check returns the URL with which to check the server before the page is asked
-// for. It returns "" if there should be no check. There are two reasons for
-// one. First, the page was put off, and the server has answered nothing since.
-// Then another 503 would prove nothing about the page. Second, pages got
+// for. It returns "" if there should be no check. There are two reasons for a
+// check. First, the page was put off, and the server has answered nothing
+// since. Then another 503 would prove nothing about the page. Second, pages got
 // several 503s in a row. If the server answers the check, the Limiter shortens
 // its pauses.
 func (h *health) check(origin, url string) string {

@@ -47,7 +47,8 @@ func TestHealth(t *testing.T) {
 
 // The server is checked if another 503 would prove nothing about the page, or
 // if pages got several 503s in a row. Checks that are not answered become rare
-// and end. So do checks that are answered while no page is.
+// and end. Checks that are answered end too, if the server answers no request
+// for a page meanwhile.
 func TestHealth_Check(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const origin = "http://a.example"
@@ -68,7 +69,7 @@ func TestHealth_Check(t *testing.T) {
 		check("/1", "") // the server has answered since
 
 		h.putOff(origin, "/2", 1)
-		check("/3", "") // a first 503 may be that of a broken page
+		check("/3", "") // a first 503 is no reason to check before another page
 		check("/2", "/good")
 		h.checked(origin, true)
 		check("/2", "")
