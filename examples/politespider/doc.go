@@ -43,7 +43,7 @@
 // If only pages that were put off are left, the spider cannot tell a broken
 // page from a server that is down. So it checks the server: it asks again for a
 // page that the server has sent. The output shows this as "checked". If the
-// server answers the checks, a page is given up at its third 503. The checks
+// server answers the checks, a page is given up at its third try. The checks
 // end if three in a row fail, or if 24 in a row are answered and no page is.
 //
 // For each page, the spider prints what the page and its robots.txt say, and

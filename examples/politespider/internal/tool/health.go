@@ -17,8 +17,9 @@ import (
 // the end of a crawl would look like a server that is down. The spider would
 // then have to ask it less and less often. But a check proves less than a
 // request for another page, because a cache may have answered the check. So
-// after checks alone, a page is broken only at its third 503. If the server
-// answers many checks, but no request for a page, the checks end.
+// after checks alone, a page is broken only at its third try. If the server
+// answers many checks, but no request for a page, the checks end. An answer
+// that surely came from a cache does not count.
 //
 // The zero value is ready to use. A health is safe for concurrent use.
 type health struct {
@@ -38,8 +39,8 @@ type server struct {
 	wait     int       // how many 503s must come before the next check
 
 	// This count goes up by one for each 503 that a page gets without a
-	// Retry-After. As in the Limiter, it goes down by one for each answer. An
-	// answer to a check counts too.
+	// Retry-After, up to maxChecks. As in the Limiter, it goes down by one for
+	// each answer. An answer to a check counts too.
 	failing int
 }
 
@@ -120,7 +121,7 @@ func (h *health) check(origin, url string) string {
 }
 
 // checked() remembers the outcome of a check. After a check that was not
-// answered, two pages must get a 503 before the next check.
+// answered, pages must get two more 503s before the next check.
 func (h *health) checked(origin string, answered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
