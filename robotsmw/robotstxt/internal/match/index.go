@@ -17,7 +17,7 @@ import "sync/atomic"
 // Until the index is made, it has only the rules, in the order of the file.
 type index struct {
 	rules packed
-	table []uint32      // filters of prefixes and grams, then starts of buckets; nil if not made
+	table []uint32      // the two filters, and after them where each bucket begins; nil if not made
 	most  uint32        // how many bytes of memory the Set may take after the index is made
 	spent atomic.Uint32 // how many steps were spent on questions without the index
 
