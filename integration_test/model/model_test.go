@@ -20,9 +20,9 @@ import (
 // Each property has the options with which spin, gcc and pan check it.
 // fleet.pml explains the properties.
 var (
-	// safety checks the properties that fleet.pml calls "pace" and "owners".
-	// The calls of one member may be slow, and the engine (Redis) may lose its
-	// state once.
+	// safety is the check of the properties that fleet.pml calls "pace" and
+	// "owners". The calls of one member may be slow, and the engine (Redis) may
+	// lose its state once.
 	safety = property{spin: "", gcc: "-DSAFETY"}
 	// safetyBothSlow is like safety, but the calls of both members may be slow,
 	// and the engine never loses its state.

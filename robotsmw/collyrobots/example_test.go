@@ -284,8 +284,9 @@ func ExampleExtension_Links() {
 	// http://blog.example/login true
 }
 
-// If a transport that hides addresses from Options.RefuseAddress is set, Active
-// returns false, and no request is sent.
+// The collector may get a transport that hides addresses, so that
+// Options.RefuseAddress cannot see them. Then Active returns false, and no
+// request is sent.
 func ExampleExtension_Active() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
