@@ -9,11 +9,8 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -171,14 +168,4 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		return command.No, nil
 	}
 	return command.OK, nil
-}
-
-// open opens a file. Other commands take URLs, but audit does not. If the name
-// is a URL, perhaps a mistyped one, the error says this.
-func open(e command.Env, name string) (io.ReadCloser, error) {
-	file, err := e.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && (command.IsURL(name) || command.CheckScheme(name) != nil) {
-		return nil, command.Usagef("%q is no file, and audit fetches no URL: save what is there in a file, and name that", name)
-	}
-	return file, err
 }
