@@ -108,8 +108,8 @@ func requiredBy(t *testing.T, imported string) []string {
 	}
 	write("go.sum", string(sums))
 	// The tests of some indirect dependencies import packages that may be
-	// unavailable. With -e, the command ignores such packages. No go.mod needs
-	// them.
+	// unavailable. With -e, the command ignores such packages. A user of our
+	// package does not need them.
 	tidy := exec.CommandContext(t.Context(), "go", "mod", "tidy", "-e")
 	tidy.Dir = dir
 	tidy.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -62,7 +62,7 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 // moves() counts the moves and the visits. A visit is a request to a host that
 // had been asked before. A move is a visit for which the previous request to
 // the host came from another process. For each process, moves() also returns
-// the hosts that this process was the last to ask.
+// its hosts: those whose last request came from this process.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

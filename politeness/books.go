@@ -14,11 +14,11 @@ import (
 )
 
 // books keep the count of a Budget in a directory, in one file for each day.
-// All processes append their claims to that file, one line for each claim. The
-// line says how many requests and bytes are claimed, by which process and for
-// which host. The claims are served in the order of their lines, until the
-// Budget is used up. So every process can compute from the file how much each
-// process has got, and no lock is needed.
+// All processes append their claims to the file of the day, one line for each
+// claim. The line says how many requests and bytes are claimed, by which
+// process and for which host. The claims are served in the order of their
+// lines, until the Budget is used up. So every process can compute from the
+// file how much each process has got, and no lock is needed.
 type books struct {
 	dir string
 	me  string // how this process signs its lines; guarded by Limiter.mu

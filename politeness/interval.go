@@ -133,7 +133,7 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 		return nil
 	}
 	if h.hold != nil && !h.hold.owned {
-		h.hold.told = true // so inherit keeps this Crawl-delay, not that of the last owner
+		h.hold.told = true // so that Limiter.inherit does not set the last owner's Crawl-delay
 	}
 	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
 		if !h.learn().clamped {
@@ -177,9 +177,9 @@ func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	return l.estimate(h, g, max(now, l.due(h, head), h.unownedUntil()), h.ahead(g))
 }
 
-// refuses reports whether g should be refused instead of waiting. est is the
-// earliest time at which g can start, and ahead is the number of requests
-// before it.
+// refuses reports whether g should be refused instead of waiting. The argument
+// "est" is the earliest time at which g can start. The argument "ahead" is the
+// number of requests before g.
 func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now time.Duration) bool {
 	if est > now && est >= g.limit {
 		return true
@@ -196,10 +196,10 @@ func (l *Limiter) retime(h *host, now time.Duration) {
 }
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
-	// Usually only the first request needs a new estimate. The loop visits the
-	// others in three cases: in the queue of Exempt requests, if some request
-	// needs its estimate (see Grant.heeds), and if the Crawl-delay is so long
-	// that requests are refused.
+	// Usually only the first request needs a new estimate. There are three
+	// cases in which the loop visits the others too: the queue is that of the
+	// Exempt requests, some request needs its estimate (see Grant.heeds), or
+	// the Crawl-delay is so long that requests are refused.
 	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {

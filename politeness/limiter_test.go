@@ -65,7 +65,7 @@ func TestPace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		crawl   time.Duration // the Crawl-delay that is told; -1 means none is told
+		crawl   time.Duration // the Crawl-delay in the context of each request; -1 means there is none
 		work    time.Duration
 		want    []time.Duration
 	}{
@@ -122,7 +122,7 @@ func TestExemptFetchOfRobotsTxt(t *testing.T) {
 		step(robots, 12*time.Second)
 		step(page, 21*time.Second)
 		step(robots, 22*time.Second)
-		step(t.Context(), 31*time.Second) // no Crawl-delay is told, so the previous one still applies
+		step(t.Context(), 31*time.Second) // this context has no Crawl-delay, so the previous one still applies
 		step(WithCrawlDelay(t.Context(), 0), 32*time.Second)
 	})
 }
@@ -140,8 +140,8 @@ func (p pageContext) Value(key any) any {
 	return p.Context.Value(key)
 }
 
-// A middleware's own context can tell the Crawl-delay, as a pointer. A nil
-// pointer tells nothing.
+// A context type that a middleware defines can have the Crawl-delay, as a
+// pointer. A nil pointer means that there is none.
 func TestCrawlDelayKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crawlDelay := 10 * time.Second

@@ -81,7 +81,8 @@ func (g *Grant) try() (v look) {
 
 // tryThen is called with what try has found at one Limiter. If g may start
 // there, tryThen tries to start g at the next Limiter. If not, g leaves the
-// queues of all later Limiters, and v.until includes the wait for them.
+// queues of all later Limiters. v.until then also counts the wait that g can
+// expect in those queues.
 func (g *Grant) tryThen(v look, now time.Duration) look {
 	if !v.started {
 		g.leaveThen() // g's turn in those queues must not hold up requests to other hosts
@@ -200,9 +201,9 @@ func (l *Limiter) quit(g *Grant) {
 	l.settle(g.host)
 }
 
-// leave removes g from all queues and returns how long g would have to wait. If
-// the argument is true, the request is expected to come again after that time,
-// so a fleet keeps the host for a while.
+// leave removes g from all queues and returns how long g would have to wait.
+// The argument "returns" says that the request is expected to come again after
+// this wait. A fleet then keeps the host for a while.
 func (g *Grant) leave(returns bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
@@ -297,10 +298,10 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	return other != nil && other.number < g.number && l.due(h, other) <= now
 }
 
-// takeToken reserves g's token of GlobalRate and returns how long until the
-// token is valid. Only the first request in a queue holds a reservation,
-// because rate.Limiter cannot move reservations up. If that request leaves, its
-// reservation is given back.
+// takeToken reserves g's token of GlobalRate, and returns how long g must wait
+// until the token is valid. Only the first request in a queue holds a
+// reservation, because rate.Limiter cannot move reservations up. If that
+// request leaves, its reservation is given back.
 func (l *Limiter) takeToken(g *Grant) time.Duration {
 	now := time.Now()
 	if g.token == nil {
@@ -408,16 +409,17 @@ func (r *grantRing) remove(g *Grant) {
 // the log names the body.
 const unreadAfter = 5 * time.Second
 
-// A holdUp is what the first request in a queue remembers about the request in
-// flight that it waits for.
+// A holdUp belongs to the first request in a queue. It notes which request in
+// flight holds up that first request. It also has the number of reads of the
+// response's body, and the time since which this number has not changed.
 type holdUp struct {
 	by    *Grant
 	reads uint32
 	since time.Duration
 }
 
-// heldUp returns a value of type look for g, if g lacks only a slot. g should
-// look again when the first lease ends, or when the body that g waits for has
+// heldUp is called for g if g lacks only a slot. The result says when g should
+// look again: when the first lease ends, or when the body that g waits for has
 // been unread for 5 s (unreadAfter). Any other change wakes g.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	h := g.host

@@ -168,8 +168,9 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// Two origins redirect to each other, and each is checked by another member of
-// a fleet. Neither member waits long for the other member's lock.
+// Two origins redirect to each other. One member of a fleet checks the first,
+// and another member checks the second. Neither member waits long for the other
+// member's lock.
 func TestCircleThroughTheStoreLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {

@@ -177,7 +177,7 @@ func TestOneUserAgentIsSent(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		header http.Header
-		want   string // "" means that the foreign one is sent, or refused under StrictIdentity
+		want   string // "" means OtherBot/1.0, which is not sent if StrictIdentity is set
 	}{
 		{"none", nil, testAgent},
 		{"its own", http.Header{"User-Agent": {ours}}, ours},

@@ -7,8 +7,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// Lookup and PageState are declared twice, here and in internal packages. The
-// code converts them by value, so both lists must agree.
+// Lookup and PageState are declared twice with their constants, here and in
+// internal packages. The code converts between them by value, so the constants
+// must have the same values on both sides.
 func TestListsOnBothSidesOfAWallAgree(t *testing.T) {
 	for inside, outside := range map[load.Lookup]Lookup{
 		load.Hit: LookupHit, load.Stale: LookupStale, load.Miss: LookupMiss, load.Joined: LookupJoined, load.Refused: LookupRefused,

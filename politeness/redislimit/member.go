@@ -37,7 +37,7 @@ type member struct {
 	*Fleet
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // sessions to end: host has the id of a session, token its latest call's number
+	dead   []*place        // the sessions to end: host is the id, token is the latest call's number
 	closed bool
 
 	epoch    string
@@ -71,7 +71,7 @@ type place struct {
 	owned   bool             // the Hold owns the host
 	others  bool             // others wait for the host
 	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
-	unknown bool             // set only while "leaving" is set: Redis may already have taken the host back
+	unknown bool             // Redis may already have taken the host back; set only if "leaving" is set
 	drop    bool             // Redis has to be told that the host is no longer wanted
 	enter   bool             // the host, owned or being given away, has to be entered into a new epoch
 	news    bool             // the state below has changed, and Redis does not have it yet
@@ -82,7 +82,7 @@ type place struct {
 	offered int64     // the token of the latest offer that came as a hint
 	heard   time.Time // when that hint came
 	holder  string    // the owner that Redis named last; "" means none
-	away    bool      // the Hold was last told that Redis does not answer
+	away    bool      // the latest news for the Hold was that Redis does not answer
 }
 
 // watched is what is known about a session: the number of its latest call, when
@@ -358,8 +358,8 @@ func (m *member) fail(err error) {
 	}
 }
 
-// away tells the Hold that waits for p's host that Redis does not answer. It
-// does so only if the log says this already.
+// away tells p's Hold that Redis does not answer. It does so only if the Hold
+// waits for the host, and if the log says already that Redis does not answer.
 func (m *member) away(p *place) {
 	if m.told && p.hold != nil && !p.owned {
 		p.away = true
@@ -399,7 +399,7 @@ type operation struct {
 func (m *member) compose(now time.Time, due bool) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
-	if since := now.Sub(m.answered); since <= m.lease { // for a time longer than a Lease, the slack in call.lua is too small
+	if since := now.Sub(m.answered); since <= m.lease { // otherwise age stays 0, because the slack in call.lua is too small
 		age = m.age + since.Milliseconds()
 	}
 	args = append(make([]any, 0, 5*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, age)
@@ -417,7 +417,7 @@ func (m *member) compose(now time.Time, due bool) (args []any, operations []oper
 		if len(operations) >= maxOps {
 			break
 		}
-		known := !p.enter // Redis must answer p's enter before another operation for p is sent
+		known := !p.enter // Redis must answer the operation "enter" before p's other operations are sent
 		if known && p.leaving && m.suspect {
 			continue
 		}
@@ -457,7 +457,7 @@ func (m *member) call(now time.Time, due bool) {
 	switch status {
 	case "epoch":
 		m.id = 0
-		m.retry = now.Add(maxRetry / 40) // a short wait, in case two servers answer by turns and this repeats
+		m.retry = now.Add(maxRetry / 40) // a short wait: two servers that answer by turns cause this status each time
 	case "session":
 		m.id = 0
 		m.trust.Store(nil)

@@ -13,9 +13,9 @@ import (
 // message that a host is offered to the member, or that others wait for the
 // host.
 type engine interface {
-	// run runs joinScript or callScript. The script gets one argument more,
-	// before args: how many times the script was sent. The argument "sent"
-	// counts this.
+	// run runs joinScript or callScript with args. Before args, the script
+	// gets another argument: how many times it was sent. This is the count in
+	// sent.
 	run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error)
 
 	// listen calls hear() with each message on the channel, until the context

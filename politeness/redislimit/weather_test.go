@@ -140,7 +140,7 @@ func TestWeather_CloseWithoutRedisAmongRequests(t *testing.T) {
 	})
 }
 
-// Close soon returns nil, even if requests come at that moment.
+// Close returns nil within a short time, even if requests come while it runs.
 func TestWeather_CloseAmongRequests(t *testing.T) {
 	t.Parallel()
 	for range 60 { // a fault would show only in some orders of events, so try often
@@ -169,7 +169,7 @@ func TestWeather_CloseAmongRequests(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		f.Close() // waits for what the requests after the first call of Close have started
+		f.Close() // waits for the goroutine that requests after the first Close may have started
 	}
 }
 
@@ -434,7 +434,7 @@ func TestWeather_LostGive(t *testing.T) {
 				defer a.Close()
 				defer b.Close()
 				a.Fleet.engine = &lossy{a.link, test.lost}
-				keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that the session of member a goes on
+				keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // keeps the session of the first member alive
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -488,7 +488,7 @@ func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		a.Fleet.engine = &forgetful{link: a.link}
-		keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that the session of member a goes on
+		keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // keeps the session of the first member alive
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,8 @@ type mark struct {
 	rare int // the index in text of the byte that is rarest in HTML
 }
 
-// These bytes are the most frequent in HTML, beginning with the most frequent.
+// The constant "common" has the bytes that are frequent in HTML, in order: the
+// most frequent byte comes first.
 const common = ` etaoinsr</>"=ldhcumpg-.fybvw:kA0123456789;,_#CSx`
 
 // marks() returns a mark for each text.

@@ -143,8 +143,8 @@ func (h *hub) warn(message string) {
 	}
 }
 
-// admit returns the transport through which the hub sends if somebody has set
-// t. It returns ErrBypassed if t would hide addresses from
+// admit returns the transport that the hub uses for t: t itself, or another one
+// in its place. It returns ErrBypassed if t would hide addresses from
 // Options.RefuseAddress.
 func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.Addr) error) (http.RoundTripper, error) {
 	if t == nil {

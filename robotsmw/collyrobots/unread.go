@@ -75,8 +75,8 @@ func (u *unread) release(b *heldBody) bool {
 	return true
 }
 
-// The method "clear" frees the slots for which a request for target might
-// otherwise wait forever.
+// The method "clear" is called before a request for the URL "target". It frees
+// the slots that this request might otherwise never get.
 func (u *unread) clear(target *url.URL, limited bool) {
 	if u.n.Load() == 0 {
 		return

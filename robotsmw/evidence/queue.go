@@ -32,8 +32,8 @@ var kindNames = [kinds]string{
 // each segment.
 func (k kind) stands() bool { return k == kindRobot || k == kindLimiter }
 
-// An entry is a line to be written. Its text begins with the members "event"
-// and "time". The writer adds the number and the hashes.
+// An entry is a line to be written. Its text begins with the JSON members
+// "event" and "time". The writer adds the number and the hashes.
 type entry struct {
 	kind     kind
 	time     time.Time
@@ -107,8 +107,9 @@ const longestQueue = 16 << 20
 // another.
 const mostFiles = 100_000
 
-// A queue takes lines from requests, which never wait, and passes them to the
-// writer. The writer's goroutine runs only while there is something to write.
+// A queue takes lines from requests and passes them to the writer. The requests
+// never wait for the disk. The writer's goroutine runs only while there is
+// something to write.
 type queue struct {
 	mu      sync.Mutex // never held during a write to the disk
 	next    batch
@@ -151,8 +152,8 @@ func (q *queue) put(e entry, text []byte) {
 	}
 }
 
-// tell puts a line of the kind k into the queue, with the current time and
-// these members.
+// tell puts a line of the kind k into the queue, with the current time and the
+// given JSON members.
 func (q *queue) tell(k kind, about string, members []byte) {
 	now := time.Now()
 	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
@@ -240,7 +241,8 @@ func (q *queue) close() bool {
 	return first
 }
 
-// begin appends the members "event" and "time", without a comma before them.
+// begin appends the JSON members "event" and "time", without a comma before
+// them.
 func begin(b []byte, k kind, at time.Time) []byte {
 	b = append(b, `"event":"`...)
 	b = append(b, kindNames[k]...)

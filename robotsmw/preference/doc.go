@@ -61,8 +61,8 @@
 // Each line is read by itself, and leniently: "yes" and "no" may be in any
 // letter case, and "1" and "0" are accepted. So are semicolons or spaces
 // instead of commas. If a key is given twice, "no" outweighs "yes". This
-// package knows only some keys. Any other key, such as "use", says nothing
-// about the uses of this package. [Input.Says] lists such keys.
+// package knows only some keys. Any other key, such as "use", has no effect on
+// the answers. [Input.Says] lists such keys.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0. Any other value is ignored. A
 // meta overrides the header, and the header overrides the file. Of several
@@ -76,12 +76,13 @@
 // "all", "ai-all", "ai-train" (also "train-ai"), "ai-input" and "search". What
 // a licence prohibits is denied. What it permits is allowed if the permission
 // is free and for everybody. If a permission has a condition, the answer is
-// unknown, and the evidence names the condition. A condition is a payment
-// (attribution counts too), a licence from a server, a limit to some users or
-// countries, or a duty to report. Within one licence, "prohibits" outweighs
-// "permits". A content element with several licences offers a choice. So a
-// licence that permits, even with a condition, outweighs those that prohibit. A
-// use that no licence names gets no answer.
+// unknown, and the evidence names the condition. A permission has a condition
+// if somebody must pay for it (attribution counts as a payment), get the
+// licence from a server, or report the use. A permission that only some users
+// or countries have counts as one with a condition too. Within one licence,
+// "prohibits" outweighs "permits". A content element with several licences
+// offers a choice. So a licence that permits, even with a condition, outweighs
+// those that prohibit. A use that no licence names gets no answer.
 //
 // A policy token is looked up like a product token in robots.txt. If a group
 // names it, the verdict of that group on the target is the owner's answer. If

@@ -12,13 +12,14 @@ import (
 )
 
 // questionCosts asks n questions about the targets in turn: after the last
-// target, it begins again with the first one. In the slice targets, it replaces
-// each target by its canonical form. It returns three lists of costs in steps.
+// target, it begins again with the first one. It replaces each element of the
+// slice "targets" by its canonical form. It returns three lists of costs in
+// steps.
 // The first list is for rules in normal use: they are compiled after some
 // questions. The second list is for rules that are never compiled, and the
 // third for rules that are compiled before the first question. Element i of a
-// list is the cost of the first i+1 questions together, including the price of
-// compiling if the rules were compiled by then.
+// list is the cost of the first i+1 questions together. If the rules have been
+// compiled by then, the cost includes the price of compiling.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()

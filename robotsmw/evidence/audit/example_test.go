@@ -38,8 +38,8 @@ this is no line of a log
 	// 3 requests, 2 robots, 2 violations, 0 unaudited
 }
 
-// Add judges requests that are in no log, such as those of a database or of a
-// test's server.
+// Add judges requests that are in no log file, such as those that a database
+// lists or that the server of a test has received.
 func ExampleAuditor_Add() {
 	var history audit.History
 	history.Add("example.com", time.Time{}, 200, []byte("User-agent: *\nCrawl-delay: 10\n"))

@@ -26,8 +26,8 @@ func pathOf(url string) string {
 
 // originOf returns the scheme and host of an absolute URL. If s is a Host
 // header, the scheme is "". The host is in lower case, without a dot at its
-// end, and without the scheme's default port (80 or 443 if there is no
-// scheme).
+// end, and without the scheme's default port. If there is no scheme, both 80
+// and 443 count as default ports.
 func originOf(s string) (scheme, host string) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -53,8 +53,8 @@ func originOf(s string) (scheme, host string) {
 	return scheme, clip(host)
 }
 
-// longest is the limit for the name of a host or robot, in bytes. Longer host
-// names cannot be resolved.
+// The constant "longest" limits the name of a host or robot, in bytes. Longer
+// host names cannot be resolved.
 const longest = 255
 
 func clip(s string) string { return s[:min(len(s), longest)] }

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordLine is a line of a record, with the members that an audit needs. The
-// comment above each group of fields says which lines have these members.
+// A recordLine has what an audit needs from one line of a record. The comment
+// above each group of fields says which kinds of line have these fields.
 type recordLine struct {
 	N     uint64    `json:"n"`
 	Event string    `json:"event"`
@@ -113,8 +113,8 @@ func (d *recordDecision) follows(m robotstxt.Match) bool {
 	return true
 }
 
-// inJSON returns a text as JSON has it: with U+FFFD in place of each byte that
-// is not UTF-8.
+// inJSON returns what becomes of a text that is written as JSON and read again:
+// each byte that is not UTF-8 is replaced by U+FFFD.
 func inJSON(text string) string {
 	if utf8.ValidString(text) {
 		return text

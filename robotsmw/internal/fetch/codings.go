@@ -77,9 +77,9 @@ func codingOf(h http.Header) (coding string, err error) {
 // bytes they decode to. It is about eight times robotstxt.MaxSize.
 const longestCoded = 4 << 20
 
-// A coded is the reader from which a decoder reads a coded body. It has a
-// limit, because a decoder may read a lot before it returns a byte: a gzip can
-// consist of empty members.
+// The type "coded" is the reader from which a decoder reads a coded body. It
+// has a limit, because a decoder may read a lot before it returns a byte: a
+// gzip can consist of empty members.
 type coded struct {
 	ctx  context.Context
 	body io.Reader

@@ -1,6 +1,6 @@
 // Package fetch asks a server for a robots.txt: one question and its decoded
-// answer. It finds out whether the site or a bot wall has answered. It follows
-// no redirects, and makes no record from the answer. Package load does both.
+// answer. It finds out whether the site or a bot wall has answered. Following
+// redirects and making a record from the answer are left to package load.
 //
 // It reads and keeps little of an answer, because a server may be hostile.
 package fetch

@@ -84,8 +84,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 			case other != nil:
 				return l.redirected(f, prev, other, hops+1, ans.Status), nil, nil
 			}
-			// follow has returned no record, so this flight asks the other
-			// origin itself.
+			// The method "follow" has returned no record, so this flight asks
+			// the other origin itself.
 		}
 		u = next
 	}
@@ -185,7 +185,7 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
-	case other.InForce(now) == record.None: // checked before other.Hops, which may belong to an older answer
+	case other.InForce(now) == record.None: // must come before the case of other.Hops, which may be from an older answer
 		why := other.Failure
 		if why.Delay != nil {
 			return prev.Delayed(f.RobotsURL, now, why.Delay)

@@ -43,8 +43,8 @@ type Page struct {
 
 	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
 	// "put off, fetched", "blocked by line 9" or "never asked for". The other
-	// elements say what follows from the page's statements about itself, and
-	// quote these statements with their places.
+	// elements are what the crawler notes about the page, such as "noindex",
+	// and the evidence for it, such as "meta, line 3: noindex".
 	Concludes []string
 }
 

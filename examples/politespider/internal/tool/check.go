@@ -22,7 +22,7 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.about = aboutFlags(flags) // done before check() replaces each 0 that means no limit or no delay
+	o.about = aboutFlags(flags) // must come before o.check(), which replaces some values that are 0
 	if err := o.check(); err != nil {
 		return err
 	}
