@@ -89,7 +89,7 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 // backOff pauses g's host. The first refusal begins an incident. A later
 // refusal belongs to the same incident if its request started before the first
 // refusal arrived. An incident counts only once, however many requests were in
-// flight. But each refusal may ask for a longer pause by Retry-After.
+// flight. But the Retry-After of each refusal can make the pause longer.
 func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event {
 	k := g.host.learn()
 	wait, asked := l.retryAfter(o)

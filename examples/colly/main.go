@@ -1,5 +1,5 @@
-// Colly crawls a site with colly and obeys its robots.txt. An existing
-// collector needs only the line with Attach.
+// Colly is a crawler that uses the package colly and obeys robots.txt. An
+// existing collector needs only the line with Attach.
 package main
 
 import (

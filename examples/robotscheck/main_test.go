@@ -257,8 +257,8 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }
 
-// Ctrl-C ends a command that waits for a server. It also ends "robotscheck
-// batch" while this waits for its input.
+// Ctrl-C ends a command that waits for a server. It also ends the command
+// "robotscheck batch" when that command waits for input.
 func TestRun_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -13,10 +13,11 @@ import (
 )
 
 // runsBack has a row for each package in which some arrows between files may
-// run back up. An arrow leads from a file to a file that it uses. It runs back
-// up if the used file comes first when the package is read. The row says how
-// many arrows run back up, and why. CONTRIBUTING.md explains each of these
-// packages. Every other package can be read from one end to the other.
+// run back up. An arrow leads from a file to a file that it uses. The files of
+// a package are put one above the other, so that as few arrows as possible run
+// back up. The row says how many arrows run back up, and why. CONTRIBUTING.md
+// explains each of these packages. Every other package can be read from one end
+// to the other.
 var runsBack = map[string]struct {
 	back int
 	why  string

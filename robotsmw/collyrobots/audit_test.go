@@ -26,8 +26,8 @@ import (
 type kind struct {
 	name   string
 	robots http.Handler
-	// Paths with their queries. The front page links to each of them. crawlAll
-	// also visits them directly, all except /shared.
+	// Paths with their queries. The front page links to each of them. The
+	// function crawlAll also visits each of them except /shared directly.
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0 means the Limiter's default, one second
 	pages            map[string]http.Handler // paths that need a handler; the others get a text

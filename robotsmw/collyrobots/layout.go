@@ -104,8 +104,8 @@ func (g *gate) Match(domain string) bool {
 	return g.keeper.pass(g, domain, (*g.rules)[1:])
 }
 
-// room is how many requests may pass a gate at the same time after widen(). A
-// widened gate takes a byte of memory for each of them.
+// room is how many requests may pass a widened gate at the same time. Such a
+// gate takes 256 KiB of memory, a byte for each of these requests.
 const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.

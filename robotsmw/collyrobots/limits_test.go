@@ -118,8 +118,8 @@ func TestLimitRuleWithoutAPatternIsAnErrorAsBefore(t *testing.T) {
 	}
 }
 
-// The wait for a LimitRule does not count for the timeout. Requests that wait
-// for a rule fail when the Context ends.
+// The time that a request waits for a LimitRule does not count towards its
+// timeout. Requests that wait for a rule fail when the Context ends.
 func TestTimeoutsUnderALimitRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)

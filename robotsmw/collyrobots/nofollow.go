@@ -19,9 +19,10 @@ import (
 //
 // Some requests ignore the depth: those of Request.New and of Collector.Request
 // with the page's Ctx. The extension refuses them in OnRequest, where it finds
-// their page by the Ctx. For this, a page with a mark gets a Ctx of its own,
-// because the page shares the original Ctx with its parent and siblings. The
-// new Ctx is a shallow copy with the same values and the same lock.
+// their page by the Ctx. For this, each page that has a mark (see the type
+// mark) gets a Ctx of its own. The original Ctx would not do, because the page
+// shares it with its parent and siblings. The new Ctx is a shallow copy with
+// the same values and the same lock.
 
 // mark is what the extension remembers of a page besides its response.
 type mark struct {
@@ -34,8 +35,9 @@ type mark struct {
 
 func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
 
-// marks finds a page's mark by the page's Ctx. The mark is dropped together
-// with the Ctx: when neither the page nor any request made from it is left.
+// marks finds a page's mark by the page's Ctx. The mark is dropped when the
+// memory of the Ctx is freed. By then, the page and all requests made from the
+// page are gone.
 type marks struct {
 	byCtx sync.Map // weak.Pointer[colly.Context] → *mark
 	size  atomic.Int64

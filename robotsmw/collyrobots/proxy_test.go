@@ -56,8 +56,8 @@ func TestOptionsProxy(t *testing.T) {
 	}
 }
 
-// Counts, pace and Request.ProxyURL also work with a transport that sets
-// Protocols.
+// With a transport that sets Protocols, requests are paced too, and
+// Extension.Counts and Request.ProxyURL are right.
 func TestTransportThatNamesItsProtocols(t *testing.T) {
 	server := httptest.NewServer(robotstest.Site{"/": "<p>"}) // the proxy
 	defer server.Close()

@@ -276,7 +276,7 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // a timeout that is set after Attach does not count the wait either
+	synctest.Test(t, func(t *testing.T) { // for a timeout that is set after Attach, the wait does not count
 		web := world()
 		c := colly.NewCollector(colly.Async())
 		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Delay: 500 * time.Millisecond}})
@@ -289,7 +289,7 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 			t.Errorf("attached: %d of 8 pages were fetched", got)
 		}
 	})
-	for _, clone := range []bool{false, true} { // a timeout that is set after Attach counts the server's time
+	for _, clone := range []bool{false, true} { // for a timeout that is set after Attach, the server's time counts
 		synctest.Test(t, func(t *testing.T) {
 			web := new(robotstest.Internet)
 			mux := http.NewServeMux()

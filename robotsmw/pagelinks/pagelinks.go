@@ -34,9 +34,9 @@
 // http-equiv="refresh">. They count inside <noscript> too, but not inside
 // <template>. Addresses are resolved against the first <base href>. Fragments
 // are dropped, and schemes other than http and https are left out. A long base
-// makes resolved addresses long. When it has added more than 64 MiB to the
-// addresses of a page, the remaining links are left out, and [Page].Truncated
-// is true.
+// makes resolved addresses long. When the base has added more than 64 MiB to
+// the addresses of a page, the remaining links are left out, and
+// [Page].Truncated is true.
 package pagelinks
 
 import (

@@ -8,10 +8,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// TestMatchResolved checks whether the target itself decides or one of its
-// other names (package doc, "Other names"). If the target itself is allowed,
-// the first of these names that is disallowed decides. If there is none, or if
-// the target itself is disallowed, the target decides.
+// TestMatchResolved checks which name of a target decides: the target itself or
+// one of its other names (package doc, "Other names"). If the target itself is
+// disallowed, or if all its names are allowed, the target itself decides.
+// Otherwise, the first disallowed name decides.
 func TestMatchResolved(t *testing.T) {
 	rules := func(lines string) *Rules { return Parse([]byte("User-agent: *\n" + lines)).Rules("ExampleBot") }
 	for target, want := range map[string]string{

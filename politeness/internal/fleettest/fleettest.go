@@ -27,16 +27,15 @@ type Member struct {
 
 // Run tests the Fleets of one kind. make() creates an empty fleet whose Lease
 // is 5 s, and uses t.Cleanup to clean up. It returns join(), which adds a
-// member to this fleet with each call. The last argument is a function that
-// runs a test in fake time. If it is nil, the tests run in real time, side by
-// side.
+// member to this fleet with each call. in() runs a test in fake time. If in is
+// nil, the tests run in real time, side by side.
 //
 // The tests judge the times at which the Limiters decide to start requests. All
 // Limiters use this process's clock, so the times are right even if a busy
 // machine runs a goroutine late. If a test limits how long something may take,
 // the limit is extended by the time for which the machine stood still. If the
-// machine stood still for a quarter of a test's time or more, the test does not
-// judge how much of the pace was used.
+// machine stood still for a quarter of a test's time or more, the test accepts
+// fewer requests than the pace allows.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	run := func(t *testing.T, test func(*fleet)) {
 		f := &fleet{T: t, join: make(t), real: in == nil}
@@ -147,7 +146,7 @@ var tests = []struct {
 		f.start(b, host) // this request of b names no Crawl-delay
 		f.paced(10 * pace)
 		f.acquire(b, politeness.WithCrawlDelay(context.Background(), 0), host).Done(ok)
-		f.start(a, host) // a was told the longer Crawl-delay, and learns the lower one from the fleet
+		f.start(a, host) // member a was given the longer Crawl-delay; the fleet tells it the shorter one
 		if got := f.starts[3].at.Sub(f.starts[2].at); got > 8*pace+f.stalled() {
 			f.Errorf("the lowered Crawl-delay is not kept: %v", got)
 		}

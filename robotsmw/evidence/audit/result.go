@@ -14,8 +14,8 @@ type Result struct {
 	Violations int
 	Unaudited  int            // page requests that could not be judged, plus requests that a record has lost
 	Broken     int            // lines and records that could not be read or used
-	Cut        int            // inputs not read to their end, plus the loss lines and most faults of records
-	Jumps      int            // lines with a time more than ten seconds before that of an earlier line
+	Cut        int            // inputs that were not read to their end, loss lines, most faults in records
+	Jumps      int            // lines that are over ten seconds older than a line read earlier
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
 	Spans      []Span         // at most 1,000; if more were found, one Span with Host "…" covers the rest
@@ -49,10 +49,10 @@ type HostResult struct {
 // A Day counts what a robot did on one day in UTC.
 type Day struct{ Requests, Violations, Unaudited int }
 
-// A Span is a period of requests to a host that could not be judged, mostly
+// A Span is a period in which requests to a host could not be judged, mostly
 // because no robots.txt is known. The next request that can be judged ends the
-// Span. The time of requests that a record has lost is also a Span. Its Host is
-// "".
+// Span. A period in which a record has lost requests is also a Span. Its Host
+// is "".
 type Span struct {
 	Host     string
 	From, To time.Time

@@ -30,8 +30,8 @@ const (
 // If the last caller leaves while the flight waits for its first slot, the
 // flight is dropped: nothing was asked, so nothing is lost. A flight that has
 // had a slot goes on, and its result is kept. A refresh goes on too, although
-// no caller waits for it. But such a flight is also dropped if no caller waits
-// and its next slot is further away than [longWait].
+// no caller waits for it. But both are dropped if nobody waits for them and
+// their next slot is further away than [longWait].
 type Flight struct {
 	Origin    string
 	RobotsURL string

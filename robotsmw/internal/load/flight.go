@@ -90,10 +90,9 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			prev = stored
 			f.Found(stored)
 		}
-		// If another flight waits for this one (Depth > 0), this one must not
-		// wait for a lock. The other flight already has a lock. Another member
-		// of the fleet may have the lock of this flight and wait for the lock
-		// of the other flight. Then neither member would go on.
+		// If Depth > 0, another flight waits for f and may hold a lock. Then f
+		// must not wait for a lock. The member of the fleet that holds f's lock
+		// may wait for the other flight's lock, and neither member would go on.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
 			l.recalled(f, stored)
@@ -139,8 +138,8 @@ func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop 
 		return nil, false, nil
 	}
 	// The result of f will be a copy of the other origin's record. If that
-	// record is due for a refresh, the refresh comes first. Without it, the
-	// copy would be due at once too.
+	// record is due for a refresh, it is refreshed first. Otherwise the copy
+	// would be due for a refresh from the start.
 	rec, other, started, err := l.cache.Begin(name, now, true)
 	if err != nil || rec != nil {
 		return rec, false, nil

@@ -29,10 +29,10 @@ type Lock struct {
 	taken  time.Time
 }
 
-// Lock makes sure that only one member of a fleet fetches. It waits until this
-// member may fetch, or until another member has stored a record that is newer
-// than prev and needs no fetch. Lock returns such a record. If the member that
-// holds the lock has died, Lock waits until that lock expires.
+// Lock waits until this member may fetch, so that only one member of a fleet
+// fetches at a time. If another member has stored a record that is newer than
+// prev and can be used as it is, Lock returns that record instead. If the
+// member that holds the lock has died, Lock waits until that lock expires.
 //
 // If the last argument is false, Lock does not wait. Then it may return without
 // the right, and two members may fetch. The same can happen if the Store fails,
@@ -122,8 +122,8 @@ func (l *Lock) release() {
 	l.keeper.report("unlock", err)
 }
 
-// The method "stored" returns the record that another member has stored
-// meanwhile, if that makes the fetch needless. Otherwise it returns nil.
+// The method "stored" returns the record in the Store if that record is newer
+// than prev and can be used as it is. Otherwise it returns nil.
 func (l *Lock) stored() *record.Record {
 	rec := l.keeper.Get(l.name)
 	if rec.NewerThan(l.prev) && rec.Use(time.Now()).AsIs() {

@@ -470,8 +470,8 @@ func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	}
 }
 
-// An ACL user needs only the commands and keys that the doc comment of Redis
-// lists.
+// A crawl works with an ACL user that has only the rights listed in the doc
+// comment of Redis.
 func TestRedis_NeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

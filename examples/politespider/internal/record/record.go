@@ -125,8 +125,8 @@ func (r Record) Times() string {
 	return fmt.Sprintf("%d times", r.Tries)
 }
 
-// Brief returns the record without its evidence. The lists of the summary have
-// records in this form.
+// Brief returns the record without Decision, Said and Requests. The lists of
+// the summary have records in this form.
 func (r Record) Brief() Record {
 	r.Decision, r.Said, r.Requests = nil, Said{}, nil
 	return r

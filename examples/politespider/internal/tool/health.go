@@ -45,8 +45,8 @@ type server struct {
 }
 
 const (
-	// maxChecks is the number of answered checks after which there are no more,
-	// until the server answers a request for a page.
+	// maxChecks limits the number of answered checks. After that many, no more
+	// checks are made until the server answers a request for a page.
 	maxChecks = 24
 
 	// maxMissed is how many checks in a row are made if none is answered.

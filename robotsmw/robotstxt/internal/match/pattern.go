@@ -35,9 +35,9 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 //
 // In the query of a target, "%2F" is the same as "/", and "%3F" is the same as
 // "?". In the path, they differ. An escape after a "?" of the pattern is in the
-// query. An escape without a "?" or "*" before it is in the path. Any other
-// "%2F" or "%3F" may match in the path or in the query, and appendPattern
-// stores it as an eitherEscape.
+// query. If neither "?" nor "*" comes before an escape, the escape is in the
+// path. Any other "%2F" or "%3F" may match in the path or in the query, and
+// appendPattern stores it as an eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {

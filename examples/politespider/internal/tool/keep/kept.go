@@ -23,7 +23,7 @@ type Kept struct {
 	Queue
 	Store    robotsmw.Store   // keeps robots.txt records; nil means in memory only
 	History  *History         // keeps the records of the crawl; nil if they are not kept
-	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil if there are none
+	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil without Redis
 	GoOn     string           // how to continue a stopped crawl; "" if it cannot be continued
 	Complete string           // what to tell the user if the crawl has no more pages to fetch
 
