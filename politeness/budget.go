@@ -41,7 +41,7 @@ type Budget struct {
 type account struct {
 	day   int64         // in UTC, counted from 1970
 	taken purse         // reserved so far by all who share the Budget
-	left  purse         // this process's unused part of taken; negative if it used more
+	left  purse         // what this process has reserved and not used; negative if it used more
 	claim purse         // what this process is reserving now; zero means nothing
 	err   error         // why the last reservation failed
 	retry time.Duration // when to try again, if the last reservation failed
@@ -110,7 +110,7 @@ func (l *Limiter) checkBudget() error {
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
-			l.books.me = rand.Text() // claims that have the old name count as used
+			l.books.me = rand.Text() // what was claimed under the old name counts as used
 		}
 		l.day = today
 		for key, a := range l.accounts {

@@ -43,10 +43,10 @@
 // in letter case, in a final dot, and in letters that IDNA maps to the same
 // name. An address may be written in several forms: an IPv6 address in full or
 // shortened, an IPv4 address alone or within an IPv6 one. [HostKey] has the
-// precise rules. A host that is too long for a DNS name is an error at once. If
-// a request target is a whole URL (see Opaque in url.URL), it must have the
-// host of the request's URL or that of the Host header. Otherwise the request
-// fails.
+// precise rules. A request to a host that is too long for a DNS name fails at
+// once. If a request target is a whole URL (see Opaque in url.URL), its host
+// must be the host of the request's URL or the host in the Host header.
+// Otherwise the request fails.
 //
 // # Why did my request wait?
 //
@@ -129,11 +129,11 @@
 //     long as that field says.
 //
 // The first refusal begins an incident. A later refusal belongs to the same
-// incident if its request started before the first refusal arrived. Any answer
-// with a status below 500 is good, and undoes one doubling, unless it is a 429,
-// a challenge, a captcha or a block. A 5xx that does not pause the host is
-// neither good nor bad. One 503 among good answers costs only one more
-// interval.
+// incident if its request started before the first refusal arrived. An answer
+// is good if its status is below 500 and not 429, and if it is not surely a
+// challenge, a captcha or a block. A good answer undoes one doubling. A 5xx
+// that does not pause the host is neither good nor bad. One 503 among good
+// answers costs only one more interval.
 //
 // # Quotas
 //
@@ -158,7 +158,7 @@
 //   - A malformed field is ignored, and so is one without a time.
 //   - A response from a cache tells what the quota was when the response was
 //     made. The Age field says how long ago that was. If the quota has been
-//     renewed since then, it is ignored.
+//     renewed since then, what the response says about it is ignored.
 //
 // A response with "X-RateLimit-Remaining: 0, 1500" and "X-RateLimit-Reset: 1,
 // 1419704" tells two quotas, each with its time. An X-RateLimit-Reset below

@@ -50,7 +50,7 @@ type Hold struct {
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
 	idle   time.Duration // when the host ran out of requests; the constant "never" while it has some
-	hope   time.Duration // until this time, whoever was refused is expected to ask again
+	hope   time.Duration // a request that was refused is expected to come again before this time
 	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
 	why    error         // while the host is not owned: the error that says why
 	kept   learnt        // the latest result of host.lesson that the fleet knows
@@ -90,15 +90,15 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 		l.stats.Unowned--
 		l.stats.Owned++
 		l.inherit(p, state, ago, now)
-		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not: the owner will still give back what it does not use
+		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not inherit it: the owner may still give a part of it back
 		if !clean {
 			h.stamp(now-ago, false)
 		}
 		l.drawJitter(h)
 		l.retime(h, now)
 	} else if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
-		// The Fleet has stored what the account claims of the Budget. So
-		// requests may use it.
+		// The Fleet has stored the claim of the account. So requests may use
+		// the part of the Budget that was claimed.
 		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
 	}
 	h.pokeHeads()
@@ -305,7 +305,8 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 
 // sentAway notes that a request to h was refused. The first argument is the
 // time at which that request may come back. If that time is at most maxRest
-// away, the Hold expects the request until one turn after that time.
+// away, the Hold expects the request. It stops expecting the request when that
+// time and one turn more are over.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)

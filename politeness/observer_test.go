@@ -119,8 +119,8 @@ func TestObserversAllocateNothing(t *testing.T) {
 	}
 }
 
-// The events of a request tell which intervals the request kept, and how it
-// ended.
+// The events of a request tell which intervals applied to the request, and how
+// it ended.
 func TestObserversAreToldAWholeRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string

@@ -6,22 +6,22 @@ import (
 )
 
 // Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
-// fetch keeps Delay. It does not wait for a Crawl-delay, and later requests do
-// not count their Crawl-delay from it. So after the fetch, the first page of a
-// host waits for Delay alone.
+// fetch waits for Delay, but not for a Crawl-delay. The Crawl-delay of later
+// requests does not count from the fetch. So after the fetch, the first page of
+// a host waits for Delay alone.
 const Exempt time.Duration = -1
 
 // CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a
 // *time.Duration. The duration must not change. A nil pointer tells the Limiter
-// nothing, and neither does a context without the value. A middleware with a
-// context type of its own can return the value from that type's method Value,
-// as robotsmw does.
+// nothing, and neither does a context without the value. If a middleware has a
+// context type of its own, the type's method Value can return this value.
+// Package robotsmw does so.
 type CrawlDelayKey struct{}
 
 // WithCrawlDelay returns a context for the requests to an origin. The context
 // tells the Limiter that the origin's Crawl-delay is d: a positive duration, 0
 // if robots.txt has none, or [Exempt]. If the context of a request tells
-// nothing, the request keeps the Crawl-delay that was told last for its host.
+// nothing, the latest Crawl-delay that was told for its host applies.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
 	return &toldContext{ctx, d}
 }

@@ -92,8 +92,8 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 //   - u is not an absolute URL, its host or port is not valid, or its Opaque is
 //     neither a path nor a URL of the same origin.
 //   - ctx ended before robots.txt was known. errors.Is finds ctx's error.
-//   - robots.txt may not be fetched now, or not before ctx's deadline. The
-//     error is a *politeness.DelayError.
+//   - the fetch of robots.txt is refused for now, or would have to wait beyond
+//     ctx's deadline. The error is a *politeness.DelayError.
 //
 // If servers may treat u's path like another path, the other path is judged
 // too: see Decision.Resolved.

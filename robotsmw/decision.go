@@ -31,10 +31,11 @@ type Decision struct {
 	Rule string         // the rule's pattern as written
 	Line int            // the rule's line in robots.txt, counted from 1
 
-	// Resolved is set if the rules disallow another form of path and query, but
-	// not the written form. Then it is that other form, such as "/private/" for
-	// "/x/%2e%2e/private/" or "//private/". It has no dot segments and no empty
-	// segments. "" means that the URL was decided as it is written.
+	// Resolved is set if the rules allow path and query as they are written,
+	// but disallow another form of them. Resolved is this other form, such as
+	// "/private/" for "/x/%2e%2e/private/" or "//private/". It has no dot
+	// segments and no empty segments. "" means that the URL was decided as it
+	// is written.
 	Resolved string
 
 	// Group has the user-agent lines of the group that the decision follows, if

@@ -114,7 +114,8 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// An *events records the calls of its Observer.
+// An *events records the calls of the functions in the Observer that its method
+// observer() returns.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision

@@ -126,8 +126,8 @@ func heap() int64 {
 }
 
 // The client follows a redirect to a URL of up to 8 KiB. The client keeps this
-// URL and the ETag, and Stats counts both. A redirect to a longer URL leads
-// nowhere.
+// URL and the ETag of the file. The Bytes of Stats include both. A redirect to
+// a longer URL leads nowhere.
 func TestLengthOfALocation(t *testing.T) {
 	const most = 8 << 10
 	at := "http://a.example/"

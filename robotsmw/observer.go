@@ -38,9 +38,9 @@ type Observer struct {
 	// the URL of the origin's robots.txt. resp.Request is the request as it was
 	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
 	//
-	// body is the part of the body that was read. If the status is 2xx, or 4xx
-	// except 429, it is decoded. With any other status, it is as it was
-	// received. body is not complete if the whole body is longer than a
+	// body is the part of the body that was read. It is decoded if the status
+	// is 2xx or 4xx, but not if it is 429. Otherwise the bytes are those that
+	// were received. body is not complete if the whole body is longer than a
 	// robots.txt may be, or if the status alone decides. err says why there is
 	// no answer, or why the answer is not complete. Do not change these values,
 	// and do not keep them.

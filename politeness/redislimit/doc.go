@@ -26,9 +26,9 @@
 //
 // When other members wait for a host, its owner gives it to the next of them
 // after 2 s and at least one request, or after 50 ms without a request. The
-// owner passes on what it has learnt about the host: when the interval ends,
-// Crawl-delay, pauses, back-off, adaptive pace, and how much of a Budget is
-// used. The members take turns, in a different order for each host.
+// owner passes on what it has learnt about the host: the Crawl-delay, pauses,
+// the back-off, the adaptive pace, the end of the interval, and how much of a
+// Budget is used. The members take turns, in a different order for each host.
 //
 // When a member is silent for one and a half Leases, another member ends its
 // session. The hosts of the silent member are then free, but each rests for an
@@ -49,7 +49,7 @@
 // a loss is noticed. Members enter the hosts that they own into the new epoch,
 // and go on without a pause. A host without an owner is given away when the new
 // epoch is 2 s old. But if any member knew an earlier epoch, such a host is
-// given away only when the new epoch is a Lease and a second old.
+// given away only one second after the new epoch has become as old as a Lease.
 //
 // Redis measures time by the members' monotonic clocks: each call says how old
 // the epoch is, as far as the member knows, and the highest age counts. The

@@ -8,8 +8,9 @@ import (
 )
 
 // The client sends a call twice. The second sending is answered: the server
-// does not know the script. The first sending gets no answer, so another server
-// may have run the script. That sending must count.
+// does not know the script. So the second sending did not run, and does not
+// count. The first sending gets no answer. Another server may have run it, so
+// it counts. The call is then sent once more, with the text of the script.
 func TestSendings_NoScript(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()

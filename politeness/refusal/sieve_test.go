@@ -55,8 +55,8 @@ func TestSieve_MissesNoMark(t *testing.T) {
 	}
 }
 
-// The signs that count with any status have the form that table.go demands.
-// With a status that no page sign names, only these signs count.
+// A sign without statuses counts with any status, and has the form that
+// table.go demands. If a status is in no sign, only these signs count with it.
 func TestSieve_HasAllThatCountsWithAnyStatus(t *testing.T) {
 	for i := range pageSigns {
 		s := &pageSigns[i]

@@ -25,10 +25,10 @@ type Extension struct {
 	// links to the same URL without rel="nofollow". If Request.Visit makes a
 	// request for a link that must not be followed, the extension aborts the
 	// request in OnRequest. By then colly counts the URL as visited, so another
-	// page's link to the URL is not followed either. Extension.Follow leaves
-	// the URL unvisited. If ObeyRelNoFollow is false, links with rel="nofollow"
-	// are followed like any other. Google reads rel="nofollow" as a hint, not
-	// as a rule.
+	// page's link to the URL is not followed either. For such a link,
+	// Extension.Follow makes no request and leaves the URL unvisited. If
+	// ObeyRelNoFollow is false, links with rel="nofollow" are followed like any
+	// other. Google reads rel="nofollow" as a hint, not as a rule.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
@@ -147,7 +147,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 }
 
 // withProxy returns a copy of base that uses the proxy. base is
-// http.DefaultTransport, or what admit made of it.
+// http.DefaultTransport, or what the function admit returned for it.
 func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, error)) (http.RoundTripper, error) {
 	t, ok := base.(*http.Transport)
 	if !ok {

@@ -71,10 +71,11 @@
 // extension cannot close the rest of the gap, because colly reads its client
 // right after these handlers. Between the handlers and that moment, colly calls
 // nothing that clones share. One remedy was rejected: to give the collector a
-// Context that has ended, and to replace that Context in the guard. Then
-// net/http would stop a request that does not pass the guard. But handlers that
-// use the Context would stop too. A transport that is not from net/http may
-// ignore the Context. And a clone may have a Context of its own.
+// Context that has ended. The extension's transport would then give each
+// request another Context, and net/http would stop a request that does not pass
+// this transport. But handlers that use the Context would stop too. A transport
+// that is not from net/http may ignore the Context. And a clone may have a
+// Context of its own.
 //
 // If one goroutine sets a transport, proxy or client while others have requests
 // in flight, it races with them, as in plain colly. A request that starts at
@@ -90,8 +91,8 @@
 //   - getters for its client and its LimitRules;
 //   - a SetTransport whose transport stays on top when a callback sets another
 //     one;
-//   - a client that is read before OnRequestHeaders handlers are called, or
-//     OnRequestHeaders handlers that Clone keeps.
+//   - reading the client before OnRequestHeaders handlers are called, or
+//     keeping these handlers in Clone.
 //
 // # What Attach changes
 //
@@ -154,8 +155,9 @@
 // followed. OnResponse handlers that were registered before Attach run before
 // the extension has looked at the page's HTML.
 //
-// To some, rel="nofollow" on a link is a hint about ranking. To others, it is a
-// wish that nobody follows the link. Extension.ObeyRelNoFollow decides.
+// Some people read rel="nofollow" on a link as a hint about ranking. Others
+// read it as a wish that nobody follows the link. Extension.ObeyRelNoFollow
+// decides.
 //
 // noindex does not concern links. Extension.Indexable tells, in OnResponse or
 // OnScraped, whether a page may be kept.
@@ -164,11 +166,11 @@
 //
 // Some walls answer with status 202, and colly treats their challenge as a
 // page. Extension.Directives then returns a robotsmw.Page whose Refusal is set.
-// If the answer is surely a refusal, Indexable returns false, and none of its
-// links is followed, as if it said nofollow. Other walls answer with an error
-// status, and OnError gets the response: call Directives there. A refusal alone
-// does not make the extension repeat the request. A price, a licence or legal
-// reasons are final: do not Retry.
+// If the answer is surely a refusal, Indexable returns false. No link in the
+// answer is followed, as if the answer said nofollow. Other walls answer with
+// an error status, and OnError gets the response: call Directives there. A
+// refusal alone does not make the extension repeat the request. A price, a
+// licence or legal reasons are final: do not Retry.
 //
 // # Pace
 //
@@ -182,8 +184,8 @@
 //
 // An OnResponseHeaders or redirect handler may visit another page of the same
 // host, although its own request still has the host's slot. The handler gets
-// that page at the host's pace. For this, the extension reads into memory the
-// body that colly has not read yet, up to 16 MiB, and so frees the slot. If
+// that page at the host's pace. For this, the extension reads the body of the
+// handler's own response into memory, up to 16 MiB. That frees the slot. If
 // that body is longer, the slot becomes free only when the handler's own
 // request times out.
 //

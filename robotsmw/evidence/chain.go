@@ -49,8 +49,8 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 }
 
 // The function "follows" checks one line, with its newline. It returns the ends
-// of the chain before and after the line. It takes the end before the line from
-// the line itself. ok is false if the line is not whole or its hash is wrong.
+// of the chain before and after the line. The line itself says what prev is. ok
+// is false if the line is not whole or its hash is wrong.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {

@@ -50,7 +50,7 @@ type Recorder struct {
 	head   atomic.Pointer[link]
 
 	mu       sync.Mutex
-	robot    []byte // the robot line's own members, as JSON; nil before the first Observe
+	robot    []byte // the JSON members that only the line "robot" has; nil before the first Observe
 	limiters []*politeness.Limiter
 }
 

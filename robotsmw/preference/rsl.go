@@ -216,8 +216,8 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// inForce returns the content elements with the longest pattern among those
-// that match a target.
+// inForce returns the content elements that apply to a target. Several elements
+// may match the target. Only those with the longest pattern apply.
 func (f *RSL) inForce(target string) []rslContent {
 	var best []rslContent
 	for _, c := range f.contents {

@@ -163,8 +163,8 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	}
 	to, read := from, false
 	if d.kind == unavailableAfter {
-		// A date may contain commas and spaces, so readDate looks for the
-		// longest one.
+		// A date may contain commas and spaces, so these do not end it.
+		// readDate reads the longest text that is a date.
 		t, n := readDate(s[from:])
 		to, read = from+n, n > 0
 		if read && r.mine {

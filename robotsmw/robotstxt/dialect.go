@@ -15,8 +15,9 @@ const (
 	// Google gives the answers that Google's open-source parser gives for a URL
 	// as it is written. It has the bugs of that parser:
 	//
-	//   - escapes are not decoded, but in a pattern their digits become upper
-	//     case: /%7Ejoe does not match /~joe, and %2A is no literal "*";
+	//   - escapes are not decoded, but in a pattern their hexadecimal digits
+	//     become upper case: /%7Ejoe does not match /~joe, and %2A is no
+	//     literal "*";
 	//   - /robots.txt is not exempt;
 	//   - a product token ends before the first digit or dot, so no group can
 	//     name MJ12bot;

@@ -48,7 +48,7 @@ Allow: /press/
 	// /robots.txt: allowed true, robots.txt itself
 }
 
-// A link may use another name of a disallowed page.
+// A link may write the path of a disallowed page in another way.
 func ExampleRules_MatchResolved() {
 	rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /private/\n")).Rules("ExampleBot")
 	for _, target := range []string{"/press/../private/a", "//private/a", "/press/./a"} {

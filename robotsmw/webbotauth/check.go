@@ -218,7 +218,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	field := fieldValue(h, contentDigestField)
 	if field == "" {
-		return // the method verify reports this for each signature: all must cover the field
+		return // each signature must cover the field, so the method verify finds it missing
 	}
 	members, err := parseDictionary(field)
 	if err != nil {

@@ -147,7 +147,7 @@ type feed struct {
 	to      chan<- *batch
 	batch   *batch
 	newest  int64
-	jumped  bool // the time has jumped back after the last event
+	jumped  bool // the time has jumped back since the previous event
 	stopped bool
 }
 

@@ -57,7 +57,7 @@ func combinedSlow(line []byte) (e event, judged, ok bool) {
 	if p := slowPrecise.FindStringSubmatch(m[5]); p != nil {
 		at, _ := strconv.ParseInt(p[1]+p[2], 10, 64)
 		took, _ := strconv.ParseInt(p[3]+p[4], 10, 64)
-		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // a number farther from the line's date is not $msec
+		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // otherwise, the number is not nginx's $msec
 			e.start, e.end, e.rounded = (at-took)*1e6, at*1e6, 1e6
 		}
 	}

@@ -58,7 +58,8 @@ func (a Answer) StatusText() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s", a.Status, http.StatusText(a.Status)))
 }
 
-// IsRedirect reports whether the answer is a redirect that is followed.
+// IsRedirect reports whether the status is one of the redirects that robotsmw
+// follows: 301, 302, 303, 307 or 308.
 func (a Answer) IsRedirect() bool {
 	switch a.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

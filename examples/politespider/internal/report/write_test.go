@@ -374,8 +374,8 @@ func (d document) read(t *testing.T, id string, into any) {
 	}
 }
 
-// skeleton returns the names of the report's elements and attributes. No site
-// can choose such a name.
+// skeleton returns the names of the report's elements and attributes. It must
+// be the same whatever texts the sites send.
 func (d document) skeleton() string {
 	var b strings.Builder
 	d.each(func(n *html.Node) {

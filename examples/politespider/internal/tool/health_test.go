@@ -37,7 +37,7 @@ func TestHealth(t *testing.T) {
 
 		putOff("/5", false)
 		h.checked("http://a.example", true)
-		putOff("/5", false) // perhaps a cache has answered the check
+		putOff("/5", false) // the answer to the check may have come from a cache
 		h.checked("http://a.example", false)
 		putOff("/5", false) // the check was not answered
 		h.checked("http://a.example", true)
@@ -69,7 +69,7 @@ func TestHealth_Check(t *testing.T) {
 		check("/1", "") // the server has answered since
 
 		h.putOff(origin, "/2", 1)
-		check("/3", "") // a first 503 is no reason to check before another page
+		check("/3", "") // one 503 is no reason for a check before another page is requested
 		check("/2", "/good")
 		h.checked(origin, true)
 		check("/2", "")

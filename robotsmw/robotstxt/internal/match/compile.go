@@ -95,7 +95,8 @@ func (c *Compiler) append(h head, pattern, spelled string) {
 // Finish puts the rules into a new Set, and the Compiler back into the pool. If
 // the Set needs an index, the index is made later. The Set may be part of a
 // larger struct. The last argument is the memory of this struct without the
-// Set, in bytes. memoryBound limits the two together.
+// Set, in bytes. memoryBound limits the memory of the struct, the Set and the
+// index together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {

@@ -28,9 +28,9 @@ func (t packed) atFirstSight() (second byteSet, few bool) {
 	return second, few
 }
 
-// tryLiterals returns the rule that decides, or None. The rules must be literal
-// and without an index. sure is false if the result depends on a byte of the
-// target that may be different in canonical form.
+// tryLiterals returns the rule that decides, or None. All rules must be
+// literal, and the Set must have no index. sure is false if the result depends
+// on a byte of the target that may be different in canonical form.
 func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	text := string(t)
 	plain := false

@@ -18,7 +18,7 @@ func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
 	longest, allowed := 0, false
-	most = len(text) / 2 // for each rule, this is more than mayMatch() takes
+	most = len(text) / 2 // more steps than mayMatch() takes if it is called once for each rule
 	s.left -= len(text) / scannedPerStep
 	for next := 0; next < len(text)-padding && s.left >= 0; {
 		at := next

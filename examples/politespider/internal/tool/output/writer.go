@@ -2,8 +2,8 @@ package output
 
 import "io"
 
-// A checkedWriter writes to w. At the first error, it keeps the error and calls
-// failed.
+// A checkedWriter writes to w. At the first error, it stores the error in err
+// and calls the function in the field "failed".
 type checkedWriter struct {
 	w      io.Writer
 	err    error
