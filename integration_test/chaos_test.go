@@ -373,14 +373,14 @@ func fleetUnderKills(t *testing.T, binary string) {
 		web.pages, web.hosts, members, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 	soonest, most := web.pace(delay)
 	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
-	if most > 2 { // the pace allows n+1; of n+2 requests, the first may have come late
+	if most > 2 { // the pace allows n+1; n+2 can be seen if the first of them came late
 		t.Errorf("a host was asked n+%d times within n delays", most)
 	}
 }
 
-// In Redis, a crawl needs only the rights in these docs: those of
-// frontier.Redis, of redisstore and of redislimit. The same is true on a
-// cluster. The output never shows the password.
+// In Redis, a crawl needs only the rights that the docs of frontier.Redis,
+// redisstore and redislimit list. The same is true on a cluster. The output
+// never shows the password.
 func TestSpider_RedisRights(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")

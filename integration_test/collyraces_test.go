@@ -182,8 +182,9 @@ func whatOf(access string) string {
 	return "a request"
 }
 
-// placeOf returns the function that raced. For a function of the standard
-// library, it returns the package. It skips runtime, sync and sync/atomic.
+// placeOf returns the function that raced. It skips functions of runtime, sync
+// and sync/atomic, and takes their caller instead. For any other function of
+// the standard library, it returns the package.
 func placeOf(access string) string {
 	for _, f := range frame.FindAllStringSubmatch(access, -1) {
 		path, name := "", f[1]

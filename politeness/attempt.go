@@ -42,8 +42,9 @@ type attempt struct {
 	ending *ending       // the functions to call at the end
 	first  struct {      // for the first call of AfterFunc; net/http calls AfterFunc only once
 		ending
-		// taken is set at the first call and stays set. If this room were used
-		// again, the stop() of the first call could remove the later function.
+		// taken is set at the first call and stays set. If a later call used
+		// attempt.first again, the stop() of the first call could remove the
+		// later function.
 		taken bool
 	}
 }
@@ -331,7 +332,8 @@ func (b *body) Close() error {
 	return err
 }
 
-// writableBody is the body of a 101, which is the connection itself.
+// writableBody is the body of a response with status 101. This body is the
+// connection itself, so the caller can write to it too.
 type writableBody struct {
 	*body
 	io.Writer

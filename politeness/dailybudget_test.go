@@ -413,8 +413,8 @@ func TestBudget_MaxHosts(t *testing.T) {
 	})
 }
 
-// With Budget.Dir, a Limiter keeps the count in a directory. So when a crawl is
-// restarted, it has the unused part of the day's Budget.
+// With Budget.Dir, a Limiter keeps the count in a directory. So a crawl that is
+// restarted may use only what is left of the day's Budget.
 func ExampleBudget() {
 	dir, err := os.MkdirTemp("", "budget")
 	if err != nil {

@@ -513,9 +513,10 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// The hosts a.example and b.example take both places. No request needs them,
-// and a.example is due first. Then a late refusal pauses a.example for longer
-// than b.example is paused. So b.example is forgotten, as soon as it is due.
+// The Limiter has places for two hosts, and a.example and b.example take them.
+// No request needs these hosts, and a.example is due first. Then a late refusal
+// pauses a.example for longer than b.example is paused. So b.example is
+// forgotten, as soon as it is due.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

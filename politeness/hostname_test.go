@@ -171,7 +171,7 @@ func TestTargetOfAnotherHostIsAnError(t *testing.T) {
 	}
 }
 
-// closeFunc is an empty body. Its method Close calls the function.
+// closeFunc is the body of a request, and is empty. Close calls the closeFunc.
 type closeFunc func()
 
 func (f closeFunc) Read([]byte) (int, error) { return 0, io.EOF }

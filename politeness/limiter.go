@@ -38,9 +38,10 @@ type Limiter struct {
 	// is over. 0 means 60 s. Negative means no maximum.
 	MaxCrawlDelay time.Duration
 
-	// ClampCrawlDelay cuts each longer Crawl-delay to MaxCrawlDelay, so that
-	// requests wait instead of being refused. That disobeys the host. So the
-	// cut is logged and reported to the Observer, once for each host.
+	// ClampCrawlDelay cuts a Crawl-delay that exceeds MaxCrawlDelay to
+	// MaxCrawlDelay, so that requests wait instead of being refused. That
+	// disobeys the host. So the cut is logged and reported to the Observer,
+	// once for each host.
 	ClampCrawlDelay bool
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
@@ -64,11 +65,13 @@ type Limiter struct {
 	Adaptive Adaptive
 
 	// BackOff is the pause after the first 429 without a usable Retry-After. It
-	// doubles with every further incident in a row. If the first incident is a
-	// 503, or an answer that is surely a challenge, a captcha or a block, the
-	// host rests for only one more interval. The second such incident in a row
-	// counts as a 429, and so does each further one. 0 means 5 s. Negative
-	// means none, and only a Retry-After or a spent quota pauses a host.
+	// doubles with every further incident in a row. An incident is a refusal,
+	// together with the refusals of requests that were in flight then. If the
+	// first incident is a 503, or an answer that is surely a challenge, a
+	// captcha or a block, the host rests for only one more interval. The second
+	// such incident in a row counts as a 429, and so does each further one. 0
+	// means 5 s. Negative means none, and only a Retry-After or a spent quota
+	// pauses a host.
 	BackOff time.Duration
 
 	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0
@@ -110,13 +113,13 @@ type Limiter struct {
 	// from it too.
 	GlobalRate *rate.Limiter
 
-	// Fleet, if not nil, hands each host to one of many Limiters at a time, so
-	// that the processes of a fleet keep one pace. Give all of them the same
-	// fields. A request to a host that another Limiter owns waits until the
-	// owner gives the host away. The owner gives it away after 2 s of requests
-	// of its own, or soon after its last request is over. A Fleet serves one
-	// Limiter, which cannot be the Within of another. nil means that this
-	// process paces alone.
+	// Fleet, if not nil, makes sure that only one of many Limiters owns a host
+	// at any time, so that the processes of a fleet keep one pace. Give all of
+	// these Limiters the same fields. A request to a host that another Limiter
+	// owns waits until the owner gives the host away. The owner usually does so
+	// after 2 s, or soon after its last request to the host is over. A Fleet
+	// serves one Limiter, which cannot be the Within of another. nil means that
+	// this process paces alone.
 	Fleet Fleet
 
 	// Budget limits what each host is asked for in a day. The zero value is no
@@ -451,9 +454,9 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 // it were made now. If it could start at once, Next returns the present time.
 // The true time may be later, because Next ignores GlobalRate and assumes that
 // slots will be free in time. A scheduler can sort its hosts by the result.
-// Next takes no slot and does not wait, except for a Key that looks names up,
-// such as [IPKey]. A URL without a usable host, which Acquire would refuse, is
-// due at once.
+// Next takes no slot and does not wait, but a Key that looks names up, such as
+// [IPKey], may take some time. A URL without a usable host, which Acquire would
+// refuse, is due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
 	if err := l.ask(context.Background(), u, g); err != nil {

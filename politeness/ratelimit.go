@@ -130,7 +130,7 @@ func valueAt(lines []string, at int) (value string, ok bool) {
 
 // add adds a quota. left is how many requests are left, and reset is the time
 // until the quota is renewed. Most servers count in whole seconds, and some
-// round down. So the quota counts as renewed a second later.
+// round down. So add assumes that the renewal is a second later.
 func (q *quota) add(left int64, reset time.Duration) {
 	renewed := later(reset, time.Second)
 	if left <= 0 {
@@ -161,7 +161,7 @@ func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration)
 		case item.left < 0 || item.resets < 0 && (!ok || policy.window < 0):
 			continue
 		case ok && !policy.requests && item.left > 0:
-			continue // the quota does not count requests, and some of it is left
+			continue // the quota limits something other than requests, and is not spent
 		case item.resets < 0:
 			read.addAged(item.left-others, seconds(policy.window), age, most)
 		default:

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The Reason of a wait is told while the request waits, and when it is granted
-// or refused.
+// A Trace is told the Reason of a wait while the request waits. An Observer is
+// told this Reason when the request is granted or refused.
 func TestReasonOfAWait(t *testing.T) {
 	const host = "http://example.com/"
 	done := Outcome{Status: 200}

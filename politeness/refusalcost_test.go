@@ -37,8 +37,8 @@ func ordinaryHeader() http.Header {
 	}
 }
 
-// ordinaryPage returns the first size bytes of a page with metas, styles,
-// scripts and text.
+// ordinaryPage returns the beginning of a page with metas, styles, scripts and
+// text. The argument is the length of the result in bytes.
 func ordinaryPage(size int) []byte {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>\n" +

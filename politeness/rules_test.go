@@ -824,8 +824,8 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 
 // The Limiter knows from the beginning how long a request has to wait for the
 // machine, even while the host itself is not due. Each Limiter counts time from
-// its first use. The test uses the machine's Limiter earlier than the host's,
-// so that the two count differently.
+// its first use. The test uses the Limiter of the machine earlier than the
+// Limiter of the host, so that the two count differently.
 func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}

@@ -169,8 +169,8 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		return nil, errors.New("politeness: Base returned neither a response nor an error")
 	}
 	if resp.Request == sent {
-		// sent has the attempt's context, which ends with the attempt. The
-		// context of req does not.
+		// The request in the variable sent has the attempt's context, which
+		// ends with the attempt. The request req has the caller's context.
 		resp.Request = req
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}

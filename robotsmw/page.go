@@ -52,9 +52,9 @@ const (
 	// decoded to its end.
 	PagePartial
 
-	// PageComplete: the page was read to its end, or as far as directives are
-	// looked for: to htmlmeta.Window, or to the end of the head with
-	// PageOptions.HeadOnly.
+	// PageComplete: the page was read to its end, or to the point at which the
+	// search for directives ends. That point is htmlmeta.Window. With
+	// PageOptions.HeadOnly, it is the end of the head if that comes first.
 	PageComplete
 )
 

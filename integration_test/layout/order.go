@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// A Plan describes the best order that was found for the rooms of a House, one
-// above the other.
+// A Plan describes the best order that was found for the rooms of a House. The
+// rooms stand one above the other.
 type Plan struct {
-	Back   []Arrow // the arrows that run back up: the fewest that were found
+	Back   []Arrow // the arrows that run back up; no order with fewer was found
 	Floors int     // how many floors the house has without the arrows in Back
 	Exact  bool    // whether Back is known to be as short as possible
 }

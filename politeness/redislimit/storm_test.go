@@ -24,10 +24,10 @@ var (
 	stormSeed = flag.Int64("storm", -1, "the only seed that TestStorm tries, with a log")
 )
 
-// In a storm, all that can happen to the engine and to the network happens at
-// random. Even so, no two requests to a host start closer than its interval.
-// After the storm, every member is served again. A failure names its seed: run
-// that seed alone with the flag -storm.
+// In a storm, members come and go, the network fails, and the engine fails or
+// loses its state. All this happens at random. Even so, no two requests to a
+// host start closer than its interval. After the storm, every member is served
+// again. A failure names its seed: run that seed alone with the flag -storm.
 func TestStorm(t *testing.T) {
 	seeds := make([]uint64, *storms)
 	for i := range seeds {
@@ -208,9 +208,9 @@ func (s *storm) blow(long time.Duration) {
 			s.mu.Unlock()
 		}
 		// The storm makes the engine forget only if the newest member joined
-		// more than 20 s ago. A member that joined later might begin the new
-		// epoch while all messages of the others are lost. The package doc
-		// names this case, which cannot be prevented.
+		// more than 20 s ago. A member that joined in the last 20 s might begin
+		// the new epoch while all messages of the others are lost. The package
+		// doc names this case, which cannot be prevented.
 		settled := time.Since(newest) > 20*time.Second
 		switch what {
 		case 0, 1:

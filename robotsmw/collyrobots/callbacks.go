@@ -19,7 +19,7 @@ type member struct {
 	c *colly.Collector
 
 	hub          *hub
-	cacheControl sync.Map // by request ID: the Cache-Control before judgeCached changed it, a []string
+	cacheControl sync.Map // the Cache-Control (a []string) before judgeCached changed it, by request ID
 
 	mu      sync.Mutex
 	headers int // the number of OnRequestHeaders handlers; the last one is the member's
@@ -56,8 +56,8 @@ func (m *member) onRequestHeaders(*colly.Request) { m.hub.sync() }
 
 // onResponseHeaders checks whether a page says nofollow in its header. If so,
 // the links of the page are refused, before any OnResponse handler can visit
-// them. It treats a sure refusal in the same way, because the links of a
-// challenge lead to the wall and not into the site.
+// them. If the response is surely a refusal, such as a challenge, its links are
+// refused too, because they are not the links of the page.
 func (m *member) onResponseHeaders(r *colly.Response) {
 	refused, _ := refusal.Of(answerOf(r))
 	if refused.Sure || m.header(r).NoFollow() {

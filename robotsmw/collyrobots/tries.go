@@ -38,7 +38,7 @@ type tries struct {
 const maxTries = 256
 
 type tryKey struct {
-	header      uintptr // the header map's address; try.header keeps it from being used again
+	header      uintptr // the header map's address; no other map gets it while the try has this map
 	method, url string
 }
 

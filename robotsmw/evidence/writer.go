@@ -29,7 +29,7 @@ type writer struct {
 	number  int
 	oldest  int
 	end     link  // the end of the chain on the disk
-	good    int64 // how many bytes of complete lines the open segment has on the disk
+	good    int64 // how many bytes of the open segment are complete lines on the disk
 	warc    warcFile
 	ended   *whole // the WARC file of the previous segment, or nil
 	cut     *cut   // nil unless the previous segment has a broken end
@@ -337,8 +337,8 @@ func lossText(l *loss, now time.Time) []byte {
 	return appendText(append(b, '}'), "cause", l.cause)
 }
 
-// shrink deletes the oldest segments if a further one could make the record too
-// large.
+// shrink deletes the oldest segments if one more segment could make the record
+// too large.
 func (w *writer) shrink() {
 	if w.most < 0 {
 		return
@@ -366,7 +366,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // file and decision lines that only this segment had must be written again
+		w.forget() // "file" and "decision" lines that only this segment had must be written again
 	}
 }
 

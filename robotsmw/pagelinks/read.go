@@ -61,8 +61,9 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	return p, err
 }
 
-// inUTF8 converts a page in UTF-16 to UTF-8. It returns other pages as they
-// are: addresses and rel are readable in every charset that contains ASCII.
+// inUTF8 converts a page in UTF-16 to UTF-8. It returns any other page as it
+// is, because addresses and rel attributes can be read in every charset that
+// contains ASCII.
 func inUTF8(page []byte, contentType string) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	kind := strings.ToLower(contentType)

@@ -11,8 +11,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// This test runs the test cases that other implementations have for robots.txt
-// and tdmrep.json. Package htmlmeta runs their test cases for pages.
+// This test runs those test cases of other implementations that are about
+// robots.txt and tdmrep.json. The tests of package htmlmeta run those about
+// pages.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {

@@ -32,8 +32,8 @@ func (r *reader) member(s string, tokens []string) {
 		return
 	}
 	if known, ok := lookup(name); ok && known.kind == bare && !everybody(name) {
-		// "Robots-Tag: noindex" is read as in X-Robots-Tag. "noindex" might be
-		// a robot's name, but more likely the name is missing.
+		// "Robots-Tag: noindex" is read as in X-Robots-Tag. A robot might be
+		// called "noindex", but more likely the name of a robot is missing.
 		r.scope, r.mine = "", true
 		r.say(known, name)
 	} else {

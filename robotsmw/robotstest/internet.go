@@ -78,8 +78,8 @@ type Request struct {
 
 var _ http.RoundTripper = (*Internet)(nil)
 
-// Handle lets h answer for a host. It replaces what Handle or Fail has set for
-// the host before. These are the forms of a host:
+// Handle lets h answer for a host. This replaces what an earlier call of Handle
+// or Fail has set for the host. The host is written in one of these forms:
 //
 //	example.com             http on port 80 and https on port 443
 //	example.com:8080        http and https on that port

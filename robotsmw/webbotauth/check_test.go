@@ -226,7 +226,7 @@ func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 }
 
 // Whatever a server answers, the problems contain no control characters. Only
-// the key that made the signature may have an Until.
+// the key that made the signature may have a DirectoryKey.Until that is set.
 func FuzzCheckDirectory(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	_, key, err := ed25519.GenerateKey(zeros{})

@@ -156,9 +156,9 @@ func checkKey(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// testKeys has the keys whose private parts are printed in standards. It maps a
-// key's ID to the place in the standard. These keys must not be used (draft
-// section 6.8).
+// testKeys has the keys whose private parts are printed in standards. It maps
+// the ID of each key to the section that prints the key. These keys must not be
+// used (draft section 6.8).
 var testKeys = map[string]string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": "RFC 9421 appendix B.1.4",
 	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k": "RFC 8037 appendix A.1",

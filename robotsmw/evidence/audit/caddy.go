@@ -110,7 +110,7 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
 	case f < 9e9:
-		// This is a Unix time in seconds. For the times of our days, a float64
+		// This is a Unix time in seconds. For a time in this century, a float64
 		// is precise to about 100 ns.
 		return int64(math.Round(f*1e7)) * 100, true
 	case f < 9e12:
@@ -267,7 +267,8 @@ func (s *scanner) object(member func(key []byte) bool) bool {
 	}
 }
 
-// members does what object() does, but also takes any other value.
+// members does what object() does if the next value is an object. Otherwise it
+// takes the value and keeps nothing of it.
 func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	if !s.isNext('{') {
 		return s.value(nil)

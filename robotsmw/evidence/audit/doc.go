@@ -51,15 +51,16 @@
 //
 // # What is known of time
 //
-// Gaps are measured between the starts of requests. Caddy's log has the starts:
-// ts minus duration. The combined format has them if $msec and $request_time
-// follow it. The dates in a WARC file are starts. The combined format by itself
-// has only the second in which a request ended. In such a log, a gap counts as
-// a violation only if neither rounding nor the durations of requests can
-// explain it. To prove this, the audit assumes that the robot began no page
-// before its first fetch of robots.txt, because that would be a violation too.
-// It then computes how long the pages since that fetch would take at one page
-// per Crawl-delay. If less time has passed, a gap was too short.
+// Gaps are measured between the starts of requests. In Caddy's log, the start
+// of a request is its "ts" minus its "duration". The combined format has starts
+// if $msec and $request_time follow it. The dates in a WARC file are starts.
+// The combined format by itself has only the second in which a request ended.
+// In such a log, a gap counts as a violation only if neither rounding nor the
+// durations of requests can explain it. To prove this, the audit assumes that
+// the robot began no page before its first fetch of robots.txt, because that
+// would be a violation too. It then computes how long the pages since that
+// fetch would take at one page per Crawl-delay. If less time has passed, a gap
+// was too short.
 //
 // Requests are judged in the order in which they began. In a log, a line may be
 // up to ten seconds away from its place. If the time jumps back by more than

@@ -183,8 +183,8 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 }
 
 // If something in a record is missing or changed, the audit reports the line at
-// which it notices this. For a loss that the record itself states, the audit
-// reports no line.
+// which it notices this. The crawler itself may have recorded a loss of lines.
+// For such a loss, the audit reports no line.
 func TestReadRecord_NotWhole(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)

@@ -22,9 +22,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// A Cache holds the record of each origin, and its fetch while one is under
-// way. The number of origins is limited, and so is the memory in bytes. To keep
-// these limits, the Cache drops the origins that were used least recently.
+// A Cache holds the record of each origin. While an origin's robots.txt is
+// being fetched, the Cache also holds this fetch. The number of origins is
+// limited, and so is the memory in bytes. To keep these limits, the Cache drops
+// the origins that were used least recently.
 //
 // A Cache has shards, so many goroutines can look origins up at the same time.
 // A small cache has one shard and keeps its limits exactly. In a large cache
@@ -60,7 +61,7 @@ type shard struct {
 	mu       sync.Mutex // guards the fields below; locked for map and list work only, not during a wait
 	entries  map[string]*entry
 	lru      entry     // sentinel: lru.next was used most recently
-	held     retryHeap // entries that wait for their next try, and may not be dropped before it
+	held     retryHeap // entries that wait for their next try; shrink does not evict them
 	domains  domains   // the origins in the heap, by domain
 	folded   int       // how many entries in the heap stand for a whole domain; see fold
 	idle     int       // how many entries are in the LRU list
@@ -77,8 +78,8 @@ const (
 	maxShards       = 64
 )
 
-// New returns a cache with these limits. The cache counts in docs how many
-// origins have each document.
+// New returns a cache with these limits. The cache uses the last argument to
+// count how many origins have each document.
 func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	n := 1
 	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {
@@ -333,8 +334,8 @@ func (s *shard) forget(e *entry) {
 
 // shrink evicts entries from the end of the list until the limits hold. Entries
 // in the heap and those with a fetch under way stay. If only the limit of bytes
-// is exceeded, the last entry in the list stays too, because its robots.txt
-// would be fetched again at once.
+// is exceeded, the most recently used entry of the list stays too, because its
+// robots.txt would be fetched again at once.
 func (s *shard) shrink() {
 	for s.idle > 0 && s.count() > s.maxCount || s.idle > 1 && s.overweight() {
 		s.evict(s.lru.prev)

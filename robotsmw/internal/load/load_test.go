@@ -20,9 +20,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
-// Everything happens at once: random redirects among origins that fail, hang
-// and change, a small cache, a Store, Forget, and callers that give up. Even
-// so, each Load returns within five minutes, and no flight is left at the end.
+// In this test, everything happens at once. Origins fail, change, answer late
+// and redirect to each other, all at random. The cache is small, and for half
+// of the seeds there is a Store. Callers give up or call Forget. Even so, each
+// Load returns within five minutes, and no flight is left at the end.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -191,8 +192,8 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 }
 
 // An origin redirects to another one, which fails now. So the first origin is
-// unreachable too, even if the fetches of both together have followed too many
-// redirects.
+// unreachable too. This is so even if the redirects of both origins, added up,
+// exceed MaxRedirects.
 func TestRedirectedToAnOriginThatFails(t *testing.T) {
 	l := newLoader(nil)
 	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)

@@ -323,8 +323,9 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 
 // checkRunTogether reports two paths without a blank between them. It looks
 // only at the path, without the query, and there only at the first "//". It
-// ignores this "//" at the beginning or the end of the path, after a colon as
-// in "/http://example.com", or if a third slash follows.
+// reports nothing in three cases: this "//" is at the beginning or the end of
+// the path; a colon comes before it, as in "/http://example.com"; or a third
+// slash follows it.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")
@@ -332,7 +333,7 @@ func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern 
 		return
 	}
 	fix := ""
-	if strings.HasSuffix(path, "/") { // two directories; in "/a//b.html", the second slash is probably a mistake
+	if strings.HasSuffix(path, "/") { // only two directories get a fix: "/a//b.html" is probably one path
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
 	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")

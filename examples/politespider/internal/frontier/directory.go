@@ -18,8 +18,8 @@ import (
 // previous one ended. No page is lost. The pages that had been handed out and
 // not given back are handed out again. After a power cut, the pages that were
 // finished after the last sync are also handed out again (see syncPeriod).
-// OpenDirectory makes a Directory. It is safe for concurrent use, but only one
-// process at a time can have the directory open.
+// OpenDirectory makes a Directory. A Directory is safe for concurrent use, but
+// only one process at a time can have the directory open.
 type Directory struct {
 	*Memory
 

@@ -52,8 +52,8 @@ func usesOf(in preference.Input) (all []record.Use) {
 }
 
 // linksOf returns the links that may be followed and the links that may not be
-// followed. It also sets the fields of said that come from links: NotFollowed,
-// Licenses, Canonical and Refresh.
+// followed. It also sets those fields of its second argument that come from
+// links: NotFollowed, Licenses, Canonical and Refresh.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {

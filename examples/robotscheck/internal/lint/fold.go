@@ -10,9 +10,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A file may have up to maxInFull problems of one kind that are all shown in
-// full. If it has more, only the first is shown in full, and the others as line
-// numbers: at most maxLines of them, and one more if that completes the list.
+// If a file has at most maxInFull problems of one kind, all of them are shown
+// in full. If it has more, only the first is shown in full. For the others, at
+// most maxLines line numbers are shown. If only one number would then be left
+// out, it is shown too.
 const maxInFull, maxLines = 3, 12
 
 // A kind is a set of problems that are shown together. Each message is equal to

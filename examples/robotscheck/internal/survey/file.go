@@ -48,7 +48,7 @@ type surveyed struct {
 	groups  []robotstxt.Group
 	front   *front
 	rules   int // how many rules have a pattern
-	largest int // how many rules with a pattern the largest group has
+	largest int // how many rules have a pattern in the group with the most of them
 	fields  map[string]bool
 	lines   int
 	longest int // how many bytes the longest line has

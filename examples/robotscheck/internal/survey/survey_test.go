@@ -77,8 +77,9 @@ func run(t *testing.T, args ...string) (status command.Status, stdout, stderr st
 	return status, out.String(), errOut.String()
 }
 
-// A list names a missing file, and the name has an escape character. The error
-// shows the name, but must not send this character to the terminal.
+// A list contains the name of a missing file, and this name has an escape
+// character. The error shows the name, but must not send this character to the
+// terminal.
 func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"list": "no\x1b[2Jsuch\nrobots.txt\n", "robots.txt": "", "missing": "no\x1b[2Jsuch\n"} {
@@ -93,9 +94,9 @@ func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	}
 }
 
-// The user names a robots.txt or a picture as a list. The error says so once,
-// and not for each line. If the file is really a list, each missing file is
-// named.
+// The user gives a robots.txt or a picture where a list of files is expected. A
+// single error says that this file was taken for a list. If the file is really
+// a list, each missing file is named.
 func TestSurvey_NoList(t *testing.T) {
 	t.Chdir(t.TempDir())
 	missing := strings.Repeat("missing.txt\n", trials-1)

@@ -11,7 +11,7 @@ import (
 // then right only for a target that is in canonical form already.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
-		return true, pattern[len(pattern)-1] != '$' // the pattern's final "$" means the end, but here it equals a "$" in the target
+		return true, pattern[len(pattern)-1] != '$' // a final "$" means the end in a pattern, but it is literal in a target
 	}
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }

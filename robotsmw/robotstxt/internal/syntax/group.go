@@ -8,8 +8,8 @@ type GroupReader struct {
 	dialect Dialect
 }
 
-// Groups returns a GroupReader. Its first call of Next moves to the first
-// group.
+// Groups returns a GroupReader. The first call of its method Next moves to the
+// first group.
 func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records, dialect: f.Dialect} }
 
 // Next advances to the next group and reports whether there is one.
@@ -67,7 +67,7 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 // IsFor reports whether a user-agent line names a token.
 func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
 
-// A DelayReader finds the Crawl-delays of a group that are for a robot. Its
+// A DelayReader finds out which Crawl-delays of a group apply to a robot. Its
 // method IsFor takes the group's records in order.
 //
 // A Crawl-delay belongs to the user-agent lines since the previous Crawl-delay

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// If Redis does not answer at the end, the hosts of the process cannot be given
-// back to the other processes. A warning says so.
+// If Redis does not answer at the end, the process cannot give its hosts back
+// to the fleet. A warning says so.
 func TestDisconnect_RedisGone(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
