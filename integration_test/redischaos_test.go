@@ -39,8 +39,8 @@ type chaos struct {
 	Interval time.Duration
 	Lease    time.Duration
 	Redis    string   // the path of a file with the address of Redis
-	Cluster  []string // addresses of cluster nodes, instead of Redis
-	Sentinel []string // addresses of sentinels, instead of Redis
+	Cluster  []string // addresses of cluster nodes; if set, the field Redis is not used
+	Sentinel []string // addresses of sentinels; if set, the field Redis is not used
 }
 
 const chaosEnv = "COURTESY_CHAOS_MEMBER"
@@ -125,8 +125,9 @@ func chaosHost(i int) *url.URL {
 
 var ok200 = politeness.Outcome{Status: 200}
 
-// A chaosStart is a request. It has the time when the member decided to start
-// the request, and the time when the test received the member's report.
+// A chaosStart is the start of a request. The field decided is when the member
+// decided to start the request. The field arrived is when the test received the
+// member's report.
 type chaosStart struct {
 	host, member     int
 	decided, arrived int64 // Unix times in ns; all processes have the same clock
@@ -376,7 +377,7 @@ type chaosScene struct {
 	server  func(f *chaosFleet)               // starts the servers; nil means one Redis server
 	prepare func(f *chaosFleet)               // runs before the scene; nil means nothing to prepare
 	play    func(f *chaosFleet, scale int)    // scale is 3 in a full run, 1 otherwise
-	share   float64                           // the minimum share of the ideal number of starts
+	share   float64                           // the number of starts must be at least this fraction of the ideal number
 	silence func(lease time.Duration) float64 // a host may be idle for 2 s plus this many seconds; nil means 2 s
 }
 
@@ -470,7 +471,7 @@ var chaosScenes = []chaosScene{
 		for range 2 * scale {
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
 			admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
-			admin.Set(f.Context(), "other", "x", 0) // Redis evicts all keys, and is over its memory limit even without them
+			admin.Set(f.Context(), "other", "x", 0) // even an empty Redis exceeds the limit of one byte, so it evicts all keys
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
 			rest(5)
 		}
@@ -737,9 +738,9 @@ func (f *chaosFleet) moveSlot() {
 	f.others[0], f.others[1] = f.others[1], f.others[0]
 }
 
-// clockShim is a C library that shifts a program's wall clock. CHAOS_CLOCK
-// names a file that says by how many seconds. libfaketime would do this too,
-// but Debian's redis-server hangs with it.
+// clockShim is a C library that shifts a program's wall clock. The environment
+// variable CHAOS_CLOCK is the path of a file with the shift in seconds.
+// libfaketime can shift the clock too, but Debian's redis-server hangs with it.
 const clockShim = `#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -21,10 +21,10 @@ type Grant struct {
 	url     *url.URL // the request's URL; only the first Grant of the chain has it
 	then    *Grant   // the Grant of the next Limiter; nil means none
 
-	// Except for wake, these are set before the Grant is queued, and then
-	// constant. The small fields stand next to the small fields of the block
-	// below, so that a Grant takes less memory.
-	crawl        time.Duration // the Crawl-delay that the context told; 0 means none
+	// Except for wake, the fields of this block are set before the Grant is
+	// queued, and do not change after that. The small fields stand next to the
+	// small fields of the block below, so that a Grant takes less memory.
+	crawl        time.Duration // the Crawl-delay from the request's context; 0 means none
 	limit        time.Duration // the request must start before this time
 	trace        *Trace
 	wake         chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
@@ -39,7 +39,7 @@ type Grant struct {
 	state      state
 	paced      bool // set at the start: an interval follows, so the time of sending matters
 	leaving    bool // it was granted, and is not sent yet
-	unread     bool // a response with a body has come, and the log has not named its URL yet
+	unread     bool // a response with a body has come, and the log has not called the body unread
 	host       *host
 	prev, next *Grant
 	number     uint64        // its number in the order of queuing; after its start: in the order of starts
@@ -74,7 +74,7 @@ type Outcome struct {
 	Header  http.Header   // the response's header, for Retry-After, Date, quotas and signs of bot walls
 	Latency time.Duration // from the start to the response's header; 0 means unknown
 	Err     error         // why there was no response
-	Bytes   int64         // bytes read of the body, for Limiter.Budget. A Transport counts them itself
+	Bytes   int64         // how much of the body was read, for Limiter.Budget. A Transport sets it itself
 }
 
 // Done frees the slot and tells the Limiter how the request went. Any goroutine
@@ -122,7 +122,8 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 }
 
 // answered tells the Limiter about a response whose body has not been read yet.
-// It reports whether signOf found the response clean.
+// clean reports whether signOf examined its status and header and found no
+// refusal.
 func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	l, limited := g.limiter, tellsQuota(o.Header)
 	s, clean := signOf(&o)

@@ -27,8 +27,9 @@ type trip struct {
 	after  time.Duration // Retry-After, in whole seconds; 0 means none
 }
 
-// randomTrips draws times to the nanosecond, so that two events hardly ever
-// fall on one instant. The order of events at one instant is undefined.
+// randomTrips returns n trips with random times. It chooses any nanosecond, so
+// two events hardly ever happen at the same instant. The order of events at one
+// instant is undefined.
 func randomTrips(r *rand.Rand, n int) []trip {
 	span := time.Duration(n) * time.Second * time.Duration(1+r.IntN(3)) / 2
 	trips := make([]trip, n)
@@ -367,9 +368,9 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	}
 }
 
-// Hosts that share machines keep their own pace and that of their machine. The
-// requests to a host start in the order in which they came, even if some of
-// them give up.
+// Each host keeps its own pace, and also the pace of the machine that it shares
+// with other hosts. The requests to a host start in the order in which they
+// came, even if some of them give up.
 func TestRandomSchedulesWithinMachines(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

@@ -65,8 +65,8 @@ func (k *keyOf) Value(key any) any {
 	return nil
 }
 
-// getConn is called before a connection is dialled or taken from the pool. For
-// HTTP/2 the pool is locked then, so getConn must not block.
+// getConn is called before a connection is dialled or taken from the pool. The
+// pool for HTTP/2 is locked during this call, so getConn must not block.
 func (w *wire) getConn(address string) {
 	w.mu.Lock()
 	if address != w.address {
@@ -143,7 +143,8 @@ func canReplay(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
-// replay returns a request like req with a body that has not been read.
+// replay returns a copy of req with a new body from GetBody. If req has no
+// body, replay returns req itself.
 func replay(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil

@@ -92,7 +92,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 		client := &http.Client{Transport: newTestTransport(t, &web)}
 		paths := []string{"/", "/a", "/private/x", "/private/but-open/y", "/a?print=1", "/a?print=1&x", "/to-private", "/away-to-private", "/post"}
 		var mu sync.Mutex
-		refused := make(map[string]error) // for each URL whose request failed: the error
+		refused := make(map[string]error) // the key is the URL of a request that failed, the value its error
 		var wg sync.WaitGroup
 		for host := range sites {
 			if host == "rules.example" {

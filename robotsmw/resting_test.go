@@ -48,7 +48,7 @@ func goroutinesSince(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// hurried calls Check with the timeout d.
+// hurried returns the result of Check with the timeout d.
 func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)

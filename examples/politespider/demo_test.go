@@ -151,8 +151,8 @@ func TestDemo_Conclusions(t *testing.T) {
 	})
 }
 
-// The records list each request that the servers saw, including requests for
-// robots.txt and for the targets of its redirects.
+// The records list each request that the servers saw. This includes requests
+// for robots.txt, and for URLs to which a robots.txt redirects.
 func TestDemo_Requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -253,7 +253,7 @@ func TestDemo_Text(t *testing.T) {
 				t.Errorf("nothing is printed of %q:\n%s", want, out.String())
 			}
 		}
-		said := make(map[string]string) // by URL: the page's line and the lines below it
+		said := make(map[string]string) // the key is a page's URL, the value the page's line and the lines below it
 		url := ""
 		for l := range strings.Lines(out.String()) {
 			if !strings.HasPrefix(l, strings.Repeat(" ", 21)) {

@@ -23,8 +23,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// While Redis is away, a goroutine of go-redis checks only once a second
-	// whether its client was closed. So this goroutine may outlive the tests.
+	// While Redis cannot be reached, go-redis runs a goroutine for the client.
+	// This goroutine checks only once a second whether the client was closed.
+	// So it may outlive the tests.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 

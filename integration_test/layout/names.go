@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// exported lists the exported names of a package, sorted. A declaration is
-// "Name". A field or a method is "Type.Name".
+// exported returns the exported names of a package, sorted. A field or a method
+// is listed as "Type.Name", and any other declaration as "Name".
 func exported(p *types.Package) []string {
 	var names []string
 	for _, name := range exportedObjects(p) {

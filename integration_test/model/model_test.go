@@ -20,15 +20,15 @@ import (
 // Each property has the options with which spin, gcc and pan check it.
 // fleet.pml explains the properties.
 var (
-	// safety is the check of the properties that fleet.pml calls "pace" and
-	// "owners". The calls of one member may be slow, and the engine (Redis) may
-	// lose its state once.
+	// The variable safety combines the properties that fleet.pml calls "pace"
+	// and "owners". The calls of one member may be slow, and the engine (Redis)
+	// may lose its state once.
 	safety = property{spin: "", gcc: "-DSAFETY"}
 	// safetyBothSlow is like safety, but the calls of both members may be slow,
 	// and the engine never loses its state.
 	safetyBothSlow = property{spin: "-DLosses=0 -DSlow=2", gcc: "-DSAFETY"}
-	// served allows one fault: a member is killed or stopped, or a call or an
-	// answer is lost.
+	// The property served allows one fault. A member may be killed or stopped,
+	// or a call may be lost, or the answer to a call.
 	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// servedAfterLoss allows no fault, but the engine may lose its state once.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
@@ -66,8 +66,8 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// TestFleetMutants removes one rule at a time from the protocol. The property
-// in the row must then break.
+// TestFleetMutants removes one rule at a time from the protocol. Each row has
+// the name of such a mutant, and the property that the mutant must break.
 func TestFleetMutants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -18,11 +18,11 @@ import (
 
 // Options are the settings of a Fleet. The zero value suits most fleets.
 type Options struct {
-	// Namespace is the beginning of all keys and channels. It stands there in
-	// braces, as in {Namespace}fleet. Fleets with different Namespaces do not
-	// affect each other. A Namespace must not contain braces, white space or
-	// the characters *?[]\ of key patterns. If it is empty, it is taken as
-	// "courtesy".
+	// Namespace is the beginning of the names of all keys and channels. In
+	// these names, it is in braces, as in {Namespace}fleet. Fleets with
+	// different Namespaces do not affect each other. A Namespace must not
+	// contain braces, white space or the characters *?[]\ of key patterns. If
+	// it is empty, it is taken as "courtesy".
 	Namespace string
 
 	// Lease is how long a member that cannot reach Redis keeps using the hosts
@@ -31,7 +31,8 @@ type Options struct {
 	Lease time.Duration
 
 	// Timeout is how long one call to Redis may take. Requests to hosts that
-	// this member owns need no call. 0 means 1 s. At most a third of Lease.
+	// this member owns need no call. 0 means 1 s. A Timeout must not be longer
+	// than a third of Lease.
 	Timeout time.Duration
 
 	// Logger receives one line when Redis stops answering, and one when it

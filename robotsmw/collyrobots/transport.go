@@ -13,9 +13,9 @@ import (
 )
 
 // guard is the transport of colly's client. All enforcement is here, below
-// every callback, because clones share the client but not the callbacks. A
-// guard turns errors of robotsmw.Transport into those that colly's users
-// expect.
+// every callback, because a collector and its clones share the client, but not
+// the callbacks. A guard turns errors of robotsmw.Transport into those that
+// colly's users expect.
 type guard struct {
 	*sender
 	hub *hub
@@ -54,7 +54,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	p := &page{Context: req.Context(), by: &g.hub.paced, count: &g.count, since: time.Now()}
 	out := req.WithContext(p)
-	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // a clone that was made before Attach has this agent
+	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // a clone that was made before Attach has colly's default agent
 		out.Header = req.Header.Clone()
 		out.Header.Del("User-Agent")
 	}

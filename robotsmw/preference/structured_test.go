@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// refused is the result that a row wants for a text with a fault.
+// The constant refused is the expected result for a text with a fault.
 const refused = "refused"
 
 // Each row has a text and the result for it. The result is the canonical form

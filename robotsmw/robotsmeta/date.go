@@ -41,8 +41,9 @@ func readDate(s string) (t time.Time, n int) {
 	return d.best, d.end
 }
 
-// A dateReader reads the dates at the beginning of s, such as a day alone and
-// the day with a time. It remembers where the last complete date ended.
+// A dateReader reads the longest date at the beginning of s. What it has read
+// so far may already be a complete date, such as a day before its time. It
+// remembers where the last complete date ended.
 type dateReader struct {
 	s string
 	i int
@@ -53,7 +54,7 @@ type dateReader struct {
 	offset            int // seconds east of UTC
 
 	best time.Time
-	end  int // where the date in best ends in s; 0 before the first complete date
+	end  int // where the date "best" ends in s; 0 before the first complete date
 }
 
 // accept remembers the date that has been read, if a date may end at this place
@@ -270,8 +271,9 @@ func (d *dateReader) hours(basic bool) bool {
 	return true
 }
 
-// half reads "AM" or "PM" and adapts the hour. If there is neither, it reads
-// nothing and returns false.
+// The method "half" reads "AM" or "PM" and adapts the hour. If there is
+// neither, or if the hour is not from 1 to 12, it reads nothing and returns
+// false.
 func (d *dateReader) half() bool {
 	start := d.i
 	d.spaces()
@@ -414,8 +416,9 @@ func month(s string) int {
 	return 0
 }
 
-// zones maps zone names to offsets in seconds: those of RFC 822 §5.1, and
-// others that are widely used. If a name has several meanings, only one counts:
+// zones has the offset of each time zone, in seconds, by the zone's name. The
+// names are those of RFC 822 §5.1, and others that are widely used. If a name
+// has several meanings, only one counts:
 // CST is American, as in RFC 822, and IST is Indian. A military letter other
 // than Z says nothing about the offset (RFC 5322 §4.3) and counts as UTC.
 var zones = func() map[string]int {

@@ -179,7 +179,7 @@ func TestRobotsTag(t *testing.T) {
 		{`"ExampleBot"; noindex`, "noindex"},
 		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
 		{"*", ""},
-		{"(a b);noindex, *;nofollow", "nofollow"}, // (a b) is no token, so this member is ignored, but not the next
+		{"(a b);noindex, *;nofollow", "nofollow"}, // (a b) is no token, so only the first member is ignored
 		{"noindex", "noindex"},                    // a directive in the place of a robot's name is for everybody
 		{"noindex, NoFollow;noarchive", "noindex nofollow noarchive"},
 		{"all;noindex", "noindex"},

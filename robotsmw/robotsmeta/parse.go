@@ -43,11 +43,11 @@ func ParseContent(content string) Directives {
 
 // ParseMeta returns what the element <meta name="…" content="…"> says to the
 // robot with these product tokens. line is the line of the page in which the
-// element begins. If the name is robots or a product token, the content has the
-// directives. The names noai, noimageai and noml are directives themselves and
-// need no content. If the name is tdm-reservation or tdm-policy, the content is
-// kept as the Value of a Rule. For any other name, the result is zero. Letter
-// case does not matter.
+// element begins. If the name is "robots" or a product token, the content has
+// the directives. The names noai, noimageai and noml are directives themselves
+// and need no content. If the name is tdm-reservation or tdm-policy, the
+// content is kept as the Value of a Rule. For any other name, the result is
+// zero. Letter case does not matter.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
 	r := reader{source: Meta, line: line, mine: true}

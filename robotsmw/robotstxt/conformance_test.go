@@ -44,10 +44,10 @@ func sharedDir(tb testing.TB) string {
 	return ""
 }
 
-// A verdictCase is a line of conformance/cases.jsonl. Upstream is the answer
-// that the case's own test suite expects, and Google is the answer of the
-// reference parser. Each of these two fields is set only if it differs from
-// Allowed.
+// A verdictCase is a line of conformance/cases.jsonl. The field Upstream is the
+// answer that the case's own test suite expects. The field Google is the answer
+// of the reference parser. Each of these two fields is set only if it differs
+// from the field Allowed.
 type verdictCase struct {
 	Source    string
 	Robots    string

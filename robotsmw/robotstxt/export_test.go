@@ -9,6 +9,6 @@ import (
 
 var SharedDir = sharedDir
 
-// GooglePath returns the path of a URL in the form that the Google dialect
-// compares.
+// GooglePath returns the path of a URL in the form in which the Google dialect
+// compares paths.
 func GooglePath(url string) string { return string(match.AppendTarget(nil, url, syntax.Google)) }

@@ -225,8 +225,8 @@ func (c featureCase) comment() (got, want any) {
 }
 
 // cleanParam compares the Clean-param lines, as a map from parameters to paths.
-// If the case has a URL, cleanParam compares a list instead: the parameters in
-// the URL that Clean-param lines name.
+// If the case has a URL, cleanParam compares a list instead. The list has each
+// parameter of the URL that a Clean-param line names for the URL's path.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -595,8 +595,8 @@ func (c featureCase) export() (got, want any) {
 }
 
 // render compares a file with the version that another program has made of it.
-// Both must give the same verdicts to each robot that at least one of them
-// names, and to a robot that neither of them names.
+// Both files must give the same verdicts to every robot that is named in one of
+// the files, and to a robot that is named in neither file.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {

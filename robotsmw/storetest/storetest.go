@@ -285,8 +285,9 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 	}
 }
 
-// eventually() calls ok() until it returns true. It does not wait for a fixed
-// time, because a Store may use another clock.
+// eventually() calls ok() again and again, until ok() returns true. The test
+// fails if this takes longer than the limit. A wait of a fixed time would not
+// do, because a Store may use another clock.
 func eventually(t *testing.T, limit time.Duration, complaint string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {

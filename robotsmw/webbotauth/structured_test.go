@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// Each row has the text of a dictionary (RFC 9651 §3, §4.2). If the text is
-// parsed and the result is written as text again, this must give want.
+// Each row has the text of a dictionary (RFC 9651 §3, §4.2). The test parses
+// the text, and writes the result as text again. The written text must equal
+// the field want.
 func TestParseDictionary(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", ""},

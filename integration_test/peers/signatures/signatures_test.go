@@ -224,9 +224,8 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 	}
 }
 
-// forgeries yields copies of the request. In each copy, one signed byte is
-// changed, a different one each time. The string that comes with the copy names
-// this byte.
+// forgeries yields copies of the request. In each copy, another signed byte is
+// changed. The string that comes with the copy says which byte.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
@@ -264,7 +263,7 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 // other() returns a byte that is neither equal nor equivalent to c.
 func other(c byte) string {
 	switch {
-	case strings.IndexByte("AQgw", c) >= 0: // of the last base64 digit of a signature, only two bits count
+	case strings.IndexByte("AQgw", c) >= 0: // only two bits count in the last base64 digit of a signature
 		return string("QgwA"[strings.IndexByte("AQgw", c)])
 	case c == '9':
 		return "8"

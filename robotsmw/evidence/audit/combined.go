@@ -12,9 +12,12 @@ import (
 //
 //	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
 //
-// The same line continues with the referrer and the User-Agent: "-"
-// "ExampleBot/1.0". Then nginx's $msec and $request_time may follow, such as
-// 1795168800.123 0.005, and then any text. A line in Apache's format
+// The same line continues with the referrer and the User-Agent:
+//
+//	"-" "ExampleBot/1.0"
+//
+// Then nginx's $msec and $request_time may follow, such as
+// "1795168800.123 0.005", and then any text. A line in Apache's format
 // vhost_combined begins with the host and its port.
 
 var (

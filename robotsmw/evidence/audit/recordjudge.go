@@ -41,13 +41,14 @@ type state struct {
 // A recordHost is the pace of one host.
 type recordHost struct {
 	last, lastPage *recordLine // last is the latest request, and lastPage the latest one for a page
-	asked, left    time.Time   // when the pause with the latest end begins, and when it ends
+	asked, left    time.Time   // the begin and the end of the pause that ends last
 }
 
 const keptStates = 8
 
-// The constant "settles" is how long it may take until a new robots.txt is in
-// force, because a file is in the record before the crawler uses it.
+// The constant "settles" is how long a new robots.txt may be in the record
+// before the crawler must obey it. The crawler records a file before it uses
+// it.
 const settles = 5 * time.Second
 
 func newRecordJudge(a *Auditor) *recordJudge {
@@ -173,7 +174,7 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	}
 	// Any two requests must be at least the delay apart, and any two requests
 	// for pages at least the Crawl-delay. If both gaps are too short, only the
-	// one that lacks more is reported.
+	// gap that misses its minimum by more is reported.
 	short := func(last *recordLine, want time.Duration) time.Duration {
 		if last == nil {
 			return 0
@@ -200,8 +201,10 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	}
 }
 
-// crawlDelay returns the Crawl-delay that a request must keep: the Crawl-delay
-// in its line, or the one in the robots.txt of its decision if that is longer.
+// crawlDelay returns the Crawl-delay that a request must keep. This is the
+// longer of two: the Crawl-delay in the request's line, and the one in the
+// robots.txt that the request's decision names. The latter is at most the
+// Limiter's MaxCrawlDelay if ClampDelay is set.
 func (j *recordJudge) crawlDelay(v *recordLine) float64 {
 	delay := v.CrawlDelay
 	if v.Decision == nil {
@@ -340,9 +343,10 @@ func (j *recordJudge) refusal(v *recordLine) error {
 
 // isStale reports whether the file that a decision names was too old. A file
 // that was not in force was too old. A file in force was too old if its
-// lifetime had ended more than five seconds before. There are two exceptions
-// for the file in force: a later fetch has failed, or the decision is marked
-// stale and the file was fetched at most 24 hours before.
+// lifetime had ended more than five seconds before the decision. There are two
+// exceptions for the file in force: a later fetch had failed before the
+// decision, or the decision is marked stale and was made at most 24 hours after
+// the file was fetched.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:

@@ -30,8 +30,8 @@ func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile 
 		d.File = f
 	}
 	if s := f.Sitemaps(); len(s) > 0 {
-		// Copy the addresses: as parts of the text, they would keep the whole
-		// text in memory.
+		// Copy the sitemaps' URLs. Without the copy, they would be parts of the
+		// file's text and keep the whole text in memory.
 		d.Sitemaps = strings.Split(strings.Join(s, "\n"), "\n")
 	}
 	return d
@@ -67,8 +67,8 @@ func (ds *Documents) of(hash [sha256.Size]byte, body []byte, tokens []string, ke
 	return newDocument(hash, body, tokens, keepFile)
 }
 
-// Add notes that one more origin in the cache has the document, and returns how
-// many bytes the cache grows by.
+// Add adds one to the number of origins in the cache that have the document. It
+// returns how many bytes the cache grows by.
 func (ds *Documents) Add(d *Document) int64 {
 	if d == nil {
 		return 0

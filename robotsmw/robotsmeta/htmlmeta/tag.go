@@ -7,7 +7,7 @@ import (
 )
 
 // A tagReader reads the attributes of a <meta> by the rules of the tokenizer
-// (WHATWG HTML §13.2.5.32 to 40). b begins after "<meta".
+// (WHATWG HTML §13.2.5.32 to 40). The field b begins after "<meta".
 type tagReader struct {
 	b []byte
 	i int
@@ -100,7 +100,8 @@ func skipSpace(b []byte, from int) int {
 	return from
 }
 
-// classes says of each byte whether it is white space, and what it ends.
+// classes has the class of each byte. The class says whether the byte is white
+// space, whether it ends a key, and whether it ends a value without quotes.
 var classes = func() (e [256]uint8) {
 	for _, c := range []byte(" \t\n\r\f") {
 		e[c] = white | endsKey | endsValue

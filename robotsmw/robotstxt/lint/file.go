@@ -56,8 +56,9 @@ func looksLikeUTF16(body []byte) bool {
 
 // looksBinary reports whether the first 1,024 bytes have at least four control
 // characters, and more than a twentieth of these bytes are control characters.
-// In random or compressed data, about a tenth of the bytes are. NUL bytes at
-// the end do not count, because text that is padded with NUL is still text.
+// In random or compressed data, about a tenth of the bytes are control
+// characters. NUL bytes at the end do not count, because text that is padded
+// with NUL is still text.
 //
 // If binary data was converted to UTF-8, much of it has become U+FFFD. So
 // looksBinary also returns true if there are at least four U+FFFD, and they
@@ -109,8 +110,8 @@ func beginsPage(head string) bool {
 
 // beginsWithTag reports whether a text, in lower case, begins with a tag, with
 // a doctype, or with a comment that has no end. Complete comments may come
-// before that. Some robots.txt files also begin like this, for example with a
-// warning of PHP.
+// before that. A robots.txt may also begin with a tag, for example if PHP has
+// written a warning before the rules.
 func beginsWithTag(head string) bool {
 	for strings.HasPrefix(head, "<!--") {
 		_, after, ended := strings.Cut(head, "-->")

@@ -52,7 +52,7 @@ func (c *groupChecker) checkOutside() {
 
 type group struct {
 	records       []syntax.Record
-	agents, rules []*syntax.Record // rules has only those that can match
+	agents, rules []*syntax.Record // the field rules has only the rules that can match
 	mixed         bool             // whether some rules allow and some disallow
 	compiled      *match.Set
 }
@@ -156,7 +156,7 @@ func (c *groupChecker) checkRules(g group) {
 const manyFiles = 10
 
 // checkDecides checks a rule of a mixed group. (In a group that is not mixed,
-// all rules have the same effect.) It takes one target that the rule is for,
+// all rules have the same effect.) It takes one target that the rule matches,
 // and checks whether this target is allowed or disallowed as the rule says.
 func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {

@@ -60,9 +60,9 @@ func (v *Visit) URL() string {
 	return v.page.URL.String()
 }
 
-// Hear keeps a response and what its page says about itself. It also keeps what
-// the page's owner says about use of the page. The tokens are the product
-// tokens of the robot that would use it.
+// Hear keeps a response, together with what the response says about itself. It
+// also keeps what the page's owner says about use of the page. The tokens are
+// the product tokens of the robot that would use the page.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{

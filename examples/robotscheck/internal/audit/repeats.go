@@ -2,8 +2,8 @@ package audit
 
 import "github.com/goodbots/courtesy/robotsmw/evidence/audit"
 
-// maxReported is how many lines of an input are reported at most if all of them
-// have the same problem.
+// maxReported is how many lines of an input are reported for one problem. More
+// lines with the same problem are only counted.
 const maxReported = 10
 
 // The type "repeats" reports broken lines and records. Many lines of an input

@@ -105,9 +105,9 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 	}
 }
 
-// A line of maxLine bytes is answered. A longer line is not, but the lines
-// after it are, even if the input comes byte by byte. White space at the ends
-// of a line is part of its length.
+// A line of maxLine bytes is answered. A longer line gets an error, and the
+// lines after it are answered. The input may come byte by byte. White space at
+// the ends of a line is part of its length.
 func TestBatch_LongLines(t *testing.T) {
 	const short = `{"robots":"","agent":"ExampleBot","url":"/"}`
 	padded := func(n int) string { // a question of n bytes

@@ -52,8 +52,8 @@ func (r *Recorder) last() *recording {
 }
 
 // Text returns the body with this SHA-256 (in hexadecimal), or nil if there is
-// none. Bodies are hashed as they were sent. So a body with a content coding is
-// not found by the hash of its decoded text.
+// none. Text hashes the bytes that were sent. So a body with a content coding
+// is not found by the hash of its decoded text.
 func (r *Recorder) Text(hash string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,12 +11,13 @@ import (
 // under its rarest gram. It is tried only on targets with that gram. A pattern
 // without a gram is tried on every target.
 //
-// If a group has fewer rules with wildcards than minIndexed, such rules are not
-// filed under grams, but tried on every target.
+// If a group has fewer than minIndexed rules with wildcards, these rules are
+// not filed under grams. They are tried on every target.
 const minIndexed = 10
 
-// If there is room, the filter of grams has gramBits bits for each rule with
-// wildcards, but not less than minGramBits bits.
+// The filter of grams has gramBits bits for each rule with wildcards, but not
+// less than minGramBits bits. The method fit makes the filter smaller if the
+// index would take too much memory.
 const gramBits, minGramBits = 24, 512
 
 type gramScratch struct {
@@ -88,9 +89,9 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 }
 
 // tryGrams tries the rules that are filed under the target's grams. The
-// argument best is the rule that would decide without them, or None. tryGrams
-// returns the rule that decides: best, or one of the rules that it tries. If
-// the search runs out of steps, tryGrams returns TooMuch.
+// argument best is the rule that decides if none of these rules does, or None.
+// tryGrams returns the rule that decides: best, or one of the rules that it
+// tries. If the search runs out of steps, tryGrams returns TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
 	filter := x.gramFilter()
 	size := uint32(len(filter) * wordBits)

@@ -2,9 +2,10 @@ package match
 
 import "strings"
 
-// appendKosterPath appends a path in the form that the draft of 1996 compares.
-// Escapes are decoded, except that "%2F" and "%25" stay. A "%" that is no
-// escape becomes "%25", so that every "%" in this form begins an escape.
+// appendKosterPath appends a path in the form in which the robots.txt draft of
+// 1996 compares paths. Escapes are decoded, except that "%2F" and "%25" stay. A
+// "%" that is no escape becomes "%25", so that every "%" in this form begins an
+// escape.
 func appendKosterPath(dst []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c, escaped := escapeAt(path, i)

@@ -13,14 +13,14 @@ import (
 type packed string
 
 // A head is the beginning of a packed rule. The rule's pattern follows the
-// head, in the form that the dialect compares.
+// head, in the form in which the dialect compares patterns.
 //
 // A rule is rare in two cases: its pattern is too long for the length in the
-// head, or the file does not spell the pattern as it is stored. In both cases,
-// two lengths of four bytes each follow the head: those of the pattern and of
-// its spelling in the file. The pattern and the spelling come after them. If
-// the file spells the pattern as it is stored, there is no spelling, and its
-// length is 0.
+// head, or the file spells the pattern in another way. After the head, a rare
+// rule has the length of the pattern and the length of its spelling in the
+// file, in four bytes each. Then come the pattern and the spelling. If the
+// spelling is the same as the pattern, it is left out, and the second length is
+// 0.
 type head uint64
 
 const (
@@ -156,8 +156,8 @@ func (t packed) better(at, best int) int {
 
 func (t packed) allows(at int) bool { return head(t[at+1])<<8&headAllow != 0 }
 
-// isOverridden reports whether p is overridden by the rule at a place. It
-// returns false if the place is None.
+// isOverridden reports whether the rule at the place best overrides p. It
+// returns false if best is None.
 func (t packed) isOverridden(p *packedRule, best int) bool {
 	if best < 0 {
 		return false

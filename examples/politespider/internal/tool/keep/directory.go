@@ -36,7 +36,7 @@ func openDirectory(dir string, opts Options) (*Kept, error) {
 	}, nil
 }
 
-// A closing is a queue whose Close also closes the history.
+// A closing is the Queue of a crawl. Its Close also closes the crawl's History.
 type closing struct {
 	Queue
 	history *History

@@ -17,7 +17,7 @@ type host struct {
 	record.HostSummary
 	last    time.Time         // when the host's latest page was requested
 	paused  time.Time         // the time until which the host is left alone
-	answers map[string]string // the outcome of fetching each robots.txt, by its origin
+	answers map[string]string // the key is an origin, the value the outcome of fetching its robots.txt
 	decided bool              // whether robots.txt has decided about a page
 }
 
