@@ -39,10 +39,10 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// nestedModules have a go.mod of their own, each for the given reason. Without
-// it, users of Courtesy would get requirements that only these modules need.
-// The go command does not enter these modules from the root, so .ci/run vets,
-// builds and tests each of them.
+// nestedModules have a go.mod of their own, each for the given reason. If their
+// directories belonged to the root module, users of Courtesy would get
+// requirements that only these directories need. The go command does not enter
+// these modules from the root, so .ci/run vets, builds and tests each of them.
 var nestedModules = map[string]string{
 	"integration_test/peers":                                 "other people's parsers and retries",
 	"integration_test/peers/prometheus":                      "a Prometheus exporter, with its 20 modules",

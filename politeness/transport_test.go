@@ -26,8 +26,8 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answer returns a Base that answers at once. The last arguments are its
-// header: a name, a value, the next name, and so on.
+// answer returns a Base that answers at once. The last arguments are the header
+// of the answer: a name, a value, the next name, and so on.
 func answer(status int, body string, header ...string) roundTripFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		h := http.Header{}

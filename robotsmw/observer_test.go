@@ -21,8 +21,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Join combines all functions of an Observer. The test also covers functions
-// that are added to Observer later.
+// Join combines all functions of an Observer. The test finds these functions by
+// reflection. So if the type gets a new function, the test covers it too.
 func TestJoinHasEveryFunction(t *testing.T) {
 	var called []string
 	numbered := func(who string) *Observer {

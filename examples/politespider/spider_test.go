@@ -169,8 +169,8 @@ func TestCrawl_BrokenPages(t *testing.T) {
 	}
 }
 
-// If only broken pages are left, the spider finds out that they are broken. It
-// does not leave the host alone for longer and longer. A server that is down is
+// If only broken pages are left, the spider finds out that they are broken,
+// instead of waiting longer and longer for the host. A server that is down is
 // checked a few times only. If it comes back soon, no page is lost, even if
 // a cache answers the checks meanwhile.
 func TestCrawl_ChecksTheServer(t *testing.T) {

@@ -58,7 +58,7 @@ func rulesLike(rules int) string {
 }
 
 // realFiles returns n robots.txt files from the corpus in COURTESY_SHARED. It
-// takes them at even distances, and takes none with a Crawl-delay.
+// skips files with a Crawl-delay, and chooses evenly from all others.
 func realFiles(b *testing.B, n int) (files []string) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {

@@ -19,7 +19,7 @@ import (
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
-	parked int           // requests in a line or, on a synchronous collector, being made again
+	parked int           // requests in a line; without Async, also those that left it but are not over
 	empty  chan struct{} // created by later.wait; closed when parked becomes 0
 }
 
@@ -82,8 +82,8 @@ func (m *member) repeat(r *colly.Request) {
 	case errors.Is(err, colly.ErrMaxRequests), errors.Is(err, colly.ErrRetryBodyUnseekable):
 		m.count.givenUp.Add(1)
 	case err == nil && m.c.CheckHead && !m.c.Async && r.Method == http.MethodHead:
-		// The Visit that sent this HEAD has already returned, without sending
-		// the GET.
+		// With CheckHead, Visit sends a HEAD before the GET. It returned when
+		// this HEAD failed the first time, so the GET is sent here.
 		page := *r
 		page.Method = http.MethodGet
 		page.Do()

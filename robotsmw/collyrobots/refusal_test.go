@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Colly treats a challenge with status 202 as a page. Indexable returns false
-// for it, and Directives names the wall.
+// for it, and Directives says whose challenge it is.
 func ExampleExtension_Directives_refusal() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: walledSite(), Limiter: &politeness.Limiter{Delay: -1}})

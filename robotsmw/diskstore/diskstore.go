@@ -264,8 +264,9 @@ func (s *Store) unlock(name string, mark []byte) {
 // take removes the lock file if it still holds the mark, and reports whether
 // the file is gone. It first renames the file to a unique name, so only one of
 // several callers succeeds. If the file turns out to be the new lock of another
-// owner, take puts the file back. But if a third process has taken the lock in
-// the meantime, two processes hold the lock, and a robots.txt is fetched twice.
+// owner, take puts the file back. But while the file is away, yet another
+// process can take the lock. Then two processes hold the lock, and a robots.txt
+// may be fetched twice.
 func (s *Store) take(name string, mark []byte) bool {
 	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
 	if err := os.Rename(name, aside); err != nil {
@@ -339,7 +340,8 @@ func (s *Store) sweep() {
 	}
 }
 
-// A value describes the file of a value, as a sweep has found it.
+// The type "value" describes a file of the directory, as a sweep has found it.
+// The file holds the value of a key.
 type value struct {
 	path    string
 	size    int64

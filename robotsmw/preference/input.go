@@ -58,7 +58,7 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // the line of the file or page, or the number of the header line; or 0
+	Line   int    `json:"line,omitempty"`   // the number of the line in the file, page or header field; 0 means not known
 	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty means no limit
 	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
 	Policy string `json:"policy,omitempty"` // the URL of the terms, from tdm-policy or from RSL's "custom" or "standard"

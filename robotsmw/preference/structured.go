@@ -35,8 +35,8 @@ type (
 )
 
 // maxDictionary is how many bytes a Dictionary may have. The longest item that
-// a parser must accept (RFC 9651 §3) is a Byte Sequence of 16384 bytes. It
-// takes a third of maxDictionary.
+// a parser must accept (RFC 9651 §3) is a Byte Sequence of 16384 bytes. Written
+// in base64, it takes a third of maxDictionary.
 const maxDictionary = 64 << 10
 
 // token returns the value of a key if the value is a token. If the key was
@@ -62,9 +62,10 @@ func parseDictionary(text string) (d dictionary, ok bool) {
 	return p.dictionary()
 }
 
-// A parser holds the part of a Structured Field that is not parsed yet. A
-// method such as number or date takes a number or a date from the front of that
-// part. If something else comes first, it returns false, and parsing ends.
+// A parser holds the part of a Structured Field that is not parsed yet. Its
+// methods take what they parse from the front of that part: parser.number takes
+// a number, and parser.date takes a date. If something else comes first, such a
+// method returns false, and parsing ends.
 type parser struct{ rest string }
 
 // next returns the next byte without taking it, or 0 at the end. No part of a

@@ -107,14 +107,14 @@ func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 // learning.
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
-// MaxSnippet returns the smallest max-snippet, in characters. n is -1, for no
-// limit, if every max-snippet that was said is -1. ok is false if no
-// max-snippet was said. A value above 1<<26 counts as 1<<26.
+// MaxSnippet returns the smallest max-snippet, in characters. If only -1 was
+// said, n is -1, which means no limit. If no max-snippet was said, ok is false.
+// A value above 1<<26 counts as 1<<26.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
-// MaxVideoPreview returns the smallest max-video-preview, in seconds. n is -1,
-// for no limit, if every max-video-preview that was said is -1. ok is false if
-// no max-video-preview was said. A value above 1<<26 counts as 1<<26.
+// MaxVideoPreview returns the smallest max-video-preview, in seconds. If only
+// -1 was said, n is -1, which means no limit. If no max-video-preview was said,
+// ok is false. A value above 1<<26 counts as 1<<26.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
 // MaxImagePreview returns the smallest max-image-preview: "none", "standard" or

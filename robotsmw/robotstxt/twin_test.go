@@ -167,8 +167,8 @@ func twinLength(pattern []twinElement) (n int) {
 }
 
 // twinMatches reports whether a pattern matches. It reads the pattern element
-// by element. After each element, it knows all places in the target at which a
-// match of the elements so far can end.
+// by element. After each element, it knows where in the target a match of the
+// pattern up to this element can end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {

@@ -24,8 +24,8 @@ import (
 
 var signatureInput = regexp.MustCompile(`^sig1=(\("@authority" "@method" "@path" "signature-agent"(?:;key="sig1")?\);created=(\d+);expires=(\d+);keyid="([^"]+)";alg="ed25519";tag="web-bot-auth")$`)
 
-// verified checks the signature of a request that a server received. It builds
-// the text that is signed without the package's code. It returns the times
+// verified checks the signature of a request that a server received. It does
+// not use the package's code to build the signed text. It returns the times
 // between which the signature is valid.
 func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.Time, err error) {
 	m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))

@@ -43,11 +43,11 @@ const longestRecord = 16 << 20
 // ReadRecord also checks what the record says. The robots.txt in force must
 // allow each request for a page. A decision, with its group, rule and line,
 // must follow from the robots.txt that it names. A decision that allowed a
-// request must be based on the newest robots.txt. A file after the end of its
-// lifetime may be used in two cases only: if a later fetch has failed, or if
-// the decision is marked stale and the file was fetched at most 24 hours
-// before. Each gap must be long enough, and no page may be requested during a
-// pause.
+// request must be based on the newest robots.txt. After the end of its
+// lifetime, a file may be used in two cases only: if a later fetch has failed,
+// or if the decision is marked stale and the file was fetched at most 24 hours
+// before. The gap between two requests to a host must be long enough, and no
+// page may be requested during a pause.
 //
 // ReadRecord passes each fault in the record itself to OnBroken. It counts all
 // faults in Result.Broken, and most of them in Result.Cut as well. A loss line

@@ -37,9 +37,9 @@ func (h *History) Add(host string, from time.Time, status int, body []byte) {
 // host does not count.
 func (h *History) Hosts() int { return len(h.hosts) }
 
-// The method "only" returns the host that a log without hosts is about: the
-// only host of the History, or "" if the History has none. It returns false if
-// there are several.
+// The method "only" returns the host for a log that names no hosts. This is the
+// only host of the History, or "" if the History has none. If the History has
+// several hosts, the method returns false.
 func (h *History) only() (host string, ok bool) {
 	if len(h.hosts) > 1 {
 		return "", false
@@ -262,7 +262,7 @@ func (f *file) judge(r *rules, url string) verdict {
 		return verdict{allowed: true}
 	}
 	if m.Kind == robotstxt.NoRule {
-		return verdict{} // no rule decided: to match the URL takes too much work, so it is disallowed
+		return verdict{} // the URL is disallowed without a rule, because matching it takes too much work
 	}
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }

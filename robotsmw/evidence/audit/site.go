@@ -12,7 +12,7 @@ type site struct {
 	epoch   int
 	fetches []fetch // the latest fetches of robots.txt
 	fetched int64   // the time of the first fetch; "never" means that there was none
-	since   int64   // no page began before this time; "never" means not known
+	since   int64   // no request for a page began before this time; "never" means not known
 	accused bool    // BeforeRobotsTxt has been reported
 
 	file  *file // the file that site.rules is made from
@@ -77,8 +77,9 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 //
 // If all gaps so far were long enough, the latest request cannot have begun
 // before pace.earliest. This calculation leaves out the gaps that are already
-// proven too short. When the next request comes, its gap is proven too short if
-// that request must have begun less than a Crawl-delay after pace.earliest.
+// proven too short. Add a Crawl-delay to pace.earliest. If the log shows that
+// the next request began before that time, the gap between these two requests
+// is proven too short.
 type pace struct {
 	earliest int64
 	last     int64  // the time of the latest request, as logged; "never" means none
@@ -104,11 +105,10 @@ type short struct {
 // The method "next" adds a request, and returns the gaps that the request
 // proves to be too short. The second argument is the earliest time at which the
 // request can have begun, or "never" if that is not known. The third argument
-// is the Crawl-delay. The second result is the gap to the request before or to
-// the request after, whichever is shorter, by the times in the log. It is
-// "never" if no such gap is known. The last result is false if the gaps cannot
-// be judged, because the request comes so late that the pages before it are no
-// longer known.
+// is the Crawl-delay. The second result is how far the added request is, by the
+// times in the log, from the request nearest to it. It is "never" if that is
+// not known. The last result is false if the gaps cannot be judged, because the
+// request comes so late that the pages before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never

@@ -14,12 +14,13 @@ import (
 
 // domains has the held entries of a shard (see [Cache]), grouped by the
 // registrable domain of the host. One domain can have any number of hosts. If
-// all of them were in trouble, they would take all places. So when there is no
-// other room, the domain with the most held entries gives way: two of its
-// origins are forgotten, and one entry that stands for the domain takes their
-// place. If more room is needed, more of its origins are forgotten, one at a
-// time. Each forgotten origin had a time for its next try. New origins of the
-// domain are refused until the latest of these times.
+// all their servers were in trouble, their held entries could fill the whole
+// shard. So if a full shard has no entry that may be dropped, the domain with
+// the most held entries gives way: two of its origins are forgotten, and one
+// entry that stands for the domain takes their place. If more room is needed,
+// more of its origins are forgotten, one at a time. Each forgotten origin had a
+// time for its next try. New origins of the domain are refused until the latest
+// of these times.
 type domains struct {
 	byName map[string]*domain
 	bySize domainHeap

@@ -46,9 +46,10 @@ func FuzzCause(f *testing.F) {
 	})
 }
 
-// The largest record that a server can cause takes at most 64 KiB in a Store. A
-// Store may have a larger record. If the cause of its failure is too long,
-// Decode cuts the cause. If its URL is too long, Decode returns an error.
+// Whatever a server answers, a stored record takes at most 64 KiB in addition
+// to the robots.txt itself. But a Store may return a larger record. If its
+// Failure.Cause is too long, Decode cuts this text. If its URL is too long,
+// Decode returns an error.
 func TestStoredRecordsAreSmall(t *testing.T) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	now := time.Now()

@@ -80,7 +80,7 @@ const (
 	redisKeep  = 24 * time.Hour         // how long Redis remembers that a crawl is over
 	redisBatch = 500                    // maximum number of pages that one call adds
 
-	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // how long a call waits before a retry while Redis does not answer
+	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // the first and the longest pause before a retry if Redis does not answer
 )
 
 //go:embed lua
@@ -174,7 +174,7 @@ func (r *Redis) Add(pages ...*Page) int {
 }
 
 // Take is like [Memory.Take]. The crawl is not over while any process has a
-// page out.
+// page that it has not given back.
 func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	select {
 	case <-ctx.Done():
@@ -283,8 +283,8 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 }
 
 // give() gives a page back. Redis remembers whether a host's latest page was
-// put off at least once. The argument "hurt" is 1 for yes and 0 for no. If it
-// is -1, what Redis remembers does not change.
+// put off at least once. The argument "hurt" is 1 for yes, 0 for no, and -1 for
+// no change.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()

@@ -77,8 +77,8 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	return c
 }
 
-// without() returns the URLs of all records whose URLs are not among the
-// others. After each URL, it writes the URL's verdict.
+// without() returns the URLs that the first argument has and the second does
+// not have. After each URL, it adds the verdict in parentheses.
 func without(records, others []record.Record) (urls []string) {
 	known := make(map[string]bool)
 	for _, r := range others {

@@ -79,7 +79,7 @@ type host struct {
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // the key has the flags and the evidence
+	saying map[string]*said // the key is made of said.Flags and said.Evidence
 }
 
 type place struct {
@@ -90,7 +90,7 @@ type place struct {
 // A mark is a request, or a URL that was not requested.
 type mark struct {
 	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
-	paused time.Duration // from the crawl's beginning until the pause after the answer ends; 0 if none
+	paused time.Duration // from the crawl's start to the end of the pause after the answer; 0 if none
 	took   time.Duration // how long it took until the answer began; -1 if nothing was sent
 	owed   time.Duration // how long the host must be left alone, from the start of the request
 	url    string
@@ -120,7 +120,7 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// The type "saidBy" describes one of the pages of a said.
+// The type "saidBy" describes one of the pages in said.URLs.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow

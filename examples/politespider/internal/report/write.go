@@ -68,7 +68,7 @@ type hostOverview struct {
 	P99      int64              `json:"p99"`
 	Slowest  int64              `json:"slowest"`
 	Robots   string             `json:"robots"`
-	Counts   map[string]int     `json:"counts"` // how many marks there are, by letter
+	Counts   map[string]int     `json:"counts"` // by mark.letter: how many marks have this letter
 	Rules    []*rule            `json:"rules"`
 	Said     []*said            `json:"said"`
 }

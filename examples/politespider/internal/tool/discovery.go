@@ -15,7 +15,7 @@ import (
 type discovery struct {
 	frontier keep.Queue
 	inScope  func(*url.URL) bool
-	maxDepth int // maximum number of links from a start URL to a page
+	maxDepth int // a page may be at most so many links away from a start URL
 	sitemaps bool
 	seeded   sync.Map // the keys are URLs of robots.txt files whose sitemaps are queued
 }

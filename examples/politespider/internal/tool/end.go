@@ -55,8 +55,9 @@ func (v *Visit) End(ctx context.Context, err error) {
 	}
 }
 
-// checked() handles the outcome of a check, and queues the page again. If
-// nothing was sent, there is nothing to report.
+// checked() handles the end of a request that checked the server in place of
+// the page (see health). It reports the request if it was sent, and queues the
+// page again.
 func (v *Visit) checked(r record.Record, err error) {
 	if _, ok := errors.AsType[*politeness.DelayError](err); ok {
 		v.unanswered(r, err) // the page waits until the host may be asked

@@ -29,7 +29,7 @@ type options struct {
 	signing      signing.Signing
 	card         card.Flag
 	scope        scope
-	maxDepth     int // maximum number of links from a start URL to a page
+	maxDepth     int // a page may be at most so many links away from a start URL
 	maxPages     int
 	maxTime      time.Duration // 0 means no limit
 	sitemaps     bool

@@ -36,8 +36,8 @@ const (
 )
 
 // A Command has what a run of the command needs: the Crawler, the arguments,
-// the network and the outputs. Main takes the arguments and outputs of the
-// process.
+// the network and the outputs. Main makes one with the arguments and outputs of
+// the process.
 type Command struct {
 	Crawl          Crawler
 	Args           []string          // the arguments, without the command's name
@@ -97,8 +97,8 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if o.before, err = o.earlier(); err != nil {
 		return ExitUsage, err
 	}
-	// Here, the command line has been accepted. If it was rejected above, the
-	// command has left no file behind.
+	// The command line was checked above, before the command makes a file. So a
+	// rejected command line leaves no file behind.
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err

@@ -91,7 +91,7 @@ func TestAudit_Status(t *testing.T) {
 	}
 }
 
-// A file that the user named cannot be read. Then the audit has no result, even
+// If a file that the user named cannot be read, the audit has no result, even
 // if the other files have a violation. A result without this file would answer
 // a question that the user did not ask.
 func TestAudit_UnreadableFile(t *testing.T) {
@@ -156,8 +156,8 @@ func TestAudit_Doubtful(t *testing.T) {
 }
 
 // The user names two files as logs: a picture, and a log with two kinds of
-// broken lines. For each problem, standard error names the first lines, and
-// says how many other lines have the same problem.
+// broken lines. For each problem, standard error names the first lines that
+// have it, and says how many more there are.
 func TestAudit_NoLog(t *testing.T) {
 	files := map[string]string{"picture": strings.Repeat("words\n", 267), "log": strings.Repeat("words\n", maxReported) + strings.Repeat("{\n", maxReported+1)}
 	_, stdout, stderr := try(t, files, "", "picture", "log")

@@ -30,11 +30,11 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 	for i, g := range groups {
 		f.verdict[i] = firstSight(g.Rules)
 		for _, a := range g.UserAgents {
-			// A line may name two robots: "Bot2" names Bot2, and also Bot. A
-			// name in a line ends at the first byte that no robot's name can
-			// have. Some robots have a name without digits and dots. For such a
-			// robot, the name in the line also ends at the first digit or dot.
-			// See RFC 9309 §2.2.1 and File.Rules.
+			// A line may name two robots: "Bot2" names Bot2, and also Bot. For
+			// a robot with a digit or a dot in its name, the name in the line
+			// ends at the first byte that no robot's name can have. For any
+			// other robot, it ends at the first digit or dot, if that comes
+			// earlier. See RFC 9309 §2.2.1 and File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
 					f.verdict[i] = unclear // a line such as "*x" may not be for all robots

@@ -22,7 +22,7 @@ type History struct {
 	file *os.File
 
 	mu    sync.Mutex
-	known map[string]bool // hashes of the robots.txt files whose lines this run has put into the file
+	known map[string]bool // hashes of the robots.txt files whose lines this run has added to the History
 	err   error
 }
 
@@ -30,7 +30,7 @@ type History struct {
 type event struct {
 	Began time.Time `json:"began,omitzero"` // when a run began; zero if the line is a record
 	*record.Record
-	Rule *record.Rule `json:"rule,omitempty"` // replaces Record.Decision
+	Rule *record.Rule `json:"rule,omitempty"` // the line has this in place of Record.Decision
 }
 
 // openHistory opens the history in dir. If a killed process left an incomplete
