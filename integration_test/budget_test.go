@@ -44,8 +44,9 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 			}
 			for host, used := range web.used() {
 				// A kill loses at most one block of the budget. A block is a
-				// 32nd of the budget. If the budget counts bytes, the kill may
-				// also lose the page that was being read.
+				// 32nd of the budget. If the budget counts bytes, each kill may
+				// also make a difference of one page, the one that was being
+				// read.
 				most, least := requests, requests-kills*(requests/32+1)
 				if tt.bytes > 0 {
 					most = requests + 1 + kills
@@ -83,7 +84,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 		web.waitFor((n+1)*6*requests/(kills+2), 30*time.Second)
 		fleet[n].kill(t)
 	}
-	web.waitUntilQuiet(15 * time.Second) // the hosts of a killed process may get no request for 2.5 leases, 12.5 s
+	web.waitUntilQuiet(15 * time.Second) // after a kill, a host may have to wait 2.5 leases (12.5 s) for a request
 	for _, p := range fleet[kills:] {
 		p.kill(t)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Whatever claims the books contain, the grants never exceed the Budget.
-// A line that was written is read back unchanged.
+// The books may contain any claims, but the grants never exceed the Budget. A
+// line that was written is read back unchanged.
 func FuzzBooks(f *testing.F) {
 	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))
 	f.Add("1 1 you \"a\"\n\n1 1 me\n-1 2 me \"a\"\n1 1 me \"a", "a", int64(1)<<62, int64(1)<<62)

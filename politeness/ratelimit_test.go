@@ -38,7 +38,7 @@ func TestQuotaOf(t *testing.T) {
 		want   quota
 	}{
 		// These are the fields of draft-ietf-httpapi-ratelimit-headers-11. Some
-		// have the form of an earlier version, which is 07 or later.
+		// have the form of an older version of this draft, from 07 to 10.
 		{"RateLimit", fields(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
 		{"it is spent", fields(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
 		{"it is spent for less than a second", fields(`RateLimit: "default";r=0;t=0`), spent(none)},
@@ -197,9 +197,9 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A server that states its quota, in any of the forms, never gets more requests
-// than its quota. One case is left out: a server that states it only when it is
-// spent, and several requests at a time. The crawl takes at most about three
-// times as long as the quota demands.
+// than its quota. One case is left out: several requests at a time to a server
+// that states its quota only when the quota is spent. The crawl takes at most
+// about three times as long as the quota demands.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }

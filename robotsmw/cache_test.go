@@ -86,7 +86,7 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 		if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrDisallowed) {
 			t.Error("a refusal is taken for a verdict")
 		}
-		for i := range 3 { // all three are in memory, so none is fetched
+		for i := range 3 { // their records are in memory, so no robots.txt is fetched
 			decide(t, c, fmt.Sprintf("http://down%d.example/", i))
 		}
 		if n := len(web.Log()); n != 3 {

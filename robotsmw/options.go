@@ -35,10 +35,10 @@ type Options struct {
 	ProductTokens []string
 
 	// StrictIdentity makes RoundTrip return an *IdentityError for a request
-	// whose own User-Agent contains none of the product tokens. The server then
-	// sees one name, but the crawler obeys the rules for another name. False
-	// means that the request is treated like any other, and the first such
-	// request is logged.
+	// whose own User-Agent contains none of the product tokens. With such a
+	// request, the server would see one name, but the crawler would obey the
+	// rules for another name. False means that the request is treated like any
+	// other, and the first such request is logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
@@ -94,12 +94,12 @@ type Options struct {
 	// MaxOrigins and MaxBytes bound the records in memory. The least recently
 	// used record is dropped first. The record of an unreachable origin stays
 	// until its next try, as long as other records can be dropped. When there
-	// are no others, the domain with the most unreachable origins gives way:
-	// the oldest of these origins are forgotten, and one entry takes their
-	// place. If no domain can give way, a new origin is refused with a
-	// *politeness.DelayError. See "How long a file is kept" in the package doc.
-	// Fetches under way also count for MaxOrigins. 0 means 100,000 origins and
-	// 128 MiB.
+	// are no others, the domain with the most unreachable origins gives up
+	// places: its oldest unreachable origins are forgotten, and one entry
+	// stands for all of them. If no domain can give up places, a new origin is
+	// refused with a *politeness.DelayError. See "How long a file is kept" in
+	// the package doc. Fetches under way also count for MaxOrigins. 0 means
+	// 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 

@@ -118,8 +118,8 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// A wall's page is recognized by a mark, such as "anubis_challenge". The mark
-// is found once the caller has read all of it.
+// A bot wall's page is recognized by a mark, such as "anubis_challenge". The
+// refusal is reported as soon as the caller has read the whole mark.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]

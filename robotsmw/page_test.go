@@ -614,8 +614,8 @@ func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 	}
 }
 
-// Even with PageOptions.Off, a response without a whole HTML body is
-// PageHeaderOnly.
+// Even with PageOptions.Off, a response is PageHeaderOnly if it is not HTML, if
+// it answers a HEAD request, or if its status is 304 or 206.
 func TestPageOff_OtherKindsHaveNoMoreToSay(t *testing.T) {
 	for _, tt := range []struct {
 		method, kind string

@@ -44,7 +44,8 @@
 // page from a server that is down. So it checks the server: it asks again for a
 // page that the server has sent. The output shows this as "checked". If the
 // server answers the checks, a page is given up at its third try. The checks
-// end if three in a row fail, or if 24 in a row are answered and no page is.
+// end if three in a row fail, or if the server has answered 24 of them but no
+// request for a page.
 //
 // For each page, the spider prints what the page and its robots.txt say, and
 // where they say it. They may have directives such as noindex. They may also

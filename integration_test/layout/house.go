@@ -30,7 +30,7 @@ func houseOf(p *Package) *House {
 			continue
 		}
 		if _, ok := object.(*types.PkgName); ok {
-			continue // the name by which a file refers to an imported package
+			continue // ident is the name of an imported package, such as "fmt"
 		}
 		a := Arrow{h.room(p, ident.Pos()), h.room(p, object.Pos())}
 		if a.From != a.To && !slices.Contains(h.Arrows[a], object.Name()) {

@@ -13,7 +13,7 @@ func TestOrder(t *testing.T) {
 		rooms  []string
 		arrows []Arrow
 		back   int
-		floors int // 0 means not tested, as the number depends on which arrows are left out
+		floors int // 0 means not tested: Plan.Floors depends on which arrows are in Plan.Back
 	}{
 		{"nothing uses anything", []string{"a", "b"}, nil, 0, 1},
 		{"one way down", []string{"a", "b", "c"}, []Arrow{{0, 1}, {1, 2}, {0, 2}}, 0, 3},
@@ -39,8 +39,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// For random houses of six rooms, the test tries all orders. exactOrder and
-// goodOrder must both find an order that costs as little as the best.
+// For six rooms and random costs, the test tries all orders of the rooms.
+// exactOrder and goodOrder must both find one of the cheapest orders.
 func TestCheapestIsTheCheapest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 100 {

@@ -57,7 +57,7 @@ func f(a, b int, ok bool) bool {
 	}
 }
 
-// Each explanation is about a line that still exists.
+// Each entry of the map "explained" is about a line that still exists.
 func TestExplainedLinesExist(t *testing.T) {
 	root, err := moduleRoot()
 	if err != nil {

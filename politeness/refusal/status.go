@@ -10,7 +10,7 @@ type statusSigns struct {
 	fields []fieldSigns
 	alone  *headerSign // the status itself as a sign, or nil; it counts if no field shows a sign
 	pages  []*pageSign
-	sieved bool // each sign in pages counts with any status
+	sieved bool // whether each sign in the field pages counts with any status
 }
 
 // fieldSigns has successive signs of one header field. One look-up of the field

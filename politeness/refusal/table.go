@@ -106,17 +106,17 @@ var headerSigns = [...]headerSign{
 // shortPage and longPage are lengths of pages in bytes. They limit the search
 // for signs that count with any status. A page up to shortPage is searched for
 // the marks of all these signs. A page up to longPage is searched only for
-// marks that are long enough for a cheap search. A longer page is not searched:
-// the walls' own pages are shorter.
+// marks that are long enough for a cheap search. A longer page is not searched,
+// because the pages that bot walls send are shorter.
 const (
 	shortPage = 2 << 10
 	longPage  = 9 << 10
 )
 
-// pageSigns are tried from the first to the last. Some walls also put scripts
-// on good pages: Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's _pxAppId,
-// Imperva's _Incapsula_Resource. Such a script is a sign only with the status
-// of a refusal, or in a page too short for other content.
+// pageSigns are tried from the first to the last. Some bot walls also put
+// scripts on good pages: Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's
+// _pxAppId, Imperva's _Incapsula_Resource. Such a script is a sign only with
+// the status of a refusal, or in a page too short for other content.
 //
 // If a sign counts with any status, a sieve (see sieve.go) looks for its
 // longest mark. This mark must have at least 21 bytes, or at least 39 if atMost

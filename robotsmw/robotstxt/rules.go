@@ -101,11 +101,11 @@ func cloned(value string) string {
 // delay. For the value "0", delay is 0 and ok is true. If several lines are for
 // the robot, the greatest delay counts.
 //
-// No standard defines the field. A line belongs to the user-agent lines of its
-// group that come after the previous Crawl-delay. If none come after it, the
-// line belongs to the same user-agent lines as the previous Crawl-delay. So
-// robots may share a group with all its rules, but have different delays. The
-// value is a decimal number of seconds, with or without a fraction ("0.5",
-// "10"). A line with another value ("1e3", "0x10", "-1", "soon") asks for no
-// delay.
+// No standard defines the field. A Crawl-delay belongs to the user-agent lines
+// before it in its group, but only to those after the previous Crawl-delay. If
+// there are no user-agent lines between two Crawl-delays, both belong to the
+// same lines. So robots may share a group with all its rules, but have
+// different delays. The value is a decimal number of seconds, with or without a
+// fraction ("0.5", "10"). A line with another value ("1e3", "0x10", "-1",
+// "soon") asks for no delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

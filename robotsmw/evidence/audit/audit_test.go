@@ -413,7 +413,7 @@ func TestRead_Memory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// The limit is generous, because each event allocates its URL.
+	// The limit is generous, because each request allocates its URL.
 	if r := a.Result(); r.Requests < 10_000 || r.Broken == 0 || allocated > 24<<20 {
 		t.Errorf("%d bytes were allocated for 1 MiB of lines and one of 64 MiB, %+v", allocated, r)
 	}

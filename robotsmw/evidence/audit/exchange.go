@@ -7,7 +7,8 @@ import (
 )
 
 // An exchange is a request and its answer. In a WARC file, these are two
-// records near each other, in either order. They may name each other.
+// records near each other. Either of them may come first. Each may have the
+// other's ID in its WARC-Concurrent-To.
 type exchange struct {
 	ids         []string // the IDs of its records, and of the records named in them
 	url         string
@@ -91,9 +92,9 @@ func (x *exchanges) emit(i int, each func(*event)) {
 	each(&e.event)
 }
 
-// The method "named" reports whether e and other are a request and an answer
-// with a record ID in common. The IDs of a record are its own ID and those in
-// its WARC-Concurrent-To.
+// The method "named" reports whether e and other belong together: one is a
+// request, the other is an answer, and they have a record ID in common. The IDs
+// of a record are its own ID and those in its WARC-Concurrent-To.
 func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }

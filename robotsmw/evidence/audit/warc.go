@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A WARCReader reads the records of a WARC file, of version 1.0 or 1.1, as a
-// stream. The file may be compressed with gzip.
+// A WARCReader reads a WARC file from beginning to end, one record at a time.
+// The file has version 1.0 or 1.1. It may be compressed with gzip.
 type WARCReader struct {
 	in     *bufio.Reader
 	block  io.LimitedReader // the rest of the current record's block
@@ -218,10 +218,10 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	return r, nil
 }
 
-// line reads a line of a header. The line is valid until the next read. If a
-// line is longer than the buffer, line cuts it after 64 KiB and appends a
-// space. The result is one byte longer than a header may be, so the header
-// counts as broken.
+// line reads a line of a header. The result is valid until the next read. If
+// there are more than 64 KiB in the line, the result is the first 64 KiB and a
+// space. That is one byte more than a header may have, so the header counts as
+// broken.
 func (w *WARCReader) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	switch {

@@ -8,10 +8,9 @@
 //
 // load.go is what callers use. flight.go runs one fetch from beginning to end.
 // ask.go asks the servers and makes records from their answers. loader.go has
-// what these files share. Each file uses only the files that this list names
-// after it, with one exception: a redirect to the robots.txt of another origin
-// begins that origin's own flight, so ask.go calls the function follow in
-// flight.go.
+// what these files share. In this order, each file uses only later files, with
+// one exception: a redirect to the robots.txt of another origin begins that
+// origin's own flight, so ask.go calls the function follow in flight.go.
 package load
 
 import (
@@ -29,9 +28,9 @@ func (l *Loader) Override(name []byte) *record.Record { return l.overrides[strin
 
 // Load returns the origin's record, and the time to use when the record is
 // judged. If the record must be fetched first, Load begins a fetch or joins the
-// one under way, and waits for its result, until ctx ends at the latest. If the
-// fetch has to wait for a host that rests, and there is a good copy that has
-// expired, Load returns that copy. The error wraps the error of ctx, or is a
+// one under way. Load waits for the result, but no longer than ctx allows. If
+// the fetch has to wait because its host rests, Load returns a good copy that
+// has expired, if there is one. The error wraps the error of ctx, or is a
 // *politeness.DelayError. Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()

@@ -36,7 +36,7 @@ const (
 // A Record is what is known about one origin. It never changes once it is
 // shared: a new fetch makes a new Record.
 type Record struct {
-	URL     string // of the origin's robots.txt; "" for an override
+	URL     string // the URL of the origin's robots.txt; "" for an override
 	State   State
 	Hops    uint8     // redirects followed
 	Status  int16     // status of the response that led to State; 0 means none
@@ -50,7 +50,7 @@ type Record struct {
 // A Source is the place that a document came from, and the validators that the
 // document has there.
 type Source struct {
-	URL          string // of the file; "" means the origin's own /robots.txt
+	URL          string // the URL of the file; "" means the origin's own /robots.txt
 	Host         string // the Host that was sent, if not the URL's own
 	ETag         string
 	LastModified string
@@ -66,8 +66,8 @@ func (r *Record) From() *Source {
 
 // A Failure is a series of failed fetches, or a fetch that a limiter put off.
 type Failure struct {
-	Since  time.Time // of the first failure
-	Last   time.Time // of the latest failure
+	Since  time.Time // when the first fetch failed; the same as Last if Count is 0
+	Last   time.Time // when the latest fetch failed or was put off
 	Count  int
 	Status int       // 0 means no response
 	Cause  string    // what went wrong the last time
@@ -131,7 +131,8 @@ func (r *Record) Waiting(now time.Time) bool {
 	return r.Failure != nil && !passed(r.Failure.Retry, now) && !r.Failure.Last.After(now.Add(clockSkew))
 }
 
-// Use says what a caller may do with a record now. r may be nil.
+// Use says what a caller may do with the record now. For a nil Record, it
+// returns UseFetch.
 func (r *Record) Use(now time.Time) Use {
 	switch {
 	case r == nil:

@@ -21,8 +21,8 @@ func moments(lifetime time.Duration) (after []time.Duration) {
 	return after
 }
 
-// If calm says that a record is fresh, the slower checks agree, whether the
-// time has a monotonic reading or not.
+// If Record.calm returns true, the slower checks agree that the record is
+// fresh. It does not matter whether the time has a monotonic reading.
 func TestCalmRecordsAreFresh(t *testing.T) {
 	quick := 0
 	for _, fetched := range []time.Time{time.Now(), time.Now().Round(0), time.Unix(1<<33, 0), time.Unix(1<<33, 3), time.Unix(1<<33, 999_999_999), {}} {

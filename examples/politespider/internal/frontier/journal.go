@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A line is a line of the journal, a file of JSON lines. A run only appends to
-// the journal. The first line describes the crawl, and each further line is an
-// event:
+// The type "line" is one line of the journal. The journal is a file of JSON
+// lines. A run only appends to it. The first line describes the crawl, and each
+// further line is an event:
 //
 //	{"version":1,"crawl":{"start":["http://a.example/"],"scope":"","flags":{}}}
 //	{"add":[{"url":"http://a.example/"}]}

@@ -72,7 +72,7 @@ func (s Said) Evidence() (lines []Evidence) {
 			said = append(said, wording(s.Directives[i]))
 		}
 		if strings.HasPrefix(r.Name, "tdm-") {
-			continue // tdm-reservation and tdm-policy are listed with the uses
+			continue // tdm-reservation and tdm-policy are listed below, with the uses
 		}
 		to := ""
 		if r.Scope != "" {

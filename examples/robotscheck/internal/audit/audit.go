@@ -136,7 +136,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		return 0, err
 	}
 	broken.end(say)
-	judge.OnBroken = tell // tells of every fault, because each may show that a record was changed
+	judge.OnBroken = tell // prints repeated faults too: each may show that a record was changed
 	for _, dir := range records {
 		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); err != nil {
 			return 0, err

@@ -14,8 +14,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// Help describes the result of Of. It is part of the help of each command that
-// prints this result as JSON.
+// Help describes the result of the function Of. It is part of the help of each
+// command that prints this result as JSON.
 const Help = `  doubt     why the answer is doubtful: the robots.txt is longer than the 500 KiB that are read of it, binary, in UTF-16,
             or an HTML page; absent if it is not doubtful`
 
@@ -51,9 +51,9 @@ func message(text []byte, codes ...lint.Code) string {
 	return ""
 }
 
-// OfFetched does what Of does, but for a text that was fetched. The end of a
-// long file is not fetched, so the sentence says "at least" before the number
-// of bytes.
+// OfFetched does the same as the function Of, for a text that was fetched. The
+// end of a long file is not fetched, so the sentence says "at least" before the
+// number of bytes.
 func OfFetched(text []byte) string {
 	return strings.Replace(Of(text), "the file has", "the file has at least", 1)
 }

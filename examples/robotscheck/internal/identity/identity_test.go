@@ -46,9 +46,9 @@ func identity(t *testing.T, base http.RoundTripper, args ...string) (status comm
 	return status, out.String(), errOut.String()
 }
 
-// A directory that was made in advance passes the check if its server sends the
-// header fields of the .headers file. It no longer passes when its signatures
-// have expired, or would expire while a cache keeps the directory.
+// A key directory that was made in advance passes the check if its server sends
+// the header fields of the .headers file. It no longer passes when its
+// signatures have expired, or would expire while a cache keeps the directory.
 func TestIdentity_MadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new", "keys")

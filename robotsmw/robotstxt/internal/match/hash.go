@@ -33,7 +33,8 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns a passage (prefix.go), given the hash of its blocks.
+// passage turns the hash of some blocks into a passage. The comment at
+// prefixBits says what a passage is.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
 func hashString(s string) (state uint64) {

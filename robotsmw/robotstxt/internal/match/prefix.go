@@ -109,8 +109,8 @@ func (x *index) hasPrefix(hash uint64) bool {
 
 // tryPrefixes tries the literal rules whose key has this hash. It returns the
 // rule that decides: one of these, or the best one so far. The second result is
-// false if the last argument is false, or if it is not sure whether one of
-// these rules matches (see matchesLiteral).
+// false if the argument sure is false, or if matchesLiteral is not sure whether
+// one of these rules matches.
 func (x *index) tryPrefixes(hash uint64, target string, best int, sure bool) (int, bool) {
 	rules, tag := x.rules, tagOf(hash)
 	for at, to := x.bucket(hash); at < to; {

@@ -19,7 +19,7 @@ type Set struct {
 	index   atomic.Pointer[index] // the rules, if they are many; compile replaces it once
 	dialect syntax.Dialect
 	some    bool // whether there are any rules
-	few     bool // whether all rules are in text, are literal and have a plain byte after "/"
+	few     bool // whether s.text has all rules, each literal, with a plain byte after "/"
 	eager   bool // whether targets must be compared in canonical form
 }
 
@@ -66,8 +66,8 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 
 // DecideForm does the same as Decide, for a target in the form of
 // [AppendTarget]. It compiles the rules first. It also returns how many steps
-// the decision took. The steps of compiling do not count. Those of a first
-// search do not count either, if it cost too much and a second one began.
+// the decision took. The steps of compiling do not count. If the first search
+// takes too many steps, a second search begins, and only its steps count.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -297,11 +297,11 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 }
 
 // tryRest tries all rules that longestPrefix does not try. The argument best is
-// the rule that would decide without them, or None. tryRest returns the rule
-// that decides: best, or one of the rules that it tries. If the work is too
-// much, it returns TooMuch. It also returns how many steps it took. If tryDear
-// begins a second search, the steps of the first one do not count. x is nil for
-// a group without an index.
+// the result of longestPrefix: a rule, or None. tryRest returns the rule that
+// decides: best, or one of the rules that it tries. If the work is too much, it
+// returns TooMuch. It also returns how many steps it took. If tryDear begins a
+// second search, the steps of the first one do not count. x is nil for a group
+// without an index. In this case, best is None.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {

@@ -123,7 +123,8 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 
 // later() returns a copy of a record with later times. In the record, times
 // count from the start of its run. In the copy, they count from the start of
-// the crawl. The second argument says how long after the crawl the run started.
+// the crawl. The second argument is the time from the start of the crawl to the
+// start of the run.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)
