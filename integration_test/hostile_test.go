@@ -38,8 +38,8 @@ func respond(conn net.Conn, status string, body []byte, header ...string) {
 	conn.Write(answer(status, body, header...))
 }
 
-// answer returns a complete response. hostileServers makes large responses
-// once, so that the servers use little memory.
+// answer returns a complete response. The function hostileServers makes each
+// large response only once, so that the servers use little memory.
 func answer(status string, body []byte, header ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %s\r\nContent-Length: %d\r\n", status, len(body))
@@ -380,8 +380,9 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
-	// late has the honest servers whose robots.txt came too late because the
-	// machine was busy. For some time, they rightly count as unreachable.
+	// The map "late" has the honest servers whose robots.txt came too late
+	// because the machine was busy. For some time, they rightly count as
+	// unreachable.
 	var late sync.Map
 	isLate := func(addr string, err error) bool {
 		if !errors.Is(err, robotsmw.ErrUnreachable) {

@@ -15,8 +15,8 @@ const module = "github.com/goodbots/courtesy"
 
 // arrows says what each package imports besides the standard library, and why.
 // The test fails if a package has no row, or if its imports differ from its
-// row. Every user of a package also gets its imports, in go.mod and in the
-// binary.
+// row. Whoever uses a package gets everything that the package imports, in
+// go.mod and in the binary.
 var arrows = map[string]struct {
 	imports []string // sorted; packages of this module without the module's path
 	because string
@@ -141,9 +141,9 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestImports checks what each package imports directly. This test also checks
-// indirect imports, which may change with our dependencies. TestBuildLists
-// checks the versions.
+// TestImportsOfAUser checks which modules a user of a package gets, directly or
+// indirectly. The indirect ones may change with our dependencies. TestImports
+// checks only direct imports, and TestBuildLists checks versions.
 func TestImportsOfAUser(t *testing.T) {
 	tests := []struct {
 		imports string

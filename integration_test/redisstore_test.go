@@ -153,10 +153,10 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	const hosts = 12
 	web := forbiddenWeb(hosts)
 	before := 0
-	// Together, six members fetch each robots.txt once. Two members that start
-	// afterwards fetch none. But a member that has to work without Redis may
-	// fetch every robots.txt. More members would make Redis slow on a small
-	// machine.
+	// Together, six members fetch each robots.txt once. (More than six would
+	// make Redis slow on a small machine.) Two members that start afterwards
+	// fetch none. But a member that has to work without Redis may fetch every
+	// robots.txt.
 	for _, step := range []struct{ members, want int }{{6, hosts}, {2, 0}} {
 		members, without := redisFleet(t, web, server, step.members, patient)
 		visitForbidden(t, members, hosts)

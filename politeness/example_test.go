@@ -164,8 +164,8 @@ func ExampleIPKey() {
 	// Output: <nil>
 }
 
-// Join combines the Observer of a metrics library with one of your own. Each
-// Observer sets only the functions that it needs.
+// Join combines the Observer of a metrics library with one of your own. In an
+// Observer, set only the functions that you need.
 func ExampleObserver() {
 	var granted int
 	metrics := &politeness.Observer{

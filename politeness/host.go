@@ -24,7 +24,7 @@ type host struct {
 	jitter     float32 // the present interval is longer by this fraction
 	leaving    int32   // how many requests are granted and not sent yet
 	exempt     int32   // how many requests wait in robots
-	heeding    int32   // how many requests in queue heed their estimate (see Grant.heeds)
+	heeding    int32   // how many requests in queue need their estimated start (see Grant.heeds)
 	gone       bool    // the Limiter has forgotten this host
 	hold       *Hold   // in a fleet: this Limiter's claim to the host; nil means none
 }

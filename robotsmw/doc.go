@@ -66,9 +66,9 @@
 //
 // A good copy is also obeyed past its lifetime if a fetch would have to wait
 // for its slot for more than ten seconds. Then the copy is used at once and
-// marked stale, and robots.txt is fetched when the host may be asked. If the
-// fetch would wait for less than that, for example until an interval is over,
-// the request waits for the new file.
+// marked stale, and robots.txt is fetched later, when the host's pace allows
+// it. If the fetch would wait for less than that, for example until an interval
+// is over, the request waits for the new file.
 //
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
@@ -111,8 +111,8 @@
 // be tried again. In two cases, a new origin is refused instead: if no domain
 // has two unreachable origins, or if the new origin belongs to the domain with
 // the most of them. The new origin is refused until the first of the
-// unreachable origins may be tried again, or for at most one second if a fetch
-// is under way.
+// unreachable origins may be tried again. If a fetch is under way, the new
+// origin is refused for at most one second: the fetch may be over by then.
 //
 // # One fetch
 //

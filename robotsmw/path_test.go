@@ -182,7 +182,8 @@ func FuzzPlainPath(f *testing.F) {
 	})
 }
 
-// The test puts each byte at each place in a word.
+// TestPlainPath puts each byte at each of 20 places in a path, because isPlain
+// reads eight bytes at a time.
 func TestPlainPath(t *testing.T) {
 	const sent = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,-./:;_"
 	for b := range 256 {

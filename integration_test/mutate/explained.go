@@ -4,6 +4,7 @@ package main
 // because line numbers change.
 type explanation struct{ file, before, after string }
 
-// explained has the reason why no test needs to notice a change. For example,
-// the changed behaviour is not promised, or it cannot be seen from outside.
+// explained maps a change to the reason why no test needs to notice it. For
+// example, the changed behaviour is not promised, or it cannot be seen from
+// outside.
 var explained = map[explanation]string{}

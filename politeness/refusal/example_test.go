@@ -29,7 +29,7 @@ func ExampleOfPage() {
 	// Anubis challenge false true
 }
 
-// A refusal can name a price and the address of its terms.
+// A refusal can name the price of the page, and the address of the terms.
 func ExampleRefusal_price() {
 	resp := &http.Response{StatusCode: 402, Header: http.Header{
 		"Crawler-Price": {"USD 0.01"},

@@ -42,9 +42,9 @@ type Refusal struct {
 	Kind Kind `json:"kind"`
 
 	// Sure reports whether the sign that was found is certain. A certain sign
-	// is a status or a header field that is documented, or that many sites have
-	// shown. Other signs, such as some cookies and all marks in a page, are not
-	// certain, because ordinary answers may have them too.
+	// is a status or a header field that is documented, or that was seen at
+	// many sites. Other signs, such as some cookies and all marks in a page,
+	// are not certain, because ordinary answers may have them too.
 	Sure bool `json:"sure"`
 
 	// Evidence says what was found: the status, and the header field or the
@@ -157,8 +157,9 @@ func findPage(status int, begin []byte, length int64) *pageSign {
 	return nil
 }
 
-// mayHaveMark reports whether a body that begins with text may show one of the
-// signs that count with any status. The body has at least length bytes.
+// mayHaveMark returns false if a body shows none of the signs that count with
+// any status. The argument "text" is the beginning of the body, after any white
+// space. The body has at least length bytes.
 func mayHaveMark(text []byte, length int64) bool {
 	switch {
 	case length > longPage || len(text) == 0 || text[0] != '<':

@@ -10,7 +10,7 @@ import "encoding/binary"
 type sieve struct {
 	stride int
 	at     slots
-	places [][]place // by slot; the first is empty, because slot 0 means no mark
+	places [][]place // by slot; places[0] is empty, because slot 0 means no mark
 }
 
 // slots maps the hash of eight bytes to a slot: an index in sieve.places, or 0

@@ -307,8 +307,8 @@ func ExampleExtension_Active() {
 	// false true
 }
 
-// RetryThrottled repeats a request that was answered 429, after the host's
-// back-off.
+// RetryThrottled repeats a request that got a 429. It waits until the host's
+// back-off is over.
 func ExampleExtension_Counts() {
 	var web robotstest.Internet
 	var asked atomic.Int32

@@ -161,7 +161,8 @@
 //     place of bytes that are not UTF-8. host: the Limiter's key; requests with
 //     the same key share a pace
 //   - robots: this is a request for a robots.txt. It does not wait for a
-//     Crawl-delay, and no later request has to keep a Crawl-delay after it
+//     Crawl-delay. When a later request waits for a Crawl-delay, the wait is
+//     not counted from this request
 //   - start: the time of the start, by a clock that nobody sets. Within one
 //     session, the members start, at, end, until and paused_until of one
 //     Limiter are times by that clock, so their differences are true durations
@@ -246,8 +247,8 @@
 // true, its name is written with the prefix X-Crawler-, as in
 // X-Crawler-Content-Encoding.
 //
-// A metadata record contains one line of the record. Each request line about a
-// robots.txt has such a record, and so has each line of the kinds robots,
+// The WARC file also has copies of some lines, each in a metadata record. These
+// are the request lines about a robots.txt, and all lines of the kinds robots,
 // answer, pause, robot and limiter. For a robots line, WARC-Target-URI is the
 // URL of the robots.txt. Lines of about 64 KiB and more are left out. So the
 // WARC file says what the crawler knew and which rules it followed. It does not

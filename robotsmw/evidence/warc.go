@@ -310,11 +310,11 @@ func (w *warcFile) exchange(x *exchange) []byte {
 	return append(appendPlace(b, kind, w.member(head, block, "application/http;msgtype=response")), '}')
 }
 
-// fact appends a metadata record, whose content is a line of the record of the
-// crawl. The first argument is the WARC-Target-URI, or "" for none. To save
-// time, the metadata record is not compressed: it is a gzip member with one
-// stored block (RFC 1952, RFC 1951 §3.2.4). A metadata record that does not fit
-// into such a block is left out.
+// fact appends a metadata record. Its content is a line of the segment. The
+// first argument is the WARC-Target-URI, or "" for none. To save time, the
+// metadata record is not compressed: it is a gzip member with one stored block
+// (RFC 1952, RFC 1951 §3.2.4). A metadata record that does not fit into such a
+// block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	start := len(w.out)
 	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)

@@ -148,9 +148,9 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
-		// The list's flags name directives in the metas. If the flags include
-		// value-attr, such a directive may be in the attribute "value" of a
-		// meta. There, a directive means nothing.
+		// The list's flags name directives in the metas. The flag value-attr
+		// says that a directive may be in the attribute "value" of a meta,
+		// where it means nothing. So pages with this flag are skipped.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue

@@ -96,9 +96,10 @@ func checkSize(t *testing.T, rules *Rules) {
 }
 
 // TestSharedCorpusMemory does the same as TestMemoryOfRules, for real files.
-// A [Match] has user-agent lines and patterns as written. So two things may
-// take more memory: user-agent lines after the first, and patterns whose stored
-// form differs from the written one.
+// Real rules may take more memory than that test allows, for three reasons.
+// User-agent lines after the first are stored too. A pattern whose stored form
+// differs from the written one is stored in both forms. And the length of a
+// pattern of more than 2047 bytes takes additional bytes.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int

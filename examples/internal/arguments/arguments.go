@@ -48,10 +48,10 @@ func lengthOf(flags *flag.FlagSet, args []string) int {
 	return min(2, len(args))
 }
 
-// advise changes the flags whose values are numbers or times. If the text for
-// such a flag cannot be parsed, the error then says what to write, and not
-// merely "parse error" as in the standard library. advise returns a function
-// that changes the flags back.
+// advise changes the flags whose values are numbers or times, so that their
+// errors are helpful. If the text for such a flag cannot be parsed, the error
+// says what to write. The standard library would only say "parse error". advise
+// returns a function that changes the flags back.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {

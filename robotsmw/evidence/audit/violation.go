@@ -78,7 +78,7 @@ type reorder struct {
 const (
 	heldViolations = 1 << 14
 	heldBytes      = 16 << 20
-	holdFor        = time.Hour // violations found more than holdFor after their Time may be out of order
+	holdFor        = time.Hour // violations found later than this after their Time may be out of order
 )
 
 func (o *reorder) before(i, j int) bool {

@@ -8,9 +8,9 @@ import (
 )
 
 // An entry is an origin in the cache, or it stands for a whole domain (see the
-// type domains). Either kind is in the LRU list or in the heap. While a fetch
-// for an entry is under way, the entry is in neither, so it is not evicted to
-// make room.
+// type domains). An entry is in the LRU list or in the heap. But while a fetch
+// for it is under way, it is in neither, so that it is not evicted to make
+// room.
 type entry struct {
 	origin     string
 	rec        atomic.Pointer[record.Record] // nil until the first fetch ends

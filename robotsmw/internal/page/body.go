@@ -18,7 +18,8 @@ import (
 // keeps a copy of the beginning. If there is no content coding, the Body also
 // searches what it passes on: for relevant tags and, at the end, for marks of
 // bot walls. If there is a content coding, the method Body.Says decodes and
-// searches the copy. Body.Says also searches for marks before the end.
+// searches the copy. If Body.Says is called before the end of the body, it
+// looks for marks in what has come so far.
 type Body struct {
 	io.ReadCloser
 	opts   *Options

@@ -35,7 +35,7 @@ type Scanner struct {
 	// pieces.
 	rework int // how many bytes were read more than once
 	tried  int // how long buf was when the tokenizer found the latest unfinished token
-	until  int // the argument with which tokenize() found that token
+	until  int // the argument of tokenize() when it found that token
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
 	// The state of the tokenizer, which goes on at buf[pos:].
@@ -296,9 +296,9 @@ func (s *Scanner) search() {
 			// A tag without an end may get its end in a later piece. Or it may
 			// be text in a script, and a real tag may begin inside it. In both
 			// cases the tokenizer reads all of buf, as it does if the budget
-			// has run out. The next search waits until as many new bytes have
-			// come as buf has from the tag on. It waits for at least 4096
-			// bytes. So a tag without an end is not read over and over.
+			// has run out. The next search waits for new bytes: for at least
+			// 4096, and for at least the length of b[i:], which begins with the
+			// tag. So a tag without an end is not read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return

@@ -10,10 +10,11 @@ import (
 // "<" at the end of b counts too, because an "m" may follow in the next piece.
 // If there is no such i, nextM returns len(b).
 //
-// nextM skips nearly all of a page, in two ways by turns. It compares a stretch
-// of the page in words of eight bytes. Then it jumps to the next "<", where
-// another stretch begins. Tags come in clusters, so after a short jump the next
-// stretch is longer. After a long jump, it is as short as the first one.
+// nextM skips nearly all of a page, and alternates between two ways of doing
+// so. First it looks for "<m" in a stretch of the page, at eight places at a
+// time. Then it jumps to the next "<", where another stretch begins. Tags come
+// in clusters, so after a short jump the next stretch is longer. After a long
+// jump, it is as short as the first one.
 func nextM(b []byte, from int) int {
 	stretch := minStretch
 	for i := from; ; {

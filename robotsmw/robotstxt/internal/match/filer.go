@@ -10,14 +10,14 @@ import (
 type filer struct {
 	rules    []looseRule // the rules in the order of the file
 	hashes   []uint64    // the hashes of the rules' keys; 0 for a rule without a key
-	keys     []uint64    // one for each rule: bits of its hash and of its essence's hash, and its number
+	keys     []uint64    // for each rule: bits of its hash, bits of its essence's hash, its number
 	passages hashSet     // the passages of literal rules, see prefix.go
 	grams    gramScratch
 }
 
-// The method file makes an index from x. The rules of x must be in the order of
-// the robots.txt file. The last argument is how many bytes of memory the Set
-// takes in addition to the rules and the table.
+// The method "file" makes an index from x, which has only the rules. They must
+// be in the order of the robots.txt. The last argument is how many bytes of
+// memory the Set takes in addition to the rules and the table.
 func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}
 	f.rules = x.rules.unpack(f.rules[:0])

@@ -14,8 +14,8 @@ const (
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
 // dear is how many steps the first search for a target may take. If this search
-// needs more, tryDear begins a second search, which uses the occurrences in the
-// target. Hardly any target needs so many steps.
+// needs more, tryDear begins a second search. The second search knows where the
+// target has each byte and gram. Hardly any target needs so many steps.
 const dear = 1 << 12
 
 // A search finds the rule that decides about one target. Its fields are set one
@@ -28,7 +28,7 @@ type search struct {
 	left   int    // how many steps the search may still take
 	tries  int    // how many tried patterns began like the target; short ones do not count
 	pairs  pairSet
-	seen   *occurrences // the occurrences in the target, in a search of tryDear; otherwise nil
+	seen   *occurrences // where the target has each byte and gram; nil except in a search of tryDear
 }
 
 // spend subtracts steps from s.left, and reports whether s.left was enough.
