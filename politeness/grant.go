@@ -29,7 +29,7 @@ type Grant struct {
 	trace        *Trace
 	wake         chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
 	told, exempt bool          // what the context said about Crawl-delay
-	timed        bool          // MaxWait limits its wait. No context ends at that limit, so try() checks it
+	timed        bool          // MaxWait limits its wait, which only try() checks: no context has this limit
 	ends         bool          // whether the context has a Done channel; if not, its deadline is ignored
 
 	reads atomic.Uint32 // how often the response's body was read

@@ -84,7 +84,7 @@ type timeline struct {
 	URLs     []string   `json:"urls"` // each URL without the host's origin, if it begins with that origin
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
-	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and when the pause after its answer ends
+	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and the end of the pause that its answer caused
 	Early    [][2]int64 `json:"early"`  // the index of a mark that came too early, and by how much
 
 	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of blocked URLs, by the index of the mark

@@ -20,7 +20,7 @@ const maxInFull, maxLines = 3, 12
 // the message of the first problem, or differs from it in one place.
 type kind struct {
 	problems []lint.Problem
-	differs  []string // what each message has in that place; "" if it is equal to the first message
+	differs  []string // what each message has in that place; "" for a message that is equal
 }
 
 // printFolded prints the problems of a file in order. If a file has many

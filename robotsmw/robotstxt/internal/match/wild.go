@@ -73,7 +73,7 @@ func matchesEither(pattern, target string) bool {
 	spellings = appendEither(spellings, pattern, true)
 	inQuery := asString(spellings[len(inPath):])
 
-	query := strings.IndexByte(target, '?') // where the "?" is; a piece that begins with it is spelled as in the path
+	query := strings.IndexByte(target, '?') // where the "?" is; the spelling for the path is used up to the "?" itself
 	if query < 0 {
 		query = len(target)
 	}
