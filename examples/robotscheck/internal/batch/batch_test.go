@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/webtest"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -316,15 +315,17 @@ func BenchmarkBatch(b *testing.B) {
 		cache int64
 	}{{"kept", 64 << 20}, {"parsed-anew", 1}} {
 		b.Run(bench.name, func(b *testing.B) {
-			rules := make(map[string]*robotstxt.Rules) // by file and agent; empty if the cache can keep no rules
+			kept := make([]*robotstxt.Rules, len(asked)) // nil if the cache can keep no rules
+			rules := make(map[string]*robotstxt.Rules)   // by file and agent
 			for i, q := range asked {
-				if key := files[i] + string(q.agent); bench.cache > 1 && rules[key] == nil {
+				if bench.cache == 1 {
+					break
+				}
+				key := files[i] + string(q.agent)
+				if rules[key] == nil {
 					rules[key] = robotstxt.Parse([]byte(files[i])).Rules(string(q.agent))
 				}
-			}
-			kept := make([]*robotstxt.Rules, len(asked))
-			for i, q := range asked {
-				kept[i] = rules[files[i]+string(q.agent)]
+				kept[i] = rules[key]
 			}
 			var ours, limit time.Duration
 			for b.Loop() {
@@ -335,24 +336,15 @@ func BenchmarkBatch(b *testing.B) {
 				}
 				ours += time.Since(start)
 
-				start = time.Now()
-				cores := runtime.GOMAXPROCS(0)
-				var workers sync.WaitGroup
-				for worker := range cores {
-					workers.Go(func() {
-						for i := worker; i < len(asked); i += cores {
-							r := kept[i]
-							if r == nil {
-								r = robotstxt.Parse([]byte(files[i])).Rules(string(asked[i].agent))
-							}
-							if r.Allowed(string(asked[i].url)) != allowed[i] {
-								b.Error("wrong answer")
-							}
-						}
-					})
-				}
-				workers.Wait()
-				limit += time.Since(start)
+				limit += webtest.OnAllCores(len(asked), func(i int) {
+					r := kept[i]
+					if r == nil {
+						r = robotstxt.Parse([]byte(files[i])).Rules(string(asked[i].agent))
+					}
+					if r.Allowed(string(asked[i].url)) != allowed[i] {
+						b.Error("wrong answer")
+					}
+				})
 			}
 			n := float64(len(asked) * b.N)
 			b.ReportMetric(n/ours.Seconds(), "verdicts/s")

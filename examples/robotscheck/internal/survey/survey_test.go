@@ -10,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/webtest"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -241,18 +240,7 @@ func BenchmarkSurvey(b *testing.B) {
 		}
 		ours += time.Since(start)
 
-		start = time.Now()
-		cores := runtime.GOMAXPROCS(0)
-		var workers sync.WaitGroup
-		for worker := range cores {
-			workers.Go(func() {
-				for i := worker; i < len(files); i += cores {
-					lint.Check(files[i])
-				}
-			})
-		}
-		workers.Wait()
-		limit += time.Since(start)
+		limit += webtest.OnAllCores(len(files), func(i int) { lint.Check(files[i]) })
 	}
 	n := float64(len(files) * b.N)
 	b.ReportMetric(n/ours.Seconds(), "files/s")

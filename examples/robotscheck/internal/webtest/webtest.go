@@ -1,4 +1,5 @@
-// Package webtest is the simulated internet of robotscheck's tests.
+// Package webtest has what the tests of several commands of robotscheck need: a
+// simulated internet, and a measure for benchmarks.
 package webtest
 
 import (
