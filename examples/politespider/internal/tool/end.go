@@ -64,23 +64,21 @@ func (v *Visit) checked(r record.Record, err error) {
 		return
 	}
 	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL.String()
-	answered := false
+	answered, rest := false, v.seen.Sent.Add(v.interval())
 	switch {
 	case err != nil:
 		r.Error = reason(err)
 	case v.response != nil:
 		r.Status = v.response.StatusCode
-		answered = r.Status < http.StatusInternalServerError && record.VerdictOf(r.Status) != record.PutOff && !fromCache(*v.response.Headers)
+		if record.VerdictOf(r.Status) != record.PutOff {
+			answered = r.Status < http.StatusInternalServerError && !fromCache(*v.response.Headers)
+		} else if wait, asked := retryAfter(*v.response.Headers, time.Now()); asked {
+			rest = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
+		}
 	}
 	v.job.health.checked(originOf(v.page.URL), answered)
 	if !v.seen.Sent.IsZero() {
 		v.job.ledger.Add(r)
-	}
-	rest := v.seen.Sent.Add(v.interval())
-	if v.response != nil && record.VerdictOf(r.Status) == record.PutOff {
-		if wait, asked := retryAfter(*v.response.Headers, time.Now()); asked {
-			rest = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
-		}
 	}
 	v.job.frontier.PutBack(v.page, rest)
 }
