@@ -2,7 +2,7 @@
 // page for search, for training AI, or as input to AI.
 //
 //	in := preference.Input{
-//		Robots: decision.File(),              // robots.txt; needs robotsmw.Options.KeepFiles
+//		Robots: decision.File(), // nil without robotsmw.Options.KeepFiles
 //		Tokens: checker.Tokens(),
 //		Target: "/article?id=1",
 //		Header: resp.Header,
@@ -25,7 +25,7 @@
 //	TDMRep           header, meta, and /.well-known/tdmrep.json if the caller has it; W3C Community Group report
 //	noai, noimageai  X-Robots-Tag and meta   a convention begun by DeviantArt
 //	noml             X-Robots-Tag and meta   noml.info
-//	policy tokens    robots.txt              names that no crawler sends, such as Google-Extended
+//	policy tokens    robots.txt              tokens such as Google-Extended
 //	RSL              a file of its own       rslstandard.org, if the caller has it
 //
 // [Input.Licenses] lists the addresses of RSL files. [ParseRSL] parses one that
