@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -149,54 +148,21 @@ type Pair[K any] struct { Key K }
 	}
 }
 
-// The number of exported names is limited. Whoever adds a name removes another
-// one, or raises the limit on purpose and shows the name in an Example.
-// Packages for a special purpose have limits of their own.
-func TestExported_AreFew(t *testing.T) {
-	bounds := map[string]int{
-		"politeness/refusal":      23,
-		"robotsmw/evidence":       10,
-		"robotsmw/evidence/audit": 95,
-		"robotsmw/webbotauth":     27,
-	}
-	const others = 570
-	packages, err := loaded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	total, counts := 0, ""
-	for _, p := range packages {
-		if !p.Public() {
-			continue
-		}
-		n := len(exported(p.Types))
-		if most, ok := bounds[p.Name]; ok {
-			if n > most {
-				t.Errorf("%s exports %d names, %d may", p.Name, n, most)
-			}
-			continue
-		}
-		total += n
-		counts += fmt.Sprintf("\n%4d %s", n, p.Name)
-	}
-	if total > others {
-		t.Errorf("%d names are exported, %d may:%s", total, others, counts)
-	}
-}
-
 func TestRun(t *testing.T) {
 	tests := []struct {
-		name                   string
-		names, unused, verbose bool
-		want                   []string
+		name    string
+		ask     question
+		verbose bool
+		want    []string
 	}{
-		{"arrows", false, false, false, []string{"rooms  floors  arrows  back", "robotsmw/robotsmeta\n"}},
-		{"names", true, false, true, []string{"robotsmw/robotsmeta\n", "Directives.NoIndexAt\n", "in all\n"}},
+		{"arrows", askArrows, false, []string{"rooms  floors  arrows  back", "robotsmw/robotsmeta\n"}},
+		{"names", askNames, true, []string{"robotsmw/robotsmeta\n", "Directives.NoIndexAt\n", "in all\n"}},
+		{"sizes", askSizes, true, []string{"robotsmw/robotsmeta\n", "libraries\n", "examples\n"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			if err := run(&out, []string{"robotsmw/robotsmeta"}, tt.names, tt.unused, tt.verbose); err != nil {
+			if err := run(&out, []string{"robotsmw/robotsmeta"}, tt.ask, tt.verbose); err != nil {
 				t.Fatal(err)
 			}
 			for _, want := range tt.want {
@@ -206,7 +172,7 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
-	if err := run(new(strings.Builder), []string{"robotsmw/robotsmeto"}, false, false, false); err == nil {
+	if err := run(new(strings.Builder), []string{"robotsmw/robotsmeto"}, askArrows, false); err == nil {
 		t.Error("no error about a package that is not there")
 	}
 }

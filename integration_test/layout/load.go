@@ -22,6 +22,7 @@ import (
 type Package struct {
 	Path  string // the import path
 	Name  string // the path relative to the module
+	Dir   string
 	Main  bool
 	Test  bool // whether go list -test made this variant of the package
 	Files []*ast.File
@@ -119,6 +120,7 @@ func check(l listed, exports map[string]string) (*Package, error) {
 	p := &Package{
 		Path: path,
 		Name: strings.TrimPrefix(path, l.Module.Path+"/"),
+		Dir:  l.Dir,
 		Main: l.Name == "main",
 		Test: variant,
 		Fset: token.NewFileSet(),

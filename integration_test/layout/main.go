@@ -1,11 +1,13 @@
 // Command layout measures how the module is laid out: which other files each
-// file uses, and which names each package exports.
+// file uses, which names each package exports, and how much code there is.
 //
 //	go run ./integration_test/layout            # rooms, floors, arrows, back arrows
 //	go run ./integration_test/layout -v         # also each arrow that runs back up
 //	go run ./integration_test/layout -names     # how many names each package exports
 //	go run ./integration_test/layout -names -v  # also the names
 //	go run ./integration_test/layout -unused    # names that only tests use
+//	go run ./integration_test/layout -sizes     # lines of code of each package
+//	go run ./integration_test/layout -sizes -v  # also the functions with many branches
 //
 // The flags may be followed by packages to print, relative to the module's
 // root, such as robotsmw/robotstxt. By default all packages are printed.
@@ -21,7 +23,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -35,18 +36,40 @@ func main() {
 	verbose := flag.Bool("v", false, "print each arrow that runs back, or each name")
 	names := flag.Bool("names", false, "count exported names instead of arrows")
 	unused := flag.Bool("unused", false, "print the exported names that no example, no other package and no command uses")
+	sizes := flag.Bool("sizes", false, "count lines of code, without comments, blank lines and tests")
 	flag.Parse()
-	if err := run(os.Stdout, flag.Args(), *names, *unused, *verbose); err != nil {
+	ask := askArrows
+	for _, flag := range []struct {
+		given bool
+		question
+	}{{*names, askNames}, {*unused, askUnused}, {*sizes, askSizes}} {
+		if !flag.given {
+			continue
+		}
+		if ask != askArrows {
+			fmt.Fprintln(os.Stderr, "layout: -names, -unused and -sizes are three questions: ask one at a time")
+			os.Exit(1)
+		}
+		ask = flag.question
+	}
+	if err := run(os.Stdout, flag.Args(), ask, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "layout:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, only []string, names, unused, verbose bool) error {
-	if names && unused {
-		return errors.New("-names and -unused are two questions: ask one at a time")
-	}
-	packages, err := load(unused)
+// A question is what the command prints an answer to.
+type question int
+
+const (
+	askArrows question = iota
+	askNames
+	askUnused
+	askSizes
+)
+
+func run(out io.Writer, only []string, ask question, verbose bool) error {
+	packages, err := load(ask == askUnused)
 	if err != nil {
 		return err
 	}
@@ -56,14 +79,15 @@ func run(out io.Writer, only []string, names, unused, verbose bool) error {
 		}
 	}
 	shown := func(p *Package) bool { return len(only) == 0 || slices.Contains(only, p.Name) }
-	switch {
-	case unused:
+	switch ask {
+	case askUnused:
 		return printUnused(out, packages, shown)
-	case names:
+	case askNames:
 		return printNames(out, packages, shown, verbose)
-	default:
-		return printArrows(out, packages, shown, verbose)
+	case askSizes:
+		return printSizes(out, packages, shown, verbose)
 	}
+	return printArrows(out, packages, shown, verbose)
 }
 
 func printArrows(out io.Writer, packages []*Package, shown func(*Package) bool, verbose bool) error {
