@@ -18,7 +18,8 @@ import (
 // directives of the HTML are known when the caller has read the body.
 //
 // The directives are those of resp, whatever its status. If resp is a 304 (Not
-// Modified), the earlier directives of the page remain valid. If redirects were
+// Modified), the earlier directives of the page remain valid: package revisit
+// remembers them, and then they are returned. If redirects were
 // followed, resp is the last response, and PageDirectives looks at no other:
 // the header of a redirect says nothing about the redirect's target.
 //
@@ -35,6 +36,11 @@ import (
 func PageDirectives(resp *http.Response) Page {
 	if resp == nil {
 		return Page{}
+	}
+	if resp.StatusCode == http.StatusNotModified && resp.Request != nil {
+		if p, ok := resp.Request.Context().Value(pageKey{}).(Page); ok {
+			return p
+		}
 	}
 	tokens, body, refused, state := lookedAt(resp)
 	if refused != nil && refused.Sure {

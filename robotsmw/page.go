@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -28,6 +29,17 @@ type Page struct {
 	// A guess is only reported: nothing acts on it.
 	Refusal refusal.Refusal
 }
+
+// WithPage returns a context for the Request of a 304 (Not Modified).
+// PageDirectives then answers for that response with p, the page that the
+// response stands for. WithPage is for a RoundTripper outside of a Transport
+// that remembers pages, as package revisit does. It has no effect on other
+// responses.
+func WithPage(ctx context.Context, p Page) context.Context {
+	return context.WithValue(ctx, pageKey{}, p)
+}
+
+type pageKey struct{}
 
 // A PageState says how much of a page has been examined for directives. A
 // restriction that was found counts in every state. If no restriction was

@@ -2,9 +2,9 @@ package record
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/freshness"
 )
 
 // RFC 9309 §2.4 lets a crawler keep a robots.txt for up to 24 hours, and lets
@@ -22,89 +22,15 @@ const (
 // lifetime. If the header does not, the lifetime is 24 hours. s-maxage does not
 // apply, because a crawler's cache is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
-	cc := parseCacheControl(h.Values("Cache-Control"))
+	f := freshness.Of(h, now)
 	switch {
-	case cc.noStore || cc.invalid:
+	case f.NoStore || f.NoCache: // both ask for a fetch each time
 		return MinLifetime, true
-	case cc.hasMaxAge:
-		d = cc.maxAge
-	case h.Get("Expires") != "":
-		date, err := http.ParseTime(h.Get("Date"))
-		if err != nil {
-			date = now
-		}
-		expires, err := http.ParseTime(h.Get("Expires"))
-		if err != nil { // "0" and the like: already expired (RFC 9111 §5.3)
-			return MinLifetime, true
-		}
-		d = expires.Sub(date)
-	default:
+	case !f.Stated:
 		return MaxLifetime, false
 	}
-	// A negative d becomes 0 first. Some servers send an Expires of the year 1,
-	// and then d minus the age could overflow.
-	return min(max(max(d, 0)-currentAge(h, now), MinLifetime), MaxLifetime), true
+	return min(max(f.Lifetime-f.Age, MinLifetime), MaxLifetime), true
 }
-
-// currentAge returns the age of a response when it arrives (RFC 9111 §4.2.3):
-// its Age, which caches on the way have set, or the time since its Date, if
-// that is more.
-func currentAge(h http.Header, now time.Time) time.Duration {
-	var age time.Duration
-	if s, ok := deltaSeconds(strings.TrimSpace(h.Get("Age"))); ok {
-		age = s
-	}
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		age = max(age, now.Sub(date))
-	}
-	return age
-}
-
-type cacheControl struct {
-	noStore   bool // no-store or no-cache: both ask for a fetch each time, and get MinLifetime
-	invalid   bool // max-age is no number or has two values; counts as stale (RFC 9111 §4.2.1)
-	hasMaxAge bool
-	maxAge    time.Duration
-}
-
-func parseCacheControl(lines []string) cacheControl {
-	var cc cacheControl
-	for _, line := range lines {
-		for part := range strings.SplitSeq(line, ",") {
-			name, value, _ := strings.Cut(part, "=")
-			switch strings.ToLower(strings.TrimSpace(name)) {
-			case "no-store":
-				cc.noStore = true
-			case "no-cache":
-				// With names of fields (no-cache="Set-Cookie"), the directive
-				// applies only to these fields.
-				cc.noStore = cc.noStore || value == ""
-			case "max-age":
-				d, ok := deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
-				if !ok || cc.hasMaxAge && d != cc.maxAge {
-					cc.invalid = true
-				}
-				cc.hasMaxAge, cc.maxAge = true, d
-			}
-		}
-	}
-	return cc
-}
-
-// deltaSeconds parses a whole number of seconds. A number that is too large
-// gives the longest Duration (RFC 9111 §1.2.2).
-func deltaSeconds(s string) (time.Duration, bool) {
-	if s == "" || strings.Trim(s, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n > int64(maxDuration/time.Second) {
-		return maxDuration, true
-	}
-	return time.Duration(n) * time.Second, true
-}
-
-const maxDuration = time.Duration(1<<63 - 1)
 
 // nextTry returns how long to wait after the nth failed fetch in a row (n ≥ 1):
 // as long as the server asked for (retryAfter), but no more than 24 hours. If
