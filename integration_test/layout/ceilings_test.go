@@ -21,7 +21,7 @@ var ceilings = struct {
 		"robotsmw/evidence/audit": 95,
 		"robotsmw/webbotauth":     27,
 	},
-	otherNames: 570,
+	otherNames: 590,
 }
 
 func TestCodeIsSmall(t *testing.T) {
