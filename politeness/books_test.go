@@ -65,7 +65,7 @@ func FuzzHoldState(f *testing.F) {
 			if err := l.ask(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
 				t.Fatal(err)
 			}
-			g.try()
+			g.try(true)
 			h := l.hosts["shop.example"]
 			before := l.due(h, anyone)
 			hold := <-fleet

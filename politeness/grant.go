@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // A Grant is the right to make one request. It holds a slot of its host until
@@ -45,7 +43,7 @@ type Grant struct {
 	number     uint64        // its number in the order of queuing; after its start: in the order of starts
 	since      time.Duration // when it queued; after its start: when it started
 	until      time.Duration // its estimated start; after its start: the end of its lease
-	token      *rate.Reservation
+	token      *token
 	hold       *holdUp
 	keeps      kept // set at its start, only if there is an Observer
 }

@@ -282,7 +282,8 @@ func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 // Acquire returns a [*DelayError] as soon as it knows that it must refuse the
 // request: the wait would outlast the context's deadline or MaxWait, or there
 // is another cause that DelayError lists. If the context is cancelled, the
-// error wraps the context's error. Any other error says what is wrong with u or
+// error wraps the context's error. If a check of [WithCheck] fails, the error
+// wraps the check's error. Any other error says what is wrong with u or
 // with the Limiter's fields. After an error, the request has used up no slot
 // and no budget, and the next request in the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
@@ -301,14 +302,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if g.ends && ctx.Err() != nil {
 		return l.ended(ctx, g, 0, "")
 	}
-	look := g.try()
-	if look.started && look.notice == nil {
-		if g.trace != nil || l.Observer != nil {
-			l.granted(ctx, g, 0, "")
-		}
-		return nil
-	}
-	return l.wait(ctx, g, &look)
+	return l.wait(ctx, g)
 }
 
 // ask prepares g, a zero Grant, for the queue of each Limiter that must agree.
@@ -386,34 +380,40 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 	return 0, false
 }
 
-// wait sleeps until g starts or is refused, or until ctx ends. It calls g.try
-// again when g is woken, and when look.wait is over.
-func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
-	asked := time.Now()
+// wait returns when g has started or is refused, or ctx has ended. It calls
+// g.try again when g is woken, and when look.wait is over. Before g starts, it
+// calls the check of ctx.
+func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
+	check, asked := checkOf(ctx), l.now()
 	var timer *time.Timer
 	var waits spell
 	told, toldWhy := never, whyNot
-	for {
+	var look look
+	for checked := check == nil; ; {
+		look = g.try(checked)
 		if look.notice != nil {
 			l.report(ctx, g.key, look.notice)
 		}
-		if look.started {
-			l.granted(ctx, g, time.Since(asked), waits.longest(l.now()))
-			return nil
+		if look.ready && !checked {
+			if err = g.pass(ctx, check); err != nil {
+				break
+			}
+			checked = true
+			continue
 		}
-		if look.refused {
-			return l.refuse(ctx, g, time.Since(asked), look.wait, reasons[look.why])
+		if look.ready || look.refused {
+			break
 		}
+		checked = check == nil
 		waits.next(look.why, l.now())
-		if g.trace != nil && g.trace.Queued != nil && (look.until != told || look.why != toldWhy) {
+		if g.trace != nil && (look.until != told || look.why != toldWhy) {
 			told, toldWhy = look.until, look.why
-			g.trace.Queued(at(told-l.now()), reasons[toldWhy])
+			l.traceWait(g, told, toldWhy)
 		}
 		var alarm <-chan time.Time
 		if look.wait != forever {
 			if timer == nil {
 				timer = time.NewTimer(look.wait)
-				defer timer.Stop()
 			} else {
 				timer.Reset(look.wait)
 			}
@@ -425,10 +425,55 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			return l.ended(ctx, g, time.Since(asked), waits.longest(l.now()))
+			break
 		}
-		*look = g.try()
 	}
+	if timer != nil {
+		timer.Stop()
+	}
+	return l.waited(ctx, g, &look, asked, &waits, err)
+}
+
+func (l *Limiter) traceWait(g *Grant, until time.Duration, why why) {
+	if g.trace.Queued != nil {
+		g.trace.Queued(at(until-l.now()), reasons[why])
+	}
+}
+
+// waited reports how g's wait has ended, and returns its error. failed is the
+// error of g's check.
+func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked time.Duration, waits *spell, failed error) error {
+	now := l.now()
+	waited, why := now-asked, waits.longest(now)
+	if why == "" {
+		waited = 0 // it has not waited
+	}
+	switch {
+	case failed != nil:
+		l.cancelled(ctx, g, waited, why)
+		return failed
+	case look.ready:
+		l.granted(ctx, g, waited, why)
+		return nil
+	case look.refused:
+		return l.refuse(ctx, g, waited, look.wait, reasons[look.why])
+	}
+	return l.ended(ctx, g, waited, why)
+}
+
+// pass calls check. If check fails, g leaves all queues.
+func (g *Grant) pass(ctx context.Context, check func(context.Context) error) error {
+	passed := false
+	defer func() {
+		if !passed { // check failed or panicked
+			g.leave(false)
+		}
+	}()
+	if err := check(ctx); err != nil {
+		return fmt.Errorf("politeness: the request to %s is not made: %w", g.key, err)
+	}
+	passed = true
+	return nil
 }
 
 // refuse reports that g is refused, and returns its DelayError. g has waited

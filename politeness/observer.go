@@ -40,8 +40,9 @@ type Observer struct {
 	// Until of this error. e.Wait is how long the request waited.
 	Refused func(ctx context.Context, e Event)
 
-	// Cancelled is called when a request's context is cancelled while it waits.
-	// e.Wait is how long the request waited.
+	// Cancelled is called when a request's context is cancelled while it waits,
+	// or when its check fails (see WithCheck). e.Wait is how long the request
+	// waited.
 	Cancelled func(ctx context.Context, e Event)
 
 	// BackedOff is called when a host's answer begins or prolongs a pause. e.At

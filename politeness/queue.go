@@ -3,12 +3,14 @@ package politeness
 import (
 	"net/url"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A look is what a request learns when it checks whether it may start. The
 // struct is small because it lies on the stack of each request that waits.
 type look struct {
-	started bool
+	ready   bool // it may start; if that was checked, it has started
 	refused bool
 	why     why           // what the request has to wait for
 	notice  *notice       // to be reported when no lock is held any more
@@ -23,12 +25,13 @@ type notice struct {
 	unreadFor time.Duration
 }
 
-// try starts g if all Limiters of the chain are ready. If not, g stays in the
-// queue of the first Limiter that is not ready, and in those of the Limiters
-// before it. g leaves the queues of all Limiters after it. Limiters are locked
-// in the order of the chain, and each stays locked while the next is asked. So
-// all of them start g, or none does.
-func (g *Grant) try() (v look) {
+// try starts g if all Limiters of the chain are ready. If checked is false, g's
+// check has to be called first, so try starts nothing and only says that g is
+// ready. If a Limiter is not ready, g stays in the queue of the first such
+// Limiter, and in those of the Limiters before it. g leaves the queues of all
+// Limiters after it. Limiters are locked in the order of the chain, and each
+// stays locked while the next is asked. So all of them start g, or none does.
+func (g *Grant) try(checked bool) (v look) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +44,7 @@ func (g *Grant) try() (v look) {
 		return look{refused: true, wait: g.until - now, why: l.whyDue(g.host, g)}
 	case asking:
 		var in bool
-		if v, in = l.join(g, now); !in {
+		if v, in = l.join(g, checked, now); !in {
 			return v
 		}
 		cut = v.notice
@@ -49,7 +52,7 @@ func (g *Grant) try() (v look) {
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
 		if g.then != nil {
-			v = g.tryThen(v, now)
+			v = g.tryThen(v, checked, now)
 		}
 	} else {
 		v = look{wait: forever, until: g.until, why: whyQueue}
@@ -58,8 +61,10 @@ func (g *Grant) try() (v look) {
 		v.notice = cut
 	}
 	switch {
-	case v.started:
-		l.begin(g, now)
+	case v.ready:
+		if checked {
+			l.begin(g, now)
+		}
 		return v
 	case !v.refused && g.timed && now >= g.limit:
 		v.refused, v.wait = true, l.comeAgain(g, now)
@@ -83,14 +88,14 @@ func (g *Grant) try() (v look) {
 // there, tryThen tries to start g at the next Limiter. If not, g leaves the
 // queues of all later Limiters. v.until then also counts the wait that g can
 // expect in those queues.
-func (g *Grant) tryThen(v look, now time.Duration) look {
-	if !v.started {
+func (g *Grant) tryThen(v look, checked bool, now time.Duration) look {
+	if !v.ready {
 		g.leaveThen() // g's turn in those queues must not hold up requests to other hosts
 		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
-	inner := g.then.try()
-	if !inner.started {
+	inner := g.then.try(checked)
+	if !inner.ready {
 		inner.why = g.whyThen(inner.why)
 	}
 	// Each limiter counts time from its own epoch.
@@ -99,9 +104,10 @@ func (g *Grant) tryThen(v look, now time.Duration) look {
 }
 
 // join puts g at the end of its host's queue. It returns false if g is in no
-// queue, because g was refused or started at once. g starts at once if no
-// request is before it and nothing makes it wait.
-func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
+// queue, because g was refused or is ready at once. g is ready at once if no
+// request is before it and nothing makes it wait. It then starts if checked is
+// true.
+func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
 		return look{refused: true, wait: wait, why: whyBudget}, false
 	}
@@ -116,10 +122,12 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 		v.notice = l.tell(h, g, now)
 	}
 	if h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g, h, now) {
-		l.engage(h)
-		g.host, g.since = h, now
-		l.start(g, now)
-		v.started, v.until = true, now
+		if checked {
+			l.engage(h)
+			g.host, g.since = h, now
+			l.start(g, now)
+		}
+		v.ready, v.until = true, now
 		return v, false
 	}
 	est := l.joining(h, g, now)
@@ -186,7 +194,8 @@ func (l *Limiter) dequeue(g *Grant) {
 	l.stats.Waiting--
 	g.state = asking
 	if g.token != nil {
-		g.token.CancelAt(time.Now())
+		// Once the token is valid, CancelAt of the present gives nothing back.
+		g.token.CancelAt(l.epoch.Add(min(l.now(), g.token.valid)))
 		g.token = nil
 	}
 	if first {
@@ -280,7 +289,7 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 			return look{wait: wait, until: g.until, why: whyRate}
 		}
 	}
-	return look{started: true, until: now}
+	return look{ready: true, until: now}
 }
 
 // yields reports whether g must wait for the first request of its host's other
@@ -298,6 +307,12 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	return other != nil && other.number < g.number && l.due(h, other) <= now
 }
 
+// A token is one of GlobalRate, reserved for the first request in a queue.
+type token struct {
+	*rate.Reservation
+	valid time.Duration // from when on the request may use it
+}
+
 // takeToken reserves g's token of GlobalRate, and returns how long g must wait
 // until the token is valid. Only the first request in a queue holds a
 // reservation, because rate.Limiter cannot move reservations up. If that
@@ -309,7 +324,7 @@ func (l *Limiter) takeToken(g *Grant) time.Duration {
 		if !r.OK() {
 			return time.Second // the burst has been set to 0
 		}
-		g.token = r
+		g.token = &token{r, now.Add(r.DelayFrom(now)).Sub(l.epoch)}
 	}
 	return g.token.DelayFrom(now)
 }

@@ -68,7 +68,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 			start := time.Now()
 			for i := range 200 {
 				g := &Grant{limiter: l, key: "www.example.com", told: true, crawl: time.Duration(10+i%2) * time.Second, limit: forever}
-				g.try()
+				g.try(true)
 				g.leave(false)
 			}
 			best = min(best, time.Since(start))
