@@ -123,9 +123,9 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	return &e
 }
 
-// heed applies the quotas that o's header tells. The event is nil unless the quotas
-// began or prolonged a pause. slower reports whether a quota set a new interval
-// for the host.
+// heed applies the quotas that o's header tells. The event is nil unless the
+// quotas began or prolonged a pause. slower reports whether a quota set a new
+// interval for the host.
 func (l *Limiter) heed(g *Grant, o Outcome, a asked, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
