@@ -100,36 +100,30 @@
 // Store (package diskstore, redisstore) keeps them over a restart or shares
 // them.
 //
-// An unreachable origin keeps its place in memory until its next try. If its
-// place were given away, a server in trouble would be asked too soon. An origin
-// whose robots.txt is being fetched keeps its place too. If such origins hold
-// all places, one domain gives way: the registrable domain (or IP address, or
-// /64 network) with the most unreachable origins. Its oldest unreachable
-// origins are forgotten, and one entry takes their place. From then on, an
-// unknown origin of that domain is refused with a *politeness.DelayError, and
-// nothing is sent to it. This ends when the last of the forgotten origins might
-// be tried again. In two cases, a new origin is refused instead: if no domain
-// has two unreachable origins, or if the new origin belongs to the domain with
-// the most of them. The new origin is refused until the first of the
-// unreachable origins may be tried again. If a fetch is under way, the new
-// origin is refused for at most one second: the fetch may be over by then.
+// When memory is full, the origin that was used longest ago goes. An
+// unreachable origin stays until its next try: if it went, a server in trouble
+// would be asked too soon. But such origins hold nine tenths of the places at
+// most. Beyond that, one of them goes, at random. So a new origin is never
+// refused for want of room, and no domain can shut out the others. A fetch that
+// waits or runs takes a place too. If fetches hold all places, a new origin
+// gets one above the limit.
 //
 // # One fetch
 //
 // However many requests need a robots.txt at the same time, it is fetched once.
 // The fetch belongs to none of them: a request that gives up does not cancel it
-// for the others. Origins that redirect to the robots.txt of another origin
-// share that file.
+// for the others. Each origin follows its own redirects, at the pace of the
+// hosts that it asks. If a redirect leads to the robots.txt of an origin whose
+// record is in memory and in force, that record is used.
 //
 // A fetch that has not got a slot is dropped when the last request that waited
 // for it has left. Nothing was sent, and nothing remains. A fetch that has got
 // a slot continues even if all requests have left, and its result is kept. A
 // refresh continues too, although no request waits for it. There is one
 // exception: while no request waits, any fetch or refresh is dropped if its
-// next slot is more than ten minutes away. A refresh that was dropped before
-// its first slot starts again when the host may be asked. A redirect may lead a
-// fetch to a host that may not be asked now. Such a fetch counts as refused
-// until that host may be asked.
+// next slot is more than ten minutes away. A redirect may lead a fetch to a
+// host that may not be asked now. Such a fetch counts as refused until that
+// host may be asked.
 //
 // # Time
 //

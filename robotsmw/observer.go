@@ -171,11 +171,10 @@ type Lookup string
 
 // The results of a lookup.
 const (
-	LookupHit     Lookup = "hit"     // in memory, fresh
-	LookupStale   Lookup = "stale"   // in memory, not fresh, but used because a fetch must wait
-	LookupMiss    Lookup = "miss"    // a fetch was begun
-	LookupJoined  Lookup = "joined"  // a fetch was under way, and the caller waited for it
-	LookupRefused Lookup = "refused" // memory is full of origins that must not be forgotten
+	LookupHit    Lookup = "hit"    // in memory, fresh
+	LookupStale  Lookup = "stale"  // in memory, not fresh, but used because a fetch must wait
+	LookupMiss   Lookup = "miss"   // a fetch was begun
+	LookupJoined Lookup = "joined" // a fetch was under way, and the caller waited for it
 )
 
 // fetchOf converts a load.Fetch to the Fetch that an Observer gets.

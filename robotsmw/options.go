@@ -91,15 +91,10 @@ type Options struct {
 	// means that records are kept only in memory.
 	Store Store
 
-	// MaxOrigins and MaxBytes bound the records in memory. The least recently
-	// used record is dropped first. The record of an unreachable origin stays
-	// until its next try, as long as other records can be dropped. When there
-	// are no others, the domain with the most unreachable origins gives up
-	// places: its oldest unreachable origins are forgotten, and one entry
-	// stands for all of them. If no domain can give up places, a new origin is
-	// refused with a *politeness.DelayError. See "How long a file is kept" in
-	// the package doc. Fetches under way also count for MaxOrigins. 0 means
-	// 100,000 origins and 128 MiB.
+	// MaxOrigins and MaxBytes bound the records in memory, and MaxOrigins also
+	// counts fetches under way. When memory is full, the record that was used
+	// longest ago goes: see "How long a file is kept" in the package doc. 0
+	// means 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 

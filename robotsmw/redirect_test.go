@@ -93,7 +93,7 @@ func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
-		if got := len(web.Log()); got > 4 {
+		if got := len(web.Log()); got > 5 {
 			t.Errorf("%d fetches of robots.txt", got)
 		}
 	})

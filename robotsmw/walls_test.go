@@ -12,7 +12,7 @@ import (
 // must have the same values on both sides.
 func TestListsOnBothSidesOfAWallAgree(t *testing.T) {
 	for inside, outside := range map[load.Lookup]Lookup{
-		load.Hit: LookupHit, load.Stale: LookupStale, load.Miss: LookupMiss, load.Joined: LookupJoined, load.Refused: LookupRefused,
+		load.Hit: LookupHit, load.Stale: LookupStale, load.Miss: LookupMiss, load.Joined: LookupJoined,
 	} {
 		if Lookup(inside) != outside {
 			t.Errorf("the lookup %q is told as %q", inside, outside)

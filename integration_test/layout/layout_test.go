@@ -21,10 +21,9 @@ var runsBack = map[string]struct {
 	back int
 	why  string
 }{
-	"politeness":             {27, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
-	"politeness/redislimit":  {1, "a Fleet runs its member, which calls for it"},
-	"robotsmw/collyrobots":   {10, "an Extension is attached, asked and put back by its own callbacks"},
-	"robotsmw/internal/load": {1, "a flight asks, and a redirect to another origin begins a flight of that"},
+	"politeness":            {27, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
+	"politeness/redislimit": {1, "a Fleet runs its member, which calls for it"},
+	"robotsmw/collyrobots":  {10, "an Extension is attached, asked and put back by its own callbacks"},
 }
 
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })

@@ -1,13 +1,6 @@
 package preference
 
-import (
-	"strings"
-
-	"github.com/goodbots/courtesy/politeness/structured"
-)
-
-// maxField is how many bytes a field may have.
-const maxField = 64 << 10
+import "strings"
 
 func (in Input) contentUsage(use Use) (all []Statement) {
 	key := string(general(use))
@@ -16,17 +9,13 @@ func (in Input) contentUsage(use Use) (all []Statement) {
 	}
 	say := func(text, where string, line int, path string) {
 		answer := Unknown
-		members, _ := structured.Dictionary([]string{text}, maxField)
-		for _, m := range members {
-			switch {
-			case m.Key != key:
-			case m.Value == "y":
-				answer = Allow
-			case m.Value == "n":
-				answer = Deny
-			}
-		}
-		if answer == Unknown {
+		d, _ := parseDictionary(text)
+		switch value, _ := d.token(key); value {
+		case "y":
+			answer = Allow
+		case "n":
+			answer = Deny
+		default:
 			return
 		}
 		all = append(all, Statement{Use: use, Answer: answer, Signal: ContentUsage, Where: where, Line: line, Path: path, Raw: text})

@@ -3,8 +3,6 @@ package webbotauth
 import (
 	"net/http"
 	"strings"
-
-	"github.com/goodbots/courtesy/politeness/structured"
 )
 
 // Asked says in words which signature a response asks for (Accept-Signature,
@@ -16,12 +14,12 @@ import (
 // The text is one line of 600 bytes at most, in printable ASCII. A tag or
 // component of more than 200 bytes is cut and ends with "...".
 func Asked(resp *http.Response) string {
-	const field = "Accept-Signature"
-	members, ok := dictionaryOf(resp.Header, field)
-	if ok && len(members) == 0 {
+	field := fieldValue(resp.Header, "Accept-Signature")
+	if field == "" {
 		return ""
 	}
-	if !ok {
+	members, err := parseDictionary(field)
+	if err != nil || len(members) == 0 {
 		return "asks for a signature, in an Accept-Signature that cannot be read"
 	}
 	var asked []string
@@ -38,18 +36,18 @@ func Asked(resp *http.Response) string {
 const maxAsked = 600
 
 // ask describes one member of Accept-Signature.
-func ask(m structured.Member) string {
-	if m.Value != "" {
+func ask(m member) string {
+	if !m.isList {
 		return "asks for a signature without saying of what"
 	}
 	text := "asks for a signature"
-	if tag, ok := m.Param("tag"); ok && tag == `"web-bot-auth"` {
+	if tag, ok := m.param("tag"); ok && tag == `"web-bot-auth"` {
 		text = "asks for a Web Bot Auth signature"
 	} else if ok {
 		text += " with the tag " + printable(tag)
 	}
 	var covered, missing []string
-	for _, it := range m.List {
+	for _, it := range m.list {
 		name := printable(it.String())
 		covered = append(covered, name)
 		if !isCovered(it) {
@@ -59,15 +57,15 @@ func ask(m structured.Member) string {
 	if len(covered) > 0 {
 		text += " of " + strings.Join(covered, " ")
 	}
-	for _, p := range m.Params {
-		switch p.Key {
+	for _, p := range m.params {
+		switch p.key {
 		case "created", "expires", "keyid", "tag": // Transport sends these parameters
 		case "alg":
-			if p.Value != `"ed25519"` && p.Value != "?1" {
-				missing = append(missing, "alg="+printable(p.Value))
+			if p.value != `"ed25519"` && p.value != isTrue {
+				missing = append(missing, "alg="+printable(p.value))
 			}
 		default: // Transport does not send others, such as nonce
-			missing = append(missing, p.Key)
+			missing = append(missing, p.key)
 		}
 	}
 	if len(missing) > 0 {
@@ -78,11 +76,11 @@ func ask(m structured.Member) string {
 
 // isCovered reports whether a Transport's signatures cover a component.
 // Both forms of Signature-Agent count as covered, whatever LegacyAgent is.
-func isCovered(it structured.Member) bool {
+func isCovered(it item) bool {
 	switch it.String() {
 	case `"@authority"`, `"@method"`, `"@path"`, `"signature-agent"`:
 		return true
 	}
-	_, isMember := it.Param("key")
-	return it.Value == `"signature-agent"` && isMember && len(it.Params) == 1
+	_, isMember := it.param("key")
+	return it.bare == `"signature-agent"` && isMember && len(it.params) == 1
 }

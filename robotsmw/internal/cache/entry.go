@@ -1,52 +1,25 @@
 package cache
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// An entry is an origin in the cache, or it stands for a whole domain (see the
-// type domains). An entry is in the LRU list or in the heap. But while a fetch
-// for it is under way, it is in neither, so that it is not evicted to make
-// room.
+// An entry is an origin in the cache. It is in the heap if it is held (see
+// Cache), and else in the list. While it has a fetch under way, it is in
+// neither.
 type entry struct {
 	origin     string
-	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
-	flight     *Flight                       // nil unless a fetch is under way
-	prev, next *entry                        // neighbours in the LRU list or, for an entry in the heap, in its domain's list
-	domain     *domain                       // set while the entry is in the heap, unless the entry stands for a domain
-	at         int                           // 1 + index in the heap; 0 if not in the heap
+	rec        *record.Record // nil until the first fetch ends
+	flight     *Flight        // nil unless a fetch is under way
+	prev, next *entry         // neighbours in the list
+	at         int            // 1 + index in the heap; 0 if not in the heap
 }
 
-// A domain is the list of the held entries (see Cache) of one registrable
-// domain. It has at least one entry. See the type domains.
-type domain struct {
-	name string
-	held entry // sentinel of the list
-	size int   // length of the list
-	at   int   // index in domains.bySize
-}
-
-const entryOverhead = 160 // bytes: the entry, the header of its key and its slot in the map
-
-// cost returns roughly how many bytes of memory an entry takes.
-func (e *entry) cost() int64 {
-	n := entryOverhead + int64(len(e.origin))
-	if rec := e.rec.Load(); rec != nil {
-		n += rec.Cost()
-	}
-	return n
-}
-
-// doc returns the document of the entry's record, or nil if there is none.
-func (e *entry) doc() *record.Document {
-	if rec := e.rec.Load(); rec != nil {
-		return rec.Doc
-	}
-	return nil
-}
+// cost returns roughly how many bytes of memory an entry takes without its
+// record: the entry, its name with header, and its slot in the map.
+func (e *entry) cost() int64 { return int64(160 + len(e.origin)) }
 
 // linkAfter puts e into a list, behind prev. e must not be in a list yet.
 func (e *entry) linkAfter(prev *entry) {
@@ -59,7 +32,7 @@ func (e *entry) unlink() {
 	e.prev, e.next = nil, nil
 }
 
-func (e *entry) retry() time.Time { return e.rec.Load().Failure.Retry }
+func (e *entry) retry() time.Time { return e.rec.Failure.Retry }
 
 // retryHeap orders entries by the time of their next try.
 type retryHeap []*entry

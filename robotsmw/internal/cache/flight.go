@@ -37,16 +37,9 @@ type Flight struct {
 	RobotsURL string
 	Prev      *record.Record // the record before this fetch; nil means there was none
 
-	// Depth is how many flights have led to this one: a flight that meets a
-	// redirect may begin another one, whose Depth is greater by one. The caller
-	// that begins a flight sets its Depth.
-	Depth int
-
 	// After is nil unless an earlier flight of this origin was dropped and has
-	// not ended yet. After is closed when the earlier flight has ended. By
-	// then, the earlier flight has left its host's queue. This flight waits for
-	// that, because otherwise it would stand behind the dropped flight in the
-	// queue.
+	// not ended yet. After is closed when the earlier flight has left its
+	// host's queue. This flight waits for that, so as not to stand behind it.
 	After <-chan struct{}
 
 	done chan struct{} // closed at the end, when rec and err are set
@@ -56,23 +49,21 @@ type Flight struct {
 	ctx  context.Context // cancelled when the flight is dropped or has ended
 	drop context.CancelFunc
 
-	mu      sync.Mutex     // guards the fields below
-	waiting int            // how many callers and flights wait for it
-	refresh bool           // whether it goes on if nobody waits for it
-	begun   bool           // it has had a slot
-	dropped bool           // nobody waited for it any more, so ctx was cancelled
-	copy    *record.Record // the latest record from before the flight, in memory or in the Store
-	until   time.Time      // when its slot is expected; zero means it waits for none
-	instead *record.Record // a good copy, marked as delayed, for use while the host rests
-	moved   chan struct{}  // closed when the expected time of the slot changes
-
-	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
+	mu      sync.Mutex             // guards the fields below
+	waiting int                    // how many callers wait for it
+	refresh bool                   // whether it goes on if nobody waits for it
+	begun   bool                   // it has had a slot
+	dropped bool                   // nobody waited for it any more, so ctx was cancelled
+	copy    *record.Record         // the latest record from before the flight, in memory or in the Store
+	delay   *politeness.DelayError // when its slot is expected; nil means it waits for none
+	instead *record.Record         // a good copy, marked as delayed, for use while the host rests
+	moved   chan struct{}          // closed when the expected time of the slot changes
 }
 
 // newFlight returns a flight with one caller that waits for it.
-func newFlight(name string, prev *record.Record) *Flight {
+func newFlight(name string, prev *record.Record, after <-chan struct{}) *Flight {
 	f := &Flight{
-		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, waiting: 1,
+		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, After: after, waiting: 1,
 		done: make(chan struct{}), moved: make(chan struct{}),
 	}
 	f.ctx, f.drop = context.WithCancel(context.Background())
@@ -89,21 +80,21 @@ func (f *Flight) end(rec *record.Record, err error) {
 // Context returns a context that ends when the flight is dropped or has ended.
 func (f *Flight) Context() context.Context { return f.ctx }
 
-// Expect tells the flight when it will get its slot. The zero time means that
-// it has the slot.
-func (f *Flight) Expect(until time.Time) {
+// Expect tells the flight until when it has to wait for its slot, and why. nil
+// means that it has the slot.
+func (f *Flight) Expect(delay *politeness.DelayError) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dropped {
 		return
 	}
-	f.begun = f.begun || until.IsZero()
-	if f.until.Equal(until) {
+	f.begun = f.begun || delay == nil
+	if delay == f.delay {
 		return
 	}
-	f.until, f.instead = until, nil
-	if f.copy != nil && f.copy.State == record.Good && !until.IsZero() {
-		f.instead = f.copy.Delayed(f.RobotsURL, time.Now(), f.delay())
+	f.delay, f.instead = delay, nil
+	if delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait {
+		f.instead = f.copy.Delayed(f.RobotsURL, time.Now(), delay)
 	}
 	close(f.moved)
 	f.moved = make(chan struct{})
@@ -117,21 +108,15 @@ func (f *Flight) Found(rec *record.Record) {
 	f.copy = rec
 }
 
-// Dropped returns nil and false if the flight was not dropped. Otherwise delay
-// says when the flight would have got its slot. If again is true, the flight is
-// a refresh that never had a slot. The caller of Dropped should then begin the
-// refresh again at the time in delay.
-func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
+// Dropped returns nil if the flight was not dropped. Otherwise it says when the
+// flight would have got its slot.
+func (f *Flight) Dropped() *politeness.DelayError {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.dropped {
-		return nil, false
+		return nil
 	}
-	return f.delay(), f.refresh && !f.begun
-}
-
-func (f *Flight) delay() *politeness.DelayError {
-	return &politeness.DelayError{Host: origin.Host(f.Origin), Until: f.until}
+	return f.delay
 }
 
 // Leave says that one of the callers that got the flight from Begin will not
@@ -154,10 +139,10 @@ func (f *Flight) leave(refresh bool) {
 // flight. A refresh, or a flight that has begun, is dropped only if the slot is
 // further away than longWait. The caller must hold f.mu.
 func (f *Flight) settle() {
-	if f.waiting > 0 || f.dropped || f.until.IsZero() {
+	if f.waiting > 0 || f.dropped || f.delay == nil {
 		return
 	}
-	if (f.begun || f.refresh) && time.Until(f.until) <= longWait {
+	if (f.begun || f.refresh) && time.Until(f.delay.Until) <= longWait {
 		return
 	}
 	f.dropped = true
@@ -175,25 +160,25 @@ func (f *Flight) join() bool {
 	return true
 }
 
-func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if time.Until(f.until) > ShortWait {
-		instead = f.instead
-	}
-	return f.until, instead, f.moved
-}
-
 // Instead returns a good copy, marked as delayed, for use while the flight's
 // host rests. If the host does not rest or there is no good copy, the result is
-// nil. Before the method returns a copy, it calls GoOn, because the caller then
-// no longer waits for the flight.
+// nil. Before Instead returns a copy, it calls GoOn, because the caller then no
+// longer waits for the flight.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {
 		f.GoOn()
 	}
 	return instead
+}
+
+func (f *Flight) expected() (delay *politeness.DelayError, instead *record.Record, moved <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.instead != nil && time.Until(f.delay.Until) > ShortWait {
+		instead = f.instead
+	}
+	return f.delay, instead, f.moved
 }
 
 // Wait waits for a flight that Begin returned, until the flight or the context
@@ -203,7 +188,7 @@ func (f *Flight) Instead() *record.Record {
 func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	deadline, limited := ctx.Deadline()
 	for {
-		until, instead, moved := f.expected()
+		delay, instead, moved := f.expected()
 		select {
 		case <-f.done:
 			return f.rec, f.err
@@ -213,9 +198,9 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 		case instead != nil:
 			f.GoOn()
 			return instead, nil
-		case limited && until.After(deadline):
+		case limited && delay != nil && delay.Until.After(deadline):
 			f.Leave()
-			return nil, &politeness.DelayError{Host: origin.Host(f.Origin), Until: until}
+			return nil, delay
 		}
 		select {
 		case <-f.done:
@@ -224,57 +209,6 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 		case <-ctx.Done():
 			f.Leave()
 			return nil, fmt.Errorf("robotsmw: waiting for %s: %w", f.RobotsURL, ctx.Err())
-		}
-	}
-}
-
-// queues has the lock that guards the field "behind" of all flights. The method
-// Queue makes sure that no flight waits for itself, directly or through others.
-type queues struct{ mu sync.Mutex }
-
-// Queue notes that the first flight waits for the second, and returns true. It
-// returns false if both are the same flight, or if the second already waits for
-// the first, directly or through further flights.
-func (q *queues) Queue(f, other *Flight) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for g := other; g != nil; g = g.behind {
-		if g == f {
-			return false
-		}
-	}
-	f.behind = other
-	return true
-}
-
-// WaitBehind makes the first flight wait until the second ends, and returns the
-// result of the second. Queue must have returned true for the two. During the
-// wait, the callers of the first flight learn when the second will get its
-// slot. If the second flight's host rests and there is a good copy, WaitBehind
-// returns that copy. If the first flight is dropped, WaitBehind returns the
-// DelayError of the first.
-func (q *queues) WaitBehind(f, other *Flight) (*record.Record, error) {
-	defer func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		f.behind = nil
-	}()
-	for {
-		until, instead, moved := other.expected()
-		if instead != nil {
-			other.GoOn()
-			return instead, nil
-		}
-		f.Expect(until)
-		select {
-		case <-other.done:
-			f.Expect(time.Time{})
-			return other.rec, other.err
-		case <-f.ctx.Done():
-			other.Leave()
-			delay, _ := f.Dropped()
-			return nil, delay
-		case <-moved:
 		}
 	}
 }

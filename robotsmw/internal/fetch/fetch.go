@@ -42,13 +42,14 @@ type Question struct {
 	ETag         string
 	LastModified string
 
-	// Expect is called with the time at which the question will get its slot,
-	// and with the zero time when the question no longer waits. May be nil.
-	Expect func(until time.Time)
+	// Expect is called when the question has to wait for a slot, and with nil
+	// when it no longer waits. May be nil.
+	Expect func(*politeness.DelayError)
 
-	// Granted is called when the question has its slot, if it had to ask for
-	// one. An error cancels the question. May be nil.
-	Granted func() error
+	// Check is called when the question may start, if it had to ask for a slot.
+	// After an error nothing is sent, and Ask returns the error. Check must not
+	// wait. May be nil.
+	Check func() error
 
 	// Answered is called at the end. It gets the response, the part of the body
 	// that was read, and the error that Ask returns. If Ask panics, the error
@@ -72,26 +73,25 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	defer cancel(nil)
 	timeout, expect := c.Timeout, q.Expect
 	if expect == nil {
-		expect = func(time.Time) {}
+		expect = func(*politeness.DelayError) {}
 	}
 	timer := time.AfterFunc(timeout, func() {
 		cancel(fmt.Errorf("no whole robots.txt within %v", timeout))
 	})
 	defer timer.Stop()
-	defer expect(time.Time{})
+	defer expect(nil)
 	ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
 	ctx = politeness.WithTrace(ctx, &politeness.Trace{
-		Queued: func(until time.Time, _ politeness.Reason) { timer.Stop(); expect(until) },
-		Granted: func(time.Time) {
-			expect(time.Time{})
-			if q.Granted != nil {
-				if err := q.Granted(); err != nil {
-					cancel(err)
-				}
-			}
-			timer.Reset(timeout)
+		Queued: func(until time.Time, why politeness.Reason) {
+			timer.Stop()
+			host, _ := politeness.HostKey(ctx, q.URL)
+			expect(&politeness.DelayError{Host: host, Until: until, Reason: why})
 		},
+		Granted: func(time.Time) { expect(nil); timer.Reset(timeout) },
 	})
+	if q.Check != nil {
+		ctx = politeness.WithCheck(ctx, func(context.Context) error { return q.Check() })
+	}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: q.URL, Host: q.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -2,8 +2,10 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -17,11 +19,13 @@ import (
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the
 // origin's new record from the answer (RFC 9309 §2.3.1). It also returns the
-// robots.txt, if one was fetched now. The lock is taken for each request,
-// unless it is nil. A panic, such as one in Base, counts as a failed fetch. If
-// there is an error, it is a *politeness.DelayError or [store.ErrElsewhere],
-// and this fetch has no result.
-func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
+// robots.txt, if one was fetched now. A panic, such as one in Base, counts as a
+// failed fetch. If there is an error, it is a *politeness.DelayError or
+// [store.ErrElsewhere], and this fetch has no result.
+//
+// With a lock, the first question is sent only if the lock lasts long enough.
+// If yields is true, the lock is given back while the host rests.
+func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yields bool) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -36,11 +40,21 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 	u, host := origin.RobotsURL(f.Origin)
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
-		ans, err := l.put(f, u, host, prev, lock)
+		q := l.question(f, u, host, prev)
+		if hops == 0 && lock != nil {
+			q.Check = lock.Check
+			q.Expect = func(delay *politeness.DelayError) {
+				f.Expect(delay)
+				if yields && delay != nil && time.Until(delay.Until) > cache.ShortWait {
+					lock.Release()
+				}
+			}
+		}
+		ans, err := l.put(f, q)
 		if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
 			// The answer is about our validators, not about the file. So ask
 			// without validators.
-			ans, err = l.put(f, u, host, nil, lock)
+			ans, err = l.put(f, l.question(f, u, host, nil))
 		}
 		now := time.Now()
 		event.Bytes += len(ans.Body)
@@ -73,28 +87,24 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 		if !ok || hops == l.cfg.MaxRedirects || slices.Contains(seen, requestKey(next, host)) {
 			return l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now), nil, nil
 		}
-		seen = append(seen, requestKey(next, host))
-		if name, ok := l.isOriginFile(next, host); ok && name != f.Origin {
-			other, loop, err := l.follow(f, name)
-			switch {
-			case loop:
-				return l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now), nil, nil
-			case err != nil:
-				return prev.AfterError(f.RobotsURL, now, ans.Status, err, 0), nil, nil
-			case other != nil:
-				return l.redirected(f, prev, other, hops+1, ans.Status), nil, nil
-			}
-			// The method "follow" has returned no record, so this flight asks
-			// the other origin itself.
+		if rec := l.known(f, next, host, hops+1, now); rec != nil {
+			return rec, nil, nil
 		}
+		seen = append(seen, requestKey(next, host))
 		u = next
 	}
 }
 
-// put sends one question of a flight, with the validators that the record prev
-// has for u and host. If the flight was dropped, the error is the flight's
-// DelayError.
-func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
+// panicked logs a panic during a flight. It counts the panic as a failed fetch,
+// and returns the record that replaces prev (see Record.Failed).
+func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.Record {
+	l.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
+	return prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0)
+}
+
+// question returns one question of a flight, with the validators that the
+// record prev has for u and host.
+func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record.Record) fetch.Question {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	if l.cfg.Asked != nil {
 		q.Answered = func(resp *http.Response, body []byte, err error) {
@@ -103,18 +113,15 @@ func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Reco
 			}
 		}
 	}
-	if lock != nil {
-		q.Expect = func(until time.Time) {
-			f.Expect(until)
-			if time.Until(until) > cache.ShortWait {
-				lock.Release()
-			}
-		}
-		q.Granted = func() error { return lock.Take(cache.ShortWait) }
-	}
 	if src := prev.Validates(u.String(), host); src != nil {
 		q.ETag, q.LastModified = src.ETag, src.LastModified
 	}
+	return q
+}
+
+// put sends a question of a flight. If the flight was dropped, the error is the
+// flight's DelayError.
+func (l *Loader) put(f *cache.Flight, q fetch.Question) (fetch.Answer, error) {
 	ans, err := l.client.Ask(q)
 	return ans, orDropped(f, err)
 }
@@ -123,7 +130,7 @@ func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Reco
 // If the question failed because f was dropped, orDropped returns the
 // DelayError of f instead.
 func orDropped(f *cache.Flight, err error) error {
-	if delay, _ := f.Dropped(); err != nil && delay != nil {
+	if delay := f.Dropped(); err != nil && delay != nil {
 		return delay
 	}
 	return err
@@ -176,46 +183,27 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 	}
 }
 
-// redirected returns the record of an origin whose robots.txt redirects to the
-// robots.txt of another origin. The record is a copy of the other origin's
-// record, fresh or stale, and expires at the same time. If the other origin is
-// unreachable, this origin is unreachable too, until the other origin is tried
-// again. If the two fetches together have followed too many redirects, this
-// origin has no robots.txt.
-func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
-	now := time.Now()
-	switch {
-	case other.InForce(now) == record.None: // must come before the case of other.Hops, which may be from an older answer
-		why := other.Failure
-		if why.Delay != nil {
-			return prev.Delayed(f.RobotsURL, now, why.Delay)
-		}
-		return prev.Failed(f.RobotsURL, now, why.Status, why.Cause, why.Retry.Sub(now))
-	case hops+int(other.Hops) > l.cfg.MaxRedirects:
-		return l.withoutFile(f, status, hops, record.LoopLifetime, now)
-	default:
-		rec := *other
-		rec.URL = f.RobotsURL
-		rec.Hops += uint8(hops)
-		if rec.Doc != nil && rec.From().URL == "" {
-			src := *rec.From()
-			src.URL = other.URL
-			rec.Source = &src
-		}
-		return &rec
+// known returns a record for a flight that was redirected to u. If u is the
+// robots.txt of another origin, and memory has a record of that origin that is
+// in force and not due for a refresh, the result is a copy of that record,
+// which expires at the same time. Else it is nil.
+func (l *Loader) known(f *cache.Flight, u *url.URL, host string, hops int, now time.Time) *record.Record {
+	name, _ := origin.Of(u, host)
+	if own, ownHost := origin.RobotsURL(name); host != ownHost || u.String() != own.String() {
+		return nil
 	}
-}
-
-// isOriginFile reports whether a URL and a Host are the address of an origin's
-// own robots.txt, and returns that origin. An origin with an override does not
-// count, because it has no fetch of its own.
-func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
-	name, err := origin.Of(u, host)
-	if err != nil || l.overrides[name] != nil {
-		return "", false
+	other := l.cache.Get([]byte(name))
+	if !other.Use(now).AsIs() || other.InForce(now) == record.None || hops+int(other.Hops) > l.cfg.MaxRedirects {
+		return nil
 	}
-	own, ownHost := origin.RobotsURL(name)
-	return name, host == ownHost && u.Path == own.Path && u.RawPath == "" && u.RawQuery == "" && !u.ForceQuery
+	rec := *other
+	rec.URL = f.RobotsURL
+	rec.Hops += uint8(hops)
+	if src := *other.From(); rec.Doc != nil && src.URL == "" {
+		src.URL = other.URL
+		rec.Source = &src
+	}
+	return &rec
 }
 
 // requestKey returns the same key for all spellings of a request.

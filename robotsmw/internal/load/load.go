@@ -8,9 +8,7 @@
 //
 // load.go is what callers use. flight.go runs one fetch from beginning to end.
 // ask.go asks the servers and makes records from their answers. loader.go has
-// what these files share. In this order, each file uses only later files, with
-// one exception: a redirect to the robots.txt of another origin begins that
-// origin's own flight, so ask.go calls the function follow in flight.go.
+// what these files share. In this order, each file uses only later files.
 package load
 
 import (
@@ -66,7 +64,10 @@ func (l *Loader) Forget(name string) {
 
 // Size returns how many origins have a record in memory, without those with a
 // fetch under way. It also returns roughly how many bytes all records take.
-func (l *Loader) Size() (origins int, bytes int64) { return l.cache.Size() }
+func (l *Loader) Size() (origins int, bytes int64) {
+	origins, _, bytes = l.cache.Size()
+	return origins, bytes
+}
 
 // wait begins a fetch of the origin's robots.txt, or joins one, and waits for
 // its end.
@@ -74,11 +75,8 @@ func (l *Loader) wait(ctx context.Context, name string, now time.Time) (*record.
 	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
 		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
 	}
-	rec, f, started, err := l.cache.Begin(name, now, false)
+	rec, f, started := l.cache.Begin(name, now, false)
 	switch {
-	case err != nil:
-		l.looked(ctx, Refused)
-		return nil, err
 	case rec != nil: // another caller has just fetched it
 		l.looked(ctx, Hit)
 		return rec, nil

@@ -87,11 +87,8 @@ func TestChaos(t *testing.T) {
 			wg.Wait()
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
-			if err := l.cache.Audit(); err != nil {
-				t.Error(err)
-			}
-			if n := l.cache.UnderWay(); n != 0 {
-				t.Errorf("%d flights are left", n)
+			if n, flights, bytes := l.cache.Size(); flights != 0 || n > l.cfg.MaxOrigins || bytes < 0 {
+				t.Errorf("%d origins, %d flights, %d bytes are left", n, flights, bytes)
 			}
 		})
 	}
@@ -163,45 +160,14 @@ func TestChaosUnderAPace(t *testing.T) {
 			time.Sleep(48 * time.Hour)
 			synctest.Wait()
 			for _, l := range members {
-				if err := l.cache.Audit(); err != nil {
-					t.Error(err)
-				}
-				if n := l.cache.UnderWay(); n != 0 {
-					t.Errorf("%d flights are left", n)
+				if n, flights, bytes := l.cache.Size(); flights != 0 || n > l.cfg.MaxOrigins || bytes < 0 {
+					t.Errorf("%d origins, %d flights, %d bytes are left", n, flights, bytes)
 				}
 			}
 			if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
 				t.Errorf("%+v", s)
 			}
 		})
-	}
-}
-
-// redirected does not panic if the record of the other origin has expired after
-// follow returned it.
-func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
-	l := newLoader(nil)
-	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
-	other := &record.Record{URL: "http://b.example/robots.txt", State: record.Good, Doc: l.cfg.Kind.Document(nil), Fetched: time.Now().Add(-time.Hour), Expires: time.Now().Add(-time.Nanosecond)}
-	defer func() {
-		if p := recover(); p != nil {
-			t.Errorf("panic: %v", p)
-		}
-	}()
-	l.redirected(f, nil, other, 1, 301)
-}
-
-// An origin redirects to another one, which fails now. So the first origin is
-// unreachable too. This is so even if the redirects of both origins, added up,
-// exceed MaxRedirects.
-func TestRedirectedToAnOriginThatFails(t *testing.T) {
-	l := newLoader(nil)
-	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
-	now := time.Now()
-	expired := &record.Record{URL: "http://b.example/robots.txt", State: record.Unavailable, Hops: 5, Status: 404, Fetched: now.Add(-25 * time.Hour), Expires: now.Add(-time.Hour)}
-	other := expired.Failed(expired.URL, now, 503, "status 503 Service Unavailable", 0)
-	if rec := l.redirected(f, nil, other, 1, 301); rec.InForce(now) != record.None {
-		t.Errorf("a missed Disallow: %+v", rec)
 	}
 }
 

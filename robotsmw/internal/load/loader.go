@@ -38,11 +38,10 @@ type Lookup string
 
 // The lookups, as robotsmw reports them.
 const (
-	Hit     Lookup = "hit"     // the record in memory is fresh
-	Stale   Lookup = "stale"   // the record in memory is not fresh, but is used because a fetch must wait
-	Miss    Lookup = "miss"    // a fetch was begun
-	Joined  Lookup = "joined"  // a fetch was under way and was waited for
-	Refused Lookup = "refused" // memory is full of origins that must not be forgotten
+	Hit    Lookup = "hit"    // the record in memory is fresh
+	Stale  Lookup = "stale"  // the record in memory is not fresh, but is used because a fetch must wait
+	Miss   Lookup = "miss"   // a fetch was begun
+	Joined Lookup = "joined" // a fetch was under way and was waited for
 )
 
 // A Fetch is one fetch of a robots.txt, redirects included.
@@ -75,7 +74,7 @@ func New(cfg Config) *Loader {
 		l.overrides[name] = &record.Record{State: record.Override, Doc: cfg.Kind.Document([]byte(text))}
 	}
 	if cfg.Store != nil {
-		l.store = store.New(cfg.Store, cfg.Timeout+cache.ShortWait, cfg.Kind, l.storeFailed)
+		l.store = store.New(cfg.Store, cfg.Timeout, cache.ShortWait, cfg.Kind, l.storeFailed)
 	}
 	return l
 }

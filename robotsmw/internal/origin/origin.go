@@ -260,17 +260,6 @@ func RobotsTxt(origin string) string {
 	return u.String() // escapes the zone of an IPv6 address
 }
 
-// OfRobotsTxt returns the origin whose robots.txt is at robotsURL. It returns
-// false if robotsURL is not the robots.txt of an origin.
-func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
-	at, ok := strings.CutSuffix(robotsURL, "/robots.txt")
-	if !ok {
-		return "", false
-	}
-	origin, err := Parse(at)
-	return origin, err == nil
-}
-
 // Host returns what follows "://" in an origin: the host, the port and, if the
 // origin has one, its Host header.
 func Host(origin string) string {

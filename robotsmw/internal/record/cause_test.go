@@ -67,12 +67,12 @@ func TestStoredRecordsAreSmall(t *testing.T) {
 	}
 
 	lie := storedRecord{State: "good", SHA256: hashOf(someRules), Fetched: now, Expires: now.Add(time.Hour), Failure: &storedFailure{Since: now, Last: now, Count: 1, Retry: now, Cause: strings.Repeat("\x1b", 9<<20)}}
-	rec, err := k.Decode(name, stored(t, name, lie, someRules), of([]byte(someRules)))
+	rec, err := k.Decode(name, stored(t, name, lie, someRules))
 	if err != nil || len(rec.Failure.Cause) > 300 {
 		t.Errorf("%v; a cause of %d bytes comes from a Store", err, len(rec.Failure.Cause))
 	}
 	lie.URL = "http://a.example/" + strings.Repeat("x", 9<<20)
-	if _, err := k.Decode(name, stored(t, name, lie, someRules), of([]byte(someRules))); err == nil || len(err.Error()) > 200 {
+	if _, err := k.Decode(name, stored(t, name, lie, someRules)); err == nil || len(err.Error()) > 200 {
 		t.Errorf("a URL of 9 MB comes from a Store: %v", err)
 	}
 }

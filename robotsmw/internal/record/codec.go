@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"strings"
 	"time"
@@ -17,10 +16,8 @@ import (
 )
 
 // storedRecord is the first line of a stored value, as JSON. The rest of the
-// value is the body of the robots.txt. The body is empty if the origin has no
-// robots.txt. It is also empty if the origin redirects to the robots.txt of
-// another origin, because the value of that origin has the body. The body is
-// stored whole, so a crawler with other product tokens can use it too.
+// value is the body of the robots.txt, or empty if the origin has none. The
+// body is stored whole, so a crawler with other product tokens can use it too.
 type storedRecord struct {
 	Version      int            `json:"v"`
 	Origin       string         `json:"origin"`
@@ -86,12 +83,8 @@ func Encode(name string, rec *Record, body []byte) []byte {
 
 // Decode decodes a stored value of an origin and trusts nothing in it. The
 // value must be for this origin, its body must have the hash in the first line,
-// and no lifetime or pause may be longer than this package would give. If the
-// origin shares the file of another origin, Decode calls the last argument with
-// the name of the other origin and the hash. That function returns the stored
-// body of the other origin, or nil if no body with this hash is stored there.
-// If it returns nil, Decode's error wraps fs.ErrNotExist.
-func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
+// and no lifetime or pause may be longer than this package would give.
+func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
 		return nil, errors.New("it has no first line")
@@ -123,11 +116,7 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 		if h, err := hex.DecodeString(s.SHA256); err != nil || copy(hash[:], h) != len(hash) {
 			return nil, fmt.Errorf("its hash is %q", s.SHA256)
 		}
-		if other, shared := origin.OfRobotsTxt(s.URL); shared && other != name {
-			if body = elsewhere(other, hash); body == nil {
-				return nil, fmt.Errorf("the robots.txt that it shares with %s is not there: %w", other, fs.ErrNotExist)
-			}
-		} else if sha256.Sum256(body) != hash {
+		if sha256.Sum256(body) != hash {
 			return nil, fmt.Errorf("its %d bytes of robots.txt do not have the hash %s", len(body), s.SHA256)
 		}
 		rec.Doc = k.Document(body)

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"math"
 	"net/http"
 	"testing"
@@ -55,24 +53,9 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 		"none of them":          {Since: now, Last: now, Retry: now},
 		"more than are counted": {Since: now, Last: now, Count: math.MaxInt, Retry: now},
 	} {
-		if rec, err := k.Decode(origin, stored(t, origin, storedRecord{State: "none", Failure: &f}, ""), of(nil)); err == nil {
+		if rec, err := k.Decode(origin, stored(t, origin, storedRecord{State: "none", Failure: &f}, "")); err == nil {
 			t.Errorf("%s: %+v", name, rec)
 		}
-	}
-}
-
-// Some stored records have no robots.txt, but name another origin's robots.txt
-// by its hash. If that file has changed since, Decode returns an error.
-func TestSharedFileThatHasChanged(t *testing.T) {
-	const a, b = "http://a.example", "http://b.example"
-	now := time.Now()
-	k := &Kind{Tokens: []string{"ExampleBot"}}
-	value := stored(t, a, storedRecord{State: "good", URL: b + "/robots.txt", SHA256: hashOf("old"), Fetched: now, Expires: now.Add(time.Hour)}, "")
-	if rec, err := k.Decode(a, value, of([]byte("new"))); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%+v, %v", rec, err)
-	}
-	if rec, err := k.Decode(a, value, of([]byte("old"))); err != nil || rec.Doc.Size != len("old") {
-		t.Errorf("unchanged: %+v, %v", rec, err)
 	}
 }
 
@@ -85,14 +68,14 @@ func FuzzStoredRecord(f *testing.F) {
 	f.Add(Encode("http://a.example", (*Record)(nil).Failed("", now, 0, "reset", 0), nil))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		_, body, _ := bytes.Cut(value, []byte{'\n'})
-		rec, err := k.Decode("http://a.example", value, of(body))
+		rec, err := k.Decode("http://a.example", value)
 		if err != nil {
 			return
 		}
 		if rec.Expires.Sub(rec.Fetched) > MaxLifetime {
 			t.Errorf("a lifetime of %v", rec.Expires.Sub(rec.Fetched))
 		}
-		again, err := k.Decode("http://a.example", Encode("http://a.example", rec, body), of(body))
+		again, err := k.Decode("http://a.example", Encode("http://a.example", rec, body))
 		if err != nil || again.State != rec.State || !again.Expires.Equal(rec.Expires) || !again.Fetched.Equal(rec.Fetched) {
 			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
 		}

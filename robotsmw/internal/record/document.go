@@ -102,17 +102,3 @@ func (ds *Documents) Remove(d *Document) int64 {
 	}
 	return d.Cost()
 }
-
-// Held returns how many origins in the cache have the document. It is for
-// cache.Audit.
-func (ds *Documents) Held(d *Document) int {
-	ds.mu.Lock()
-	defer ds.mu.Unlock()
-	return d.cached
-}
-
-func (ds *Documents) Len() int {
-	ds.mu.Lock()
-	defer ds.mu.Unlock()
-	return len(ds.byHash)
-}

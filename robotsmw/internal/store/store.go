@@ -7,14 +7,12 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"sync/atomic"
 	"time"
 
-	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
@@ -38,22 +36,21 @@ type Locker interface {
 // A Keeper stores records and reads them again.
 type Keeper struct {
 	store   Store
-	locker  Locker // nil means the Store is not a Locker
-	lockTTL time.Duration
+	locker  Locker        // nil means the Store is not a Locker
+	lockTTL time.Duration // how long a lock lasts if its holder dies
+	slack   time.Duration
 	kind    *record.Kind
 	failed  func(op string, err error)
 	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds
 	forgets atomic.Int64 // how many times Forget was called
 }
 
-// New returns the Keeper of a Store. The Kind says how records are read.
-// lockTTL is how long a lock lasts if its holder dies. It must be at least the
-// sum of two times: how long a request to the origin may take, and how long a
-// holder may wait for a slot without releasing the lock (see [Lock]). The last
-// argument is called after a fault of the Store, with "get", "put", "delete",
-// "lock" or "unlock", and with the error.
-func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
-	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
+// New returns the Keeper of a Store. The Kind says how records are read. A lock
+// lasts for the time that a request to the origin may take, and a slack for its
+// wait for a slot. After a fault of the Store, failed is called with "get",
+// "put", "delete", "lock" or "unlock", and with the error.
+func New(s Store, request, slack time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
+	k := &Keeper{store: s, lockTTL: request + slack, slack: slack, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
 	return k
 }
@@ -87,10 +84,7 @@ func (k *Keeper) Get(name string) *record.Record {
 	if value == nil {
 		return nil
 	}
-	rec, err := k.kind.Decode(name, value, k.bodyOf)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	rec, err := k.kind.Decode(name, value)
 	if err != nil {
 		k.failed("get", fmt.Errorf("robotsmw: the stored record of %s cannot be used: %w", name, err))
 		return nil
@@ -111,19 +105,14 @@ func (k *Keeper) getValue(name string) []byte {
 
 // put stores a record with the body that it was made from. A record that was
 // renewed, or whose fetch failed, comes without a body, so it is stored with
-// the previous body. A record that shares the robots.txt of another origin is
-// stored without a body, because the body is stored with that origin.
+// the previous body.
 func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	if rec.Failure != nil && rec.Failure.Delay != nil {
 		return // the latest fetch was put off by a limiter, so it has no result
 	}
-	if rec.State == record.Good {
-		if _, shared := origin.OfRobotsTxt(rec.From().URL); shared {
-			body = nil
-		} else if body == nil {
-			if body = k.bodyOf(name, rec.Doc.Hash); body == nil {
-				return // the body is gone; after a restart the file is fetched again
-			}
+	if rec.State == record.Good && body == nil {
+		if body = record.Body(k.getValue(name), rec.Doc.Hash); body == nil {
+			return // the body is not at hand; after a restart the file is fetched again
 		}
 	}
 	ttl := record.ThirtyDays
@@ -135,12 +124,6 @@ func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 		return struct{}{}, k.store.Put(ctx, name, value, ttl)
 	})
 	k.report("put", err)
-}
-
-// bodyOf returns the stored robots.txt of an origin if the file has this hash.
-// Otherwise it returns nil.
-func (k *Keeper) bodyOf(name string, hash [sha256.Size]byte) []byte {
-	return record.Body(k.getValue(name), hash)
 }
 
 func (k *Keeper) delete(name string) {

@@ -45,8 +45,8 @@ func (s aStore) TryLock(context.Context, string, time.Duration) (func(), bool, e
 
 const name = "http://a.example"
 
-func newKeeper(t *testing.T, s Store, lockTTL time.Duration) *Keeper {
-	return New(s, lockTTL, &record.Kind{Tokens: []string{"ExampleBot"}}, func(op string, err error) { t.Logf("%s: %v", op, err) })
+func newKeeper(t *testing.T, s Store) *Keeper {
+	return New(s, 30*time.Second, 10*time.Second, &record.Kind{Tokens: []string{"ExampleBot"}}, func(op string, err error) { t.Logf("%s: %v", op, err) })
 }
 
 // A record is stored for as long as it may be of use.
@@ -71,7 +71,7 @@ func TestHowLongARecordIsStored(t *testing.T) {
 			{"no file, now unreachable", none.Failed("", now, 503, "status 503", 0), month},
 		} {
 			var got time.Duration
-			newKeeper(t, aStore{put: func(ttl time.Duration) { got = ttl }}, time.Minute).Put(name, tt.rec, body, 0)
+			newKeeper(t, aStore{put: func(ttl time.Duration) { got = ttl }}).Put(name, tt.rec, body, 0)
 			if got != tt.want {
 				t.Errorf("%s: stored for %v, want %v", tt.name, got, tt.want)
 			}
@@ -84,8 +84,8 @@ func TestHowLongARecordIsStored(t *testing.T) {
 func TestWaitForALockBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, start := 0, time.Now()
-		k := newKeeper(t, aStore{tryLock: func() (func(), bool, error) { asked++; return nil, false, nil }}, 40*time.Second)
-		if rec, lock := k.Lock(name, nil, true); rec != nil || lock == nil {
+		k := newKeeper(t, aStore{tryLock: func() (func(), bool, error) { asked++; return nil, false, nil }})
+		if rec, lock := k.Lock(name, nil); rec != nil || lock != nil {
 			t.Errorf("%v, lock %v", rec, lock)
 		}
 		if took := time.Since(start); took < 40*time.Second || took > 43*time.Second {
@@ -93,10 +93,6 @@ func TestWaitForALockBacksOff(t *testing.T) {
 		}
 		if asked < 40 || asked > 50 {
 			t.Errorf("asked %d times in 41 s, want about once a second", asked)
-		}
-		asked, start = 0, time.Now()
-		if k.Lock(name, nil, false); asked != 1 || time.Since(start) != 0 {
-			t.Errorf("without patience: asked %d times in %v", asked, time.Since(start))
 		}
 	})
 }
@@ -110,7 +106,7 @@ func TestStoreThatHangs(t *testing.T) {
 			calls.Add(1)
 			time.Sleep(time.Hour) // it ignores its context
 			return nil, errors.New("late")
-		}}, time.Minute)
+		}})
 		start := time.Now()
 		for range 5 {
 			k.Get(name)
@@ -130,69 +126,37 @@ func TestStoreThatHangs(t *testing.T) {
 	})
 }
 
-// A lock is given back while its holder waits for a host. Before the host is
-// asked, the holder takes the lock again, unless another member is fetching the
-// file or has fetched it.
-func TestLockIsTakenAnew(t *testing.T) {
-	none := []byte(nil)
-	k := &record.Kind{}
-	body := []byte("User-agent: *\nDisallow: /\n")
+// A lock that was given back, or that may end during the fetch, is no right to
+// fetch.
+func TestLockThatEndsDuringTheWait(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		patient  bool
-		released bool          // whether the holder gives the lock back while it waits
-		wait     time.Duration // how long until the lock is taken again
-		others   bool          // whether another member has the lock after the wait
-		stored   bool          // whether another member has stored a record during the wait
+		released bool // whether the holder gives the lock back while it waits
+		wait     time.Duration
 		want     error
-		asks     int // how many times the Locker is asked after the first time
 	}{
-		{"no wait", true, false, 0, false, false, nil, 0},
-		{"a wait that the lock outlasts", true, false, 10 * time.Second, false, true, nil, 0},
-		{"a longer one", true, false, 11 * time.Second, false, false, nil, 1},
-		{"given back", true, true, time.Hour, false, false, nil, 1},
-		{"given back, and another fetches", true, true, time.Hour, true, false, ErrElsewhere, 1},
-		{"given back, and another has fetched", true, true, time.Hour, false, true, ErrElsewhere, 1},
-		{"another fetches, and nobody may wait for that", false, true, time.Hour, true, false, nil, 1},
+		{"no wait", false, 0, nil},
+		{"a wait that the lock outlasts", false, 10 * time.Second, nil},
+		{"a longer one", false, 11 * time.Second, ErrElsewhere},
+		{"given back", true, time.Second, ErrElsewhere},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				asks, held, value := 0, 0, none
-				keeper := newKeeper(t, aStore{
-					get: func(context.Context) ([]byte, error) {
-						if value == nil {
-							return nil, fs.ErrNotExist
-						}
-						return value, nil
-					},
-					tryLock: func() (func(), bool, error) {
-						if asks++; asks > 1 && tt.others {
-							return nil, false, nil
-						}
-						held++
-						return func() { held-- }, true, nil
-					},
-				}, 40*time.Second)
-				rec, lock := keeper.Lock(name, nil, tt.patient)
+				held := 0
+				keeper := newKeeper(t, aStore{tryLock: func() (func(), bool, error) {
+					held++
+					return func() { held-- }, true, nil
+				}})
+				rec, lock := keeper.Lock(name, nil)
 				if rec != nil || held != 1 {
 					t.Fatalf("%v, held %d times", rec, held)
 				}
 				if tt.released {
-					if lock.Release(); held != 0 {
-						t.Error("not given back")
-					}
+					lock.Release()
 				}
 				time.Sleep(tt.wait)
-				if tt.stored {
-					now := time.Now()
-					good := &record.Record{State: record.Good, Status: 200, Doc: k.Document(body), Fetched: now, Expires: now.Add(time.Hour)}
-					value = record.Encode(name, good, body)
-				}
-				if err := lock.Take(10 * time.Second); err != tt.want {
+				if err := lock.Check(); err != tt.want {
 					t.Errorf("%v, want %v", err, tt.want)
-				}
-				if asks != 1+tt.asks {
-					t.Errorf("asked %d times, want %d", asks, 1+tt.asks)
 				}
 				lock.Release()
 				if lock.Release(); held != 0 {
@@ -201,4 +165,25 @@ func TestLockIsTakenAnew(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What another member has stored while this one waited for its lock is used.
+func TestStoredWhileWaitingForTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		body := []byte("User-agent: *\nDisallow: /\n")
+		good := &record.Record{State: record.Good, Status: 200, Doc: new(record.Kind).Document(body), Fetched: now, Expires: now.Add(time.Hour)}
+		keeper := newKeeper(t, aStore{
+			get: func(context.Context) ([]byte, error) {
+				if time.Since(now) < 5*time.Second {
+					return nil, fs.ErrNotExist
+				}
+				return record.Encode(name, good, body), nil
+			},
+			tryLock: func() (func(), bool, error) { return nil, false, nil },
+		})
+		if rec, lock := keeper.Lock(name, nil); rec == nil || lock != nil || time.Since(now) > 7*time.Second {
+			t.Errorf("%v, lock %v after %v", rec, lock, time.Since(now))
+		}
+	})
 }
