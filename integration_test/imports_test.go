@@ -52,7 +52,7 @@ var arrows = map[string]struct {
 	"robotsmw/robotsmeta":          {nil, "a grammar that does no I/O needs the standard library alone"},
 	"robotsmw/robotsmeta/htmlmeta": {[]string{"golang.org/x/net/html", "robotsmw/robotsmeta"}, "the only importer of x/net/html"},
 	"robotsmw/pagelinks":           {[]string{"github.com/PuerkitoBio/goquery", "robotsmw"}, "the only importer of goquery"},
-	"robotsmw/preference":          {[]string{"robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
+	"robotsmw/preference":          {[]string{"politeness/structured", "robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
 		[]string{"github.com/gocolly/colly/v2", "politeness", "politeness/refusal", "robotsmw", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
@@ -67,9 +67,10 @@ var arrows = map[string]struct {
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
-	"robotsmw/webbotauth":   {nil, "who signs needs crypto/ed25519 alone; it stands below everything else of ours"},
-	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
+	"robotsmw/webbotauth":   {[]string{"politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
+	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "politeness/refusal", "politeness/structured"}, "pacing knows nothing of robots.txt"},
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
+	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness"}, "the pace of a fleet"},
 	"politeness/internal/fleettest": {
 		[]string{"politeness"},

@@ -9,29 +9,28 @@ import (
 )
 
 // learnFrom updates what is known of g's host after a request with outcome o,
-// whose sign is s. limited says whether the header of o has quota fields.
-// The event is nil unless a pause began or was prolonged.
-func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *Event) {
+// whose sign is s and whose header has asked for a. The event is nil unless a
+// pause began or was prolonged.
+func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, a asked) (event *Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return nil
 	}
 	if g.state == expired {
 		l.recall(g, l.now())
 	}
+	obeyed := a.retryAfter > 0 && (s >= doubtful || s == good && o.Status/100 == 3)
+	if s == good {
+		g.recovered()
+	}
 	switch {
 	case s >= doubtful:
-		event = l.backOff(g, *o, s, l.now())
-	case s == good:
-		g.recovered()
-		if o.Status/100 == 3 {
-			if wait, ok := l.retryAfter(*o); ok {
-				event = l.pause(g, *o, wait, l.now())
-			}
-		}
+		event = l.backOff(g, *o, s, a.retryAfter, l.now())
+	case obeyed:
+		event = l.pause(g, *o, a.retryAfter, l.now())
 	}
 	slower := l.Adaptive.Factor > 0 && l.adapt(g, *o)
-	if limited && !l.obeysRetryAfter(*o, s) {
-		spent, spread := l.heed(g, *o, l.now())
+	if len(a.quotas) > 0 && !obeyed {
+		spent, spread := l.heed(g, *o, a, l.now())
 		if spent != nil {
 			event = spent // spent is nil unless the quota made the pause longer
 		}
@@ -89,10 +88,10 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 // backOff pauses g's host. The first refusal begins an incident. A later
 // refusal belongs to the same incident if its request started before the first
 // refusal arrived. An incident counts only once, however many requests were in
-// flight. But the Retry-After of each refusal can make the pause longer.
-func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event {
+// flight. But the Retry-After of each refusal can make the pause longer: it is
+// the argument "wait", or 0.
+func (l *Limiter) backOff(g *Grant, o Outcome, s sign, wait, now time.Duration) *Event {
 	k := g.host.learn()
-	wait, asked := l.retryAfter(o)
 	var own time.Duration
 	switch fresh := g.since > k.incident; {
 	case fresh && s == doubtful && k.latest < doubtful:
@@ -103,7 +102,7 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 		own = l.exponential(k.level)
 		k.latest, k.incident = plain, now
 	}
-	if !asked {
+	if wait == 0 {
 		wait = own
 	}
 	return l.pause(g, o, wait, now)
@@ -124,23 +123,16 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	return &e
 }
 
-// retryAfter returns the pause that the host asks for, at most MaxRetryAfter.
-// It returns false if o has no usable Retry-After.
-func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
-	wait, ok := RetryAfter(o.Header, time.Now())
-	return min(wait, l.set.maxRetryAfter), ok
-}
-
-// heed applies the quotas in o's header. The event is nil unless the quotas
-// began or prolonged a pause. slower reports whether a quota set a new interval
-// for the host.
-func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
+// heed applies the quotas that o's header tells. The event is nil unless the
+// quotas began or prolonged a pause. slower reports whether a quota set a new
+// interval for the host.
+func (l *Limiter) heed(g *Grant, o Outcome, a asked, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
 	if g.state == flying {
 		others--
 	}
-	q := quotaOf(o.Header, others, time.Now(), l.set.maxRetryAfter)
+	q := a.quota(others)
 	if q.pause > 0 {
 		if event = l.pause(g, o, q.pause, now); event != nil {
 			h.learnt.limited = h.learnt.until
@@ -155,16 +147,6 @@ func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, sl
 	}
 	k.spread, k.spreadUntil = q.spread, until
 	return event, true
-}
-
-// obeysRetryAfter reports whether o has a Retry-After that pauses the host. s
-// is the sign of o.
-func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
-	if s < doubtful && o.Status/100 != 3 {
-		return false
-	}
-	_, ok := l.retryAfter(o)
-	return ok
 }
 
 // intervalMore returns the pause that delays the next request by one interval.

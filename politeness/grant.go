@@ -84,14 +84,15 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	if g == nil || g.limiter == nil {
 		return
 	}
-	l, limited := g.limiter, tellsQuota(o.Header)
+	l := g.limiter
+	a := askedBy(o.Header, time.Now(), l.set.maxRetryAfter)
 	s, _ := signOf(&o)
 	l.mu.Lock()
 	if g.state == over {
 		l.mu.Unlock()
 		return
 	}
-	event := l.learnFrom(g, &o, s, limited)
+	event := l.learnFrom(g, &o, s, a)
 	if o.Bytes > 0 && g.host != nil && l.Budget.limits() {
 		l.spend(g, purse{bytes: o.Bytes})
 	}
@@ -123,12 +124,13 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 // clean reports whether signOf examined its status and header and found no
 // refusal.
 func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
-	l, limited := g.limiter, tellsQuota(o.Header)
+	l := g.limiter
+	a := askedBy(o.Header, time.Now(), l.set.maxRetryAfter)
 	s, clean := signOf(&o)
 	l.mu.Lock()
 	var event *Event
 	if g.state != over {
-		event = l.learnFrom(g, &o, s, limited)
+		event = l.learnFrom(g, &o, s, a)
 		g.status, g.unread = int32(o.Status), true
 		g.host.pokeHeads() // now an unread body may be the only thing that holds up the queue
 	}

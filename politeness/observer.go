@@ -198,7 +198,7 @@ func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.D
 	if to := l.Observer; to != nil && to.Answered != nil {
 		e := g.event(at)
 		e.Status = o.Status
-		if values := o.Header["Retry-After"]; len(values) > 0 {
+		if values := linesOf(o.Header, "Retry-After"); len(values) > 0 {
 			e.RetryAfter = strings.Join(values, ", ")
 			e.Wait, _ = RetryAfter(o.Header, time.Now())
 		}

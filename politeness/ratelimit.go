@@ -7,66 +7,171 @@ import (
 	"time"
 )
 
-// A quota is the pace that the quota fields of a response ask for. If they tell
-// several quotas, the strictest counts.
+// asked is what the header of a response asks of the pace. It is read before
+// the Limiter's lock is taken, and only once.
+type asked struct {
+	retryAfter time.Duration // how long no request may start; 0 means that no Retry-After asks for a wait
+	quotas     []balance
+}
+
+// A balance says how many requests are left until a quota is renewed.
+type balance struct {
+	left  int64
+	reset time.Duration // from now
+}
+
+// A quota is the pace that the balances of a response ask for. If it has
+// several, the strictest counts.
 type quota struct {
 	pause  time.Duration // how long no request may start, because the quota is spent
 	spread time.Duration // the interval between starts that makes the quota last until its renewal
 	until  time.Duration // how long spread applies, counted from now
 }
 
-// quotaFields are the header fields that may contain a quota.
-var quotaFields = [...]string{"Ratelimit", "Ratelimit-Policy", "Ratelimit-Remaining", "X-Ratelimit-Remaining", "X-Rate-Limit-Remaining"}
-
-// tellsQuota reports whether a header has a field for quotaOf to read.
-func tellsQuota(h http.Header) bool {
+// askedBy reads the fields of a response that steer the pace. The argument
+// "most" is a limit: longer times are cut to it.
+func askedBy(h http.Header, now time.Time, most time.Duration) (a asked) {
 	if len(h) == 0 {
-		return false
+		return asked{}
 	}
-	for _, name := range quotaFields {
-		if len(h[name]) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// quotaOf reads the quota fields of a response. others is the number of other
-// requests in flight, which the server has presumably not counted yet. The
-// argument "most" is a limit: longer times are cut to it.
-func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
-	var q quota
-	age := ageOf(h)
-	q.readLimits(h, others, age, most)
-	q.readPolicies(h, others, most)
+	wait, _ := RetryAfter(h, now)
+	a.retryAfter = min(wait, most)
+	r := quotaReader{age: ageOf(h), most: most}
+	r.readLimits(linesOf(h, "Ratelimit"), linesOf(h, "Ratelimit-Policy"))
 	for _, names := range [...][3]string{
 		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
 		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
 		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
 	} {
-		resets := h[names[2]]
-		reset, ok := longestReset(resets, h, now)
-		if !ok {
-			resets = h[names[1]]
-			reset, ok = longestReset(resets, h, now)
+		if lefts := valuesOf(linesOf(h, names[0])); len(lefts) > 0 {
+			limit, ok := leastOf(valuesOf(linesOf(h, "X-Ratelimit-Limit")))
+			r.noLimit = ok && limit == 0
+			r.clock = clockOf(h, now)
+			r.readRemaining(lefts, linesOf(h, names[1]), linesOf(h, names[2]))
 		}
-		if limit, ok := leastOf(h["X-Ratelimit-Limit"]); ok && limit == 0 && reset == 0 {
-			continue // some gateways send zeros if there is no limit
+	}
+	a.quotas = r.quotas
+	return a
+}
+
+// quota returns the strictest pace of the balances. others is the number of
+// other requests in flight, which the server has presumably not counted yet.
+// Most servers count in whole seconds, and some round down. So quota assumes
+// that each renewal is a second later.
+func (a asked) quota(others int64) (q quota) {
+	for _, b := range a.quotas {
+		left, renewed := b.left-others, later(b.reset, time.Second)
+		if left <= 0 {
+			q.pause = max(q.pause, renewed)
+		} else if spread := b.reset / time.Duration(left); spread > q.spread {
+			q.spread, q.until = spread, renewed
 		}
-		left, isTold := leastOf(h[names[0]])
-		if !ok || !isTold || q.addEach(h[names[0]], resets, others, age, most, h, now) {
-			continue
-		}
-		q.addAged(left-others, reset, age, most)
 	}
 	return q
+}
+
+// A quotaReader collects the balances that a header tells.
+type quotaReader struct {
+	clock   time.Time     // now, by the server's clock
+	age     time.Duration // of a response from a cache
+	most    time.Duration // longer times are cut to it
+	noLimit bool          // X-RateLimit-Limit is 0, as some gateways send it if there is no limit
+	quotas  []balance
+}
+
+// add adds a balance. It adds nothing if the quota has been renewed since the
+// response was made.
+func (r *quotaReader) add(left int64, reset time.Duration) {
+	if reset >= r.age {
+		r.quotas = append(r.quotas, balance{left, min(reset-r.age, r.most)})
+	}
+}
+
+// readLimits reads RateLimit and RateLimit-Policy. If an item of RateLimit does
+// not say how soon its quota is renewed, the window of the last policy with the
+// same name counts instead. A policy of which RateLimit does not tell what is
+// left is used only if its unit is the request. The quota is then spread evenly
+// over the policy's window.
+func (r *quotaReader) readLimits(limits, policies []string) {
+	if len(limits) == 0 && len(policies) == 0 {
+		return
+	}
+	named, told := make(map[string]limit), make(map[string]bool)
+	all := limitsOf(policies)
+	for _, policy := range all {
+		named[policy.name] = policy
+	}
+	for _, item := range limitsOf(limits) {
+		policy, ok := named[item.name]
+		if item.resets < 0 && ok {
+			item.resets = policy.window
+		}
+		told[item.name] = told[item.name] || item.left >= 0
+		if item.left < 0 || item.resets < 0 || ok && !policy.requests && item.left > 0 {
+			continue // no quota, or one of something other than requests that is not spent
+		}
+		r.add(item.left, seconds(item.resets))
+	}
+	for _, policy := range all {
+		if policy.quota >= 0 && policy.window >= 0 && policy.requests && !told[policy.name] {
+			r.quotas = append(r.quotas, balance{policy.quota, min(seconds(policy.window), r.most)})
+		}
+	}
+}
+
+// readRemaining reads how many requests are left, and when the quota is
+// renewed. If a line of afters has a time, those of resets do not count. Two
+// fields with as many values each tell several quotas: in "0, 1500" and "1,
+// 1419704", 0 requests are left for 1 s, and 1500 for 1419704 s.
+func (r *quotaReader) readRemaining(lefts, resets, afters []string) {
+	reset, ok := r.longestReset(afters)
+	if ok {
+		resets = afters
+	} else if reset, ok = r.longestReset(resets); !ok {
+		return
+	}
+	least, ok := leastOf(lefts)
+	if !ok || r.noLimit && reset == 0 {
+		return
+	}
+	times := valuesOf(resets)
+	if n := len(lefts); n < 2 || n > maxQuotas || n != len(times) {
+		r.add(least, reset)
+		return
+	}
+	before := r.quotas
+	for i, value := range lefts {
+		left, isNumber := parseLeft(value)
+		d, isReset := r.parseReset(times[i])
+		if !isNumber || !isReset {
+			r.quotas = before
+			r.add(least, reset)
+			return
+		}
+		r.add(left, d)
+	}
+}
+
+// maxQuotas bounds the quotas that readRemaining reads from two fields. If they
+// have more values, the least number left and the longest time count.
+const maxQuotas = 8
+
+// valuesOf returns the values of a list field, without their parameters.
+func valuesOf(lines []string) (values []string) {
+	for _, line := range lines {
+		for value := range strings.SplitSeq(line, ",") {
+			value, _, _ = strings.Cut(value, ";")
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 // ageOf returns the age of a response that comes from a cache. Such a response
 // tells what the quota was when the response was made. Without a usable Age
 // field, the age is 0.
 func ageOf(h http.Header) time.Duration {
-	if lines := h["Age"]; len(lines) > 0 {
+	if lines := linesOf(h, "Age"); len(lines) > 0 {
 		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
 			return age
 		}
@@ -74,153 +179,11 @@ func ageOf(h http.Header) time.Duration {
 	return 0
 }
 
-// addAged adds a quota from a response of this age. It adds nothing if the
-// quota has been renewed since the response was made.
-func (q *quota) addAged(left int64, reset, age, most time.Duration) {
-	if reset >= age {
-		q.add(left, min(reset-age, most))
-	}
-}
-
-// addEach adds several quotas. Two fields list them in the same order, such as
-// "0, 1500" and "1, 1419704". Here 0 requests are left for 1 s, and 1500 for
-// 1419704 s. addEach returns false if each field has a single value, or if the
-// values cannot be paired.
-func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Duration, h http.Header, now time.Time) bool {
-	var read quota
-	for i := 0; ; i++ {
-		left, more := valueAt(lefts, i)
-		reset, ok := valueAt(resets, i)
-		switch {
-		case more != ok:
-			return false
-		case !ok:
-			q.addAll(read)
-			return i > 1
-		case i == maxQuotas:
-			return false
-		}
-		n, isNumber := parseLeft(left)
-		d, isReset := parseReset(reset, h, now)
-		if !isNumber || !isReset {
-			return false
-		}
-		read.addAged(n-others, d, age, most)
-	}
-}
-
-// maxQuotas bounds the quotas that addEach reads from a field. For a field with
-// more, addEach returns false.
-const maxQuotas = 8
-
-// valueAt returns the value at an index of a list field, without its
-// parameters.
-func valueAt(lines []string, at int) (value string, ok bool) {
-	for _, line := range lines {
-		for value := range strings.SplitSeq(line, ",") {
-			if at == 0 {
-				value, _, _ = strings.Cut(value, ";")
-				return value, true
-			}
-			at--
-		}
-	}
-	return "", false
-}
-
-// add adds a quota. left is how many requests are left, and reset is the time
-// until the quota is renewed. Most servers count in whole seconds, and some
-// round down. So add assumes that the renewal is a second later.
-func (q *quota) add(left int64, reset time.Duration) {
-	renewed := later(reset, time.Second)
-	if left <= 0 {
-		q.pause = max(q.pause, renewed)
-		return
-	}
-	if spread := reset / time.Duration(left); spread > q.spread {
-		q.spread, q.until = spread, renewed
-	}
-}
-
-// addAll adds another quota: q gets the longer pause and the longer spread.
-func (q *quota) addAll(other quota) {
-	q.pause = max(q.pause, other.pause)
-	if other.spread > q.spread {
-		q.spread, q.until = other.spread, other.until
-	}
-}
-
-// readLimits reads RateLimit. If an item does not say how soon its quota is
-// renewed, the window of the policy with the same name counts instead.
-func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration) {
-	var read quota
-	for item := range limits(h["Ratelimit"]) {
-		switch policy, ok := policyOf(h, item.name); {
-		case item.bad:
-			return
-		case item.left < 0 || item.resets < 0 && (!ok || policy.window < 0):
-			continue
-		case ok && !policy.requests && item.left > 0:
-			continue // the quota limits something other than requests, and is not spent
-		case item.resets < 0:
-			read.addAged(item.left-others, seconds(policy.window), age, most)
-		default:
-			read.addAged(item.left-others, seconds(item.resets), age, most)
-		}
-	}
-	q.addAll(read)
-}
-
-// readPolicies reads RateLimit-Policy. A policy is used only if its unit is the
-// request and RateLimit does not tell what is left of its quota. The quota is
-// then spread evenly over the policy's window.
-func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
-	var read quota
-	for item := range limits(h["Ratelimit-Policy"]) {
-		if item.bad {
-			return
-		}
-		if item.quota >= 0 && item.window >= 0 && item.requests && !isTold(h, item.name) {
-			read.add(item.quota-others, min(seconds(item.window), most))
-		}
-	}
-	q.addAll(read)
-}
-
-// policyOf returns the last policy with this name, if RateLimit-Policy is
-// well-formed.
-func policyOf(h http.Header, name string) (found limit, ok bool) {
-	for item := range limits(h["Ratelimit-Policy"]) {
-		if item.bad {
-			return limit{}, false
-		}
-		if item.name == name {
-			found, ok = item, true
-		}
-	}
-	return found, ok
-}
-
-// isTold reports whether RateLimit tells what is left of a policy's quota.
-func isTold(h http.Header, name string) bool {
-	told := false
-	for item := range limits(h["Ratelimit"]) {
-		if item.bad {
-			return false
-		}
-		told = told || item.name == name && item.left >= 0
-	}
-	return told
-}
-
-// leastOf returns the least of the numbers in a field.
-func leastOf(lines []string) (least int64, ok bool) {
-	for _, line := range lines {
-		for value := range strings.SplitSeq(line, ",") {
-			value, _, _ = strings.Cut(value, ";")
-			if n, isNumber := parseLeft(value); isNumber && (!ok || n < least) {
-				least, ok = n, true
-			}
+// leastOf returns the least of those values that are numbers.
+func leastOf(values []string) (least int64, ok bool) {
+	for _, value := range values {
+		if n, isNumber := parseLeft(value); isNumber && (!ok || n < least) {
+			least, ok = n, true
 		}
 	}
 	return least, ok
@@ -233,15 +196,14 @@ func parseLeft(value string) (int64, bool) {
 }
 
 // longestReset returns the longest of the times in a field.
-func longestReset(lines []string, h http.Header, now time.Time) (longest time.Duration, ok bool) {
+func (r *quotaReader) longestReset(lines []string) (longest time.Duration, ok bool) {
 	for _, line := range lines {
-		if d, isReset := parseReset(line, h, now); isReset {
+		if d, isReset := r.parseReset(line); isReset {
 			longest, ok = max(longest, d), true
 			continue
 		}
-		for value := range strings.SplitSeq(line, ",") {
-			value, _, _ = strings.Cut(value, ";")
-			if d, isReset := parseReset(value, h, now); isReset {
+		for _, value := range valuesOf([]string{line}) {
+			if d, isReset := r.parseReset(value); isReset {
 				longest, ok = max(longest, d), true
 			}
 		}
@@ -254,7 +216,7 @@ func longestReset(lines []string, h http.Header, now time.Time) (longest time.Du
 // time in seconds or milliseconds since 1970, or a date. No quota lasts for 30
 // years, so the size of a number tells which of these it is. Times are by the
 // server's clock. For a time in the past, parseReset returns false.
-func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool) {
+func (r *quotaReader) parseReset(value string) (time.Duration, bool) {
 	const isTime, isMilliseconds = 1e9, 1e11
 	n, ok := parseNumber(value)
 	switch {
@@ -267,13 +229,13 @@ func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool
 		if !ok {
 			return 0, false
 		}
-		d := t.Sub(clockOf(h, now))
+		d := t.Sub(r.clock)
 		return d, d >= 0
 	}
 	if n > 1e15 {
 		return 0, false // more than 30,000 years from now
 	}
-	d := time.UnixMilli(int64(n)).Sub(clockOf(h, now))
+	d := time.UnixMilli(int64(n)).Sub(r.clock)
 	return d, d >= 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -137,14 +138,15 @@ func TestQuotaOf(t *testing.T) {
 			if got := quotaOf(tt.header, 0, now, day); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
-			if tt.want != (quota{}) && !tellsQuota(tt.header) {
-				t.Error("nobody would have read it")
-			}
 		})
 	}
 }
 
 const day = 24 * time.Hour
+
+func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
+	return askedBy(h, now, most).quota(others)
+}
 
 // Other requests in flight are subtracted from the quota, because the server
 // has presumably not counted them yet.
@@ -440,23 +442,50 @@ func TestQuotaIsAReason(t *testing.T) {
 	})
 }
 
+// Most responses have none of these fields, and cost nothing.
 func TestQuotas_Allocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	for _, h := range []http.Header{
-		fields("Content-Type: text/html", "Server: x"),
-		fields(`RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60, "x";q=5;qu="content-bytes"`),
-		fields("X-RateLimit-Remaining: 598.0", "X-RateLimit-Reset: 299"),
+	for _, tt := range []struct {
+		header http.Header
+		most   float64
+	}{
+		{fields("Content-Type: text/html", "Server: x", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
+		{fields("Retry-After: 60", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
+		{fields(`RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60, "x";q=5;qu="content-bytes"`), 40},
+		{fields("X-RateLimit-Remaining: 598.0", "X-RateLimit-Reset: 299"), 6},
 	} {
 		now := time.Now()
-		if n := testing.AllocsPerRun(100, func() {
-			if tellsQuota(h) {
-				quotaOf(h, 0, now, day)
-			}
-		}); n > 0 {
-			t.Errorf("%v: %v allocations", h, n)
+		if n := testing.AllocsPerRun(100, func() { askedBy(tt.header, now, day) }); n > tt.most {
+			t.Errorf("%v: %v allocations, %v may be", tt.header, n, tt.most)
 		}
+	}
+}
+
+// A server can send a field as long as it likes. Of one that is longer than any
+// real one, nothing counts.
+func TestQuotas_Floods(t *testing.T) {
+	const name, lines = 4 << 10, 560_000
+	now := time.Now()
+	for what, h := range map[string]http.Header{
+		"items of RateLimit":        {"Ratelimit": {strings.Repeat(`"a";r=0;t=9,`, name/12) + `"b";r=0;t=9`}},
+		"items of RateLimit-Policy": {"Ratelimit-Policy": {strings.Repeat(`"a";q=0;w=9,`, name/12) + `"b";q=0;w=9`}},
+		"times of a quota":          {"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {strings.Repeat("9,", name/2) + "9,9"}},
+		"numbers of a quota":        {"X-Ratelimit-Remaining": {strings.Repeat("0,", name/2) + "0,0"}, "X-Ratelimit-Reset": {"9"}},
+		"lines of a quota":          {"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": slices.Repeat([]string{"9"}, lines)},
+		"lines of Retry-After":      {"Retry-After": slices.Repeat([]string{"9"}, lines)},
+		"empty lines":               {"Retry-After": append(make([]string, lines), "9")},
+	} {
+		if a := askedBy(h, now, day); a.retryAfter != 0 || a.quotas != nil {
+			t.Errorf("%s: %+v", what, a)
+		}
+	}
+	// Nor does a long Date: the time that the server names is taken by our own
+	// clock then.
+	h := http.Header{"Retry-After": {now.Add(time.Minute).UTC().Format(http.TimeFormat)}, "Date": {strings.Repeat(" ", name) + now.UTC().Format(http.TimeFormat)}}
+	if wait, ok := RetryAfter(h, now.Truncate(time.Second)); !ok || wait != time.Minute {
+		t.Errorf("%v, %t", wait, ok)
 	}
 }
 
@@ -469,9 +498,7 @@ func BenchmarkQuota(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			now := time.Now()
 			for b.Loop() {
-				if tellsQuota(h) {
-					quotaOf(h, 0, now, day)
-				}
+				quotaOf(h, 0, now, day)
 			}
 		})
 	}
@@ -490,9 +517,6 @@ func FuzzQuotaOf(f *testing.F) {
 		h.Add(name2, value2)
 		now := time.Unix(1_795_348_800, 0)
 		q := quotaOf(h, 0, now, day)
-		if q != (quota{}) && !tellsQuota(h) {
-			t.Fatalf("%+v, which nobody would have read", q)
-		}
 		if q.pause < 0 || q.pause > day+time.Second || q.spread < 0 || q.spread > q.until || q.until > day+time.Second || q.spread == 0 && q.until != 0 {
 			t.Fatalf("%+v", q)
 		}

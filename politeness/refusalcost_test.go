@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
@@ -60,7 +61,7 @@ func ordinaryPage(size int) []byte {
 // so OfPage gets no header.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(&o)
-	limited := tellsQuota(o.Header)
+	limited := len(askedBy(o.Header, time.Now(), day).quotas) > 0
 	_, marked := refusal.OfPage(&http.Response{StatusCode: o.Status, ContentLength: int64(len(page))}, page[:min(len(page), refusal.Window)])
 	return !clean || limited || marked
 }
@@ -77,7 +78,7 @@ func BenchmarkLookForRefusals(b *testing.B) {
 	})
 	b.Run("Quota", func(b *testing.B) {
 		for b.Loop() {
-			tellsQuota(o.Header)
+			askedBy(o.Header, time.Now(), day)
 		}
 	})
 	for _, size := range []int{2 << 10, 4 << 10, 8 << 10, 9 << 10, 16 << 10, 64 << 10} {

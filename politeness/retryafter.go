@@ -13,10 +13,16 @@ import (
 // RFC 9110 §10.2.3 has two forms, seconds and an HTTP date. A date is compared
 // with the response's own Date, because the server's clock wrote both. If there
 // is no Date, the date in Retry-After is compared with now. If there are
-// several Retry-After fields, the longest wait counts.
+// several Retry-After fields, the longest wait counts. If they have more than 4
+// KiB together, they are malformed.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	lines := linesOf(h, "Retry-After")
+	if len(lines) == 0 {
+		return 0, false
+	}
 	var longest time.Duration
-	for _, value := range h["Retry-After"] {
+	clock := clockOf(h, now)
+	for _, value := range lines {
 		value = strings.Trim(value, " \t\"")
 		d, ok := parseSeconds(value)
 		if !ok {
@@ -24,18 +30,35 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 			if !ok {
 				continue
 			}
-			d = t.Sub(clockOf(h, now)) // a difference that does not fit becomes the longest Duration
+			d = t.Sub(clock) // a difference that does not fit becomes the longest Duration
 		}
 		longest = max(longest, d)
 	}
 	return longest, longest > 0
 }
 
+// maxField is how many bytes all lines of a field may have together. If they
+// have more, the field is malformed.
+const maxField = 4 << 10
+
+// linesOf returns the lines of a field. It returns none if they are too long.
+func linesOf(h http.Header, name string) []string {
+	size := 0
+	for _, line := range h[name] {
+		if size += len(line) + len(", "); size > maxField+len(", ") {
+			return nil
+		}
+	}
+	return h[name]
+}
+
 // clockOf returns the Date of a header, which is the time by the server's
-// clock. Without a usable Date, clockOf returns its second argument.
+// clock. Without a usable Date, clockOf returns now.
 func clockOf(h http.Header, now time.Time) time.Time {
-	if date, ok := parseDate(h.Get("Date")); ok {
-		return date
+	if lines := linesOf(h, "Date"); len(lines) > 0 {
+		if date, ok := parseDate(lines[0]); ok {
+			return date
+		}
 	}
 	return now
 }

@@ -1,6 +1,13 @@
 package preference
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/goodbots/courtesy/politeness/structured"
+)
+
+// maxField is how many bytes a field may have.
+const maxField = 64 << 10
 
 func (in Input) contentUsage(use Use) (all []Statement) {
 	key := string(general(use))
@@ -9,13 +16,17 @@ func (in Input) contentUsage(use Use) (all []Statement) {
 	}
 	say := func(text, where string, line int, path string) {
 		answer := Unknown
-		d, _ := parseDictionary(text)
-		switch value, _ := d.token(key); value {
-		case "y":
-			answer = Allow
-		case "n":
-			answer = Deny
-		default:
+		members, _ := structured.Dictionary([]string{text}, maxField)
+		for _, m := range members {
+			switch {
+			case m.Key != key:
+			case m.Value == "y":
+				answer = Allow
+			case m.Value == "n":
+				answer = Deny
+			}
+		}
+		if answer == Unknown {
 			return
 		}
 		all = append(all, Statement{Use: use, Answer: answer, Signal: ContentUsage, Where: where, Line: line, Path: path, Raw: text})

@@ -3,6 +3,8 @@ package webbotauth
 import (
 	"net/http"
 	"strings"
+
+	"github.com/goodbots/courtesy/politeness/structured"
 )
 
 // Asked says in words which signature a response asks for (Accept-Signature,
@@ -14,12 +16,12 @@ import (
 // The text is one line of 600 bytes at most, in printable ASCII. A tag or
 // component of more than 200 bytes is cut and ends with "...".
 func Asked(resp *http.Response) string {
-	field := fieldValue(resp.Header, "Accept-Signature")
-	if field == "" {
+	const field = "Accept-Signature"
+	members, ok := dictionaryOf(resp.Header, field)
+	if ok && len(members) == 0 {
 		return ""
 	}
-	members, err := parseDictionary(field)
-	if err != nil || len(members) == 0 {
+	if !ok {
 		return "asks for a signature, in an Accept-Signature that cannot be read"
 	}
 	var asked []string
@@ -36,18 +38,18 @@ func Asked(resp *http.Response) string {
 const maxAsked = 600
 
 // ask describes one member of Accept-Signature.
-func ask(m member) string {
-	if !m.isList {
+func ask(m structured.Member) string {
+	if m.Value != "" {
 		return "asks for a signature without saying of what"
 	}
 	text := "asks for a signature"
-	if tag, ok := m.param("tag"); ok && tag == `"web-bot-auth"` {
+	if tag, ok := m.Param("tag"); ok && tag == `"web-bot-auth"` {
 		text = "asks for a Web Bot Auth signature"
 	} else if ok {
 		text += " with the tag " + printable(tag)
 	}
 	var covered, missing []string
-	for _, it := range m.list {
+	for _, it := range m.List {
 		name := printable(it.String())
 		covered = append(covered, name)
 		if !isCovered(it) {
@@ -57,15 +59,15 @@ func ask(m member) string {
 	if len(covered) > 0 {
 		text += " of " + strings.Join(covered, " ")
 	}
-	for _, p := range m.params {
-		switch p.key {
+	for _, p := range m.Params {
+		switch p.Key {
 		case "created", "expires", "keyid", "tag": // Transport sends these parameters
 		case "alg":
-			if p.value != `"ed25519"` && p.value != isTrue {
-				missing = append(missing, "alg="+printable(p.value))
+			if p.Value != `"ed25519"` && p.Value != "?1" {
+				missing = append(missing, "alg="+printable(p.Value))
 			}
 		default: // Transport does not send others, such as nonce
-			missing = append(missing, p.key)
+			missing = append(missing, p.Key)
 		}
 	}
 	if len(missing) > 0 {
@@ -76,11 +78,11 @@ func ask(m member) string {
 
 // isCovered reports whether a Transport's signatures cover a component.
 // Both forms of Signature-Agent count as covered, whatever LegacyAgent is.
-func isCovered(it item) bool {
+func isCovered(it structured.Member) bool {
 	switch it.String() {
 	case `"@authority"`, `"@method"`, `"@path"`, `"signature-agent"`:
 		return true
 	}
-	_, isMember := it.param("key")
-	return it.bare == `"signature-agent"` && isMember && len(it.params) == 1
+	_, isMember := it.Param("key")
+	return it.Value == `"signature-agent"` && isMember && len(it.Params) == 1
 }

@@ -10,9 +10,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/structured"
 )
 
 // A DirectoryReport is what a verifier would find in a key directory.
@@ -190,19 +193,19 @@ func (r *DirectoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 // each key (draft appendix B.1).
 func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	r.checkDigest(resp.Header, body)
-	inputs, errInput := parseDictionary(fieldValue(resp.Header, signatureInputField))
-	values, errValue := parseDictionary(fieldValue(resp.Header, signatureField))
-	if errInput != nil || errValue != nil {
+	inputs, inputOK := dictionaryOf(resp.Header, signatureInputField)
+	values, valueOK := dictionaryOf(resp.Header, signatureField)
+	if !inputOK || !valueOK {
 		r.problem("its Signature-Input or Signature cannot be read: they are dictionaries of structured fields (RFC 9651)")
 		return
 	}
 	for _, input := range inputs {
-		if tag, _ := input.param("tag"); tag != `"`+directoryTag+`"` {
+		if tag, _ := input.Param("tag"); tag != `"`+directoryTag+`"` {
 			continue // a signature for another purpose
 		}
-		until, key, why := r.verify(req, resp, input, find(values, input.key), now)
+		until, key, why := r.verify(req, resp, input, memberOf(values, input.Key), now)
 		if why != "" {
-			r.problem("signature %s: %s", input.key, why)
+			r.problem("signature %s: %s", input.Key, why)
 		} else if until.After(key.Until) {
 			key.Until = until
 		}
@@ -216,18 +219,17 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 
 // checkDigest compares Content-Digest with the body (RFC 9530).
 func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
-	field := fieldValue(h, contentDigestField)
-	if field == "" {
+	if len(h.Values(contentDigestField)) == 0 {
 		return // each signature must cover the field, so the method verify finds it missing
 	}
-	members, err := parseDictionary(field)
-	if err != nil {
+	members, ok := dictionaryOf(h, contentDigestField)
+	if !ok {
 		r.problem("its Content-Digest cannot be read: it is a dictionary, as in %s", contentDigest(body))
 		return
 	}
-	if m := find(members, "sha-256"); m == nil {
+	if digest := memberOf(members, "sha-256"); digest == nil {
 		r.problem("its Content-Digest has no sha-256, which is what verifiers know")
-	} else if "sha-256="+m.bare != contentDigest(body) {
+	} else if "sha-256="+digest.Value != contentDigest(body) {
 		r.problem("its Content-Digest is not that of the body, which has %s: nothing on the way may change a byte", contentDigest(body))
 	}
 }
@@ -235,19 +237,19 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 // verify checks one signature. If the signature is valid, verify returns the
 // key, and the time at which the signature expires. If not, verify returns the
 // reason.
-func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
-	if !input.isList {
+func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input structured.Member, value *structured.Member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
+	if input.Value != "" {
 		return until, nil, "it does not say what it covers"
 	}
 	if value == nil {
 		return until, nil, "there is none of this name in Signature"
 	}
-	signature, ok := bytesOf(value.bare)
-	if !ok || value.isList || len(signature) != ed25519.SignatureSize {
+	signature, err := base64.StdEncoding.DecodeString(strings.Trim(value.Value, ":"))
+	if err != nil || !strings.HasPrefix(value.Value, ":") || len(signature) != ed25519.SignatureSize {
 		return until, nil, "it is not one of Ed25519"
 	}
-	bare, _ := input.param("keyid")
-	id, _ := stringOf(bare)
+	keyID, _ := input.Param("keyid")
+	id := strings.Trim(keyID, `"`)
 	for i := range r.Keys {
 		if r.Keys[i].ID == id {
 			key = &r.Keys[i]
@@ -256,14 +258,14 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input m
 	if key == nil {
 		return until, nil, fmt.Sprintf("its keyid is %s: there is no such key with this thumbprint here", printable(strconv.Quote(id)))
 	}
-	if bare, ok := input.param("alg"); ok && bare != `"ed25519"` {
+	if bare, ok := input.Param("alg"); ok && bare != `"ed25519"` {
 		return until, nil, "its alg is not ed25519, as the key is"
 	}
-	covered, why := coveredBy(input.list, req, resp)
+	covered, why := coveredBy(input.List, req, resp)
 	if why != "" {
 		return until, nil, why
 	}
-	base, _ := signatureBase(covered, paramsText(input.params))
+	base, _ := signatureBase(covered, strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"))
 	if !ed25519.Verify(key.Public, []byte(base), signature) {
 		return until, nil, "it does not fit: it was made for another authority or body, or with another key"
 	}
@@ -283,7 +285,7 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input m
 // coveredBy returns the components that a signature covers, with their values.
 // If a verifier could not trust a signature of these components, coveredBy
 // returns the reason.
-func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []component, why string) {
+func coveredBy(list []structured.Member, req *http.Request, resp *http.Response) (covered []component, why string) {
 	seen := make(map[string]bool)
 	for _, it := range list {
 		id := it.String()
@@ -308,7 +310,7 @@ func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []c
 
 // valueOf returns the value of a component (RFC 9421 §2). ok is false if the
 // answer does not have the component, or if this package does not know it.
-func valueOf(it item, req *http.Request, resp *http.Response) (value string, ok bool) {
+func valueOf(it structured.Member, req *http.Request, resp *http.Response) (value string, ok bool) {
 	switch it.String() {
 	case `"@authority";req`:
 		value, err := authority(req)
@@ -320,8 +322,8 @@ func valueOf(it item, req *http.Request, resp *http.Response) (value string, ok 
 	case `"@status"`:
 		return strconv.Itoa(resp.StatusCode), true
 	}
-	name, ok := stringOf(it.bare)
-	if !ok || strings.HasPrefix(name, "@") || len(it.params) > 0 || name != strings.ToLower(name) {
+	name := strings.Trim(it.Value, `"`)
+	if !strings.HasPrefix(it.Value, `"`) || strings.HasPrefix(name, "@") || len(it.Params) > 0 || name != strings.ToLower(name) {
 		return "", false
 	}
 	return fieldValue(resp.Header, name), len(resp.Header.Values(name)) > 0
@@ -367,9 +369,17 @@ func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
 	return 0, false
 }
 
+// memberOf returns the member with a key, or nil.
+func memberOf(members []structured.Member, key string) *structured.Member {
+	if i := slices.IndexFunc(members, func(m structured.Member) bool { return m.Key == key }); i >= 0 {
+		return &members[i]
+	}
+	return nil
+}
+
 // dateParam returns a parameter that is a time in seconds since 1970.
-func dateParam(m member, name string) (time.Time, bool) {
-	bare, _ := m.param(name)
+func dateParam(m structured.Member, name string) (time.Time, bool) {
+	bare, _ := m.Param(name)
 	n, err := strconv.ParseInt(bare, 10, 64)
 	return time.Unix(n, 0), err == nil && n >= 0
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/goodbots/courtesy/politeness/structured"
 )
 
 // authority returns the component @authority of a request over TLS (RFC 9421
@@ -67,4 +70,24 @@ func method(req *http.Request) string {
 		return http.MethodGet
 	}
 	return req.Method
+}
+
+// fieldValue returns the value of a field by RFC 9421 §2.1: its lines, trimmed
+// and joined with ", ".
+func fieldValue(h http.Header, name string) string {
+	lines := slices.Clone(h.Values(name))
+	for i, line := range lines {
+		lines[i] = strings.Trim(line, " \t")
+	}
+	return strings.Join(lines, ", ")
+}
+
+// maxSignatureField is how many bytes the lines of a signature's field may have
+// together. Longer ones count as malformed.
+const maxSignatureField = 64 << 10
+
+// dictionaryOf reads a field that is a Dictionary (RFC 9651 §3.2). It returns
+// false if the field is malformed.
+func dictionaryOf(h http.Header, name string) ([]structured.Member, bool) {
+	return structured.Dictionary(h.Values(name), maxSignatureField)
 }

@@ -3,6 +3,7 @@ package webbotauth
 import (
 	"bytes"
 	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +41,8 @@ func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.
 	}
 	base := fmt.Sprintf("\"@authority\": %s\n\"@method\": %s\n\"@path\": %s\n%s: %s\n\"@signature-params\": %s",
 		strings.ToLower(strings.TrimSuffix(r.Host, ":443")), r.Method, path, agentID, agent, m[1])
-	signature, ok := bytesOf(strings.TrimPrefix(r.Header.Get("Signature"), "sig1="))
-	if !ok || !ed25519.Verify(public, []byte(base), signature) {
+	signature, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(r.Header.Get("Signature"), "sig1=:"), ":"))
+	if err != nil || !ed25519.Verify(public, []byte(base), signature) {
 		return created, expires, fmt.Errorf("%s %s does not verify: the server's base is\n%s", r.Method, r.URL, base)
 	}
 	if m[4] != KeyID(public) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/structured"
 )
 
 // testKey returns the key of RFC 9421 appendix B.1.4. The signatures in this
@@ -107,9 +109,9 @@ func TestVectors_Requests(t *testing.T) {
 			}
 			// A result that is parsed and written again must not change.
 			for _, text := range []string{input, signature} {
-				members, err := parseDictionary(text)
-				if err != nil || len(members) != 1 || members[0].key != tt.label || tt.label+"="+members[0].text() != text {
-					t.Errorf("%s is read as %v, %v", text, members, err)
+				members, ok := structured.Dictionary([]string{text}, maxSignatureField)
+				if !ok || len(members) != 1 || members[0].Key != tt.label || tt.label+"="+members[0].String() != text {
+					t.Errorf("%s is read as %v", text, members)
 				}
 			}
 		})
@@ -232,9 +234,9 @@ func TestVectors_Fields(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		members, err := parseDictionary(tt.text)
-		if m := find(members, tt.key); err != nil || m == nil || m.text() != tt.want {
-			t.Errorf("%s of %s: %v, %v, want %s", tt.key, tt.text, m, err, tt.want)
+		members, ok := structured.Dictionary([]string{tt.text}, maxSignatureField)
+		if m := memberOf(members, tt.key); !ok || m == nil || m.String() != tt.want {
+			t.Errorf("%s of %s: %v, want %s", tt.key, tt.text, m, tt.want)
 		}
 	}
 }

@@ -1,10 +1,9 @@
-package preference
+package structured
 
 import (
 	"encoding/base64"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -15,7 +14,7 @@ const refused = "refused"
 // Each row has a text and the result for it. The result is the canonical form
 // of the text, or "refused". Each group of rows names the section of RFC 9651
 // that it follows.
-func TestParseDictionary(t *testing.T) {
+func TestDictionary(t *testing.T) {
 	sections := []struct {
 		name  string
 		tests []struct{ text, want string }
@@ -47,6 +46,12 @@ func TestParseDictionary(t *testing.T) {
 			{"a=1\n", refused},
 			{"a=1\x00", refused},
 			{"a==1", refused},
+			{"a=!", refused},
+			{`a=%x"y"`, refused},
+			{`a=("x""y")`, refused},
+			{"rating=1.5, feelings=(joy sadness)", "rating=1.5, feelings=(joy sadness)"},
+			{"a=(1 2), b=3, c=4;aa=bb, d=(5 6);valid", "a=(1 2), b=3, c=4;aa=bb, d=(5 6);valid"},
+			{`sig1=("@authority" "x";key="sig1");created=1;tag="t"`, `sig1=("@authority" "x";key="sig1");created=1;tag="t"`},
 		}},
 		{"§3.1.2 keys", []struct{ text, want string }{
 			{"a1_-.*=1", "a1_-.*=1"},
@@ -229,7 +234,7 @@ func TestParseDictionary(t *testing.T) {
 		t.Run(section.name, func(t *testing.T) {
 			for _, tt := range section.tests {
 				got := refused
-				d, ok := parseDictionary(tt.text)
+				d, ok := dictionary(tt.text)
 				if ok {
 					got = serialise(d)
 				} else if d != nil {
@@ -245,7 +250,7 @@ func TestParseDictionary(t *testing.T) {
 
 // Each byte is either allowed at its place, or makes the whole field faulty
 // (§4.2).
-func TestParseDictionary_Characters(t *testing.T) {
+func TestDictionary_Characters(t *testing.T) {
 	const (
 		lower   = "abcdefghijklmnopqrstuvwxyz"
 		digits  = "0123456789"
@@ -268,7 +273,7 @@ func TestParseDictionary_Characters(t *testing.T) {
 	} {
 		for c := range 256 {
 			text := tt.before + string([]byte{byte(c)}) + tt.after
-			_, ok := parseDictionary(text)
+			_, ok := dictionary(text)
 			if want := strings.IndexByte(tt.good, byte(c)) >= 0; ok != want {
 				t.Errorf("%s: %q is accepted: %t, want %t", tt.name, text, ok, want)
 			}
@@ -277,8 +282,8 @@ func TestParseDictionary_Characters(t *testing.T) {
 }
 
 // RFC 9651 says which lengths every parser must accept (§3, §4.2.4). This
-// parser accepts them. It refuses a text of more than maxDictionary bytes.
-func TestParseDictionary_Sizes(t *testing.T) {
+// parser accepts them. It refuses a text of more than limit bytes.
+func TestDictionary_Sizes(t *testing.T) {
 	numbered := func(n int, format, between string) string {
 		var parts []string
 		for i := range n {
@@ -294,45 +299,55 @@ func TestParseDictionary_Sizes(t *testing.T) {
 		"a string of 1024":      `a="` + strings.Repeat("x", 1024) + `"`,
 		"a token of 512":        "a=" + strings.Repeat("x", 512),
 		"16384 bytes in base64": "a=:" + base64.StdEncoding.EncodeToString(make([]byte, 16384)) + ":",
-		"as much as there may":  strings.Repeat(" ", maxDictionary-1) + "a",
+		"as much as there may":  strings.Repeat(" ", limit-1) + "a",
 	} {
-		if _, ok := parseDictionary(text); !ok {
+		if _, ok := dictionary(text); !ok {
 			t.Errorf("%s: refused", name)
 		}
 	}
-	if _, ok := parseDictionary(strings.Repeat(" ", maxDictionary) + "a"); ok {
+	if _, ok := dictionary(strings.Repeat(" ", limit) + "a"); ok {
 		t.Error("a longer one is read")
 	}
 }
 
-func TestDictionaryToken(t *testing.T) {
+// The lines of a field are read as one value with commas between (§4.2). What
+// each line takes is counted with its comma.
+func TestList(t *testing.T) {
 	for _, tt := range []struct {
-		text, key string
-		want      token
-		ok        bool
+		lines []string
+		limit int
+		want  string
 	}{
-		{"a=y", "a", "y", true},
-		{"a=y;p=n", "a", "y", true},
-		{"a=y, a=n", "a", "n", true},
-		{"a=y, a", "a", "", false},
-		{"a=\"y\"", "a", "", false},
-		{"a=(y)", "a", "", false},
-		{"a=y", "b", "", false},
-		{"", "a", "", false},
+		{nil, limit, ""},
+		{[]string{""}, limit, ""},
+		{[]string{`"a";r=1`, `b , (c d);x`}, limit, `"a";r=1|b|(c d);x`},
+		{[]string{"a, a"}, limit, "a|a"}, // items are no keys
+		{[]string{"a", ""}, limit, refused},
+		{[]string{"", "a"}, limit, refused},
+		{[]string{"a", "b;"}, limit, refused},
+		{[]string{"a=1"}, limit, refused},
+		{[]string{"a", "b"}, 4, "a|b"},
+		{[]string{"a", "b"}, 3, refused},
+		{make([]string, 1000), 500, refused},
 	} {
-		d, ok := parseDictionary(tt.text)
-		if !ok {
-			t.Fatalf("%q is refused", tt.text)
+		members, ok := List(tt.lines, tt.limit)
+		var texts []string
+		for _, m := range members {
+			texts = append(texts, m.String())
 		}
-		if got, ok := d.token(tt.key); got != tt.want || ok != tt.ok {
-			t.Errorf("%q: %s is %q, %t; want %q, %t", tt.text, tt.key, got, ok, tt.want, tt.ok)
+		got := strings.Join(texts, "|")
+		if !ok {
+			got += refused
+		}
+		if got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.lines, got, tt.want)
 		}
 	}
 }
 
 // If a parsed dictionary is written and parsed again, the result is the same
 // dictionary, without repeated keys.
-func FuzzParseDictionary(f *testing.F) {
+func FuzzDictionary(f *testing.F) {
 	for _, text := range []string{
 		"train-ai=n, search=y",
 		`a=1;b="c", d=(1 2.5;x "y");z, e=:YQ==:, f=?0, g=@1, h=%"%c3%bc", i`,
@@ -343,112 +358,40 @@ func FuzzParseDictionary(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, ok := parseDictionary(text)
+		d, ok := dictionary(text)
 		if !ok {
 			return
 		}
 		once := serialise(d)
-		again, ok := parseDictionary(once)
-		if !ok && len(once) <= maxDictionary {
+		again, ok := dictionary(once)
+		if !ok && len(once) <= limit {
 			t.Fatalf("%q: serialised as %q, which is refused", text, once)
 		}
 		if twice := serialise(again); ok && twice != once {
 			t.Fatalf("%q: serialised as %q, then as %q", text, once, twice)
 		}
-		if ok && !reflect.DeepEqual(again, lastOfEach(d)) {
+		if ok && !reflect.DeepEqual(again, d) {
 			t.Fatalf("%q: read as %v, then as %v", text, d, again)
+		}
+		if list, ok := List([]string{text}, limit); ok && len(list) > len(text) {
+			t.Fatalf("%q: %d items", text, len(list))
 		}
 	})
 }
 
-// serialise serialises a dictionary (RFC 9651 §4.1).
-func serialise(d dictionary) string {
+const limit = 64 << 10
+
+func dictionary(text string) ([]Member, bool) { return Dictionary([]string{text}, limit) }
+
+// serialise serialises a dictionary (RFC 9651 §4.1.2).
+func serialise(members []Member) string {
 	var parts []string
-	for _, m := range lastOfEach(d) {
-		part := m.key
-		if m.value != true {
-			part += "=" + serialiseValue(m.value)
+	for _, m := range members {
+		part := m.Key
+		if m.Value != isTrue {
+			part += "="
 		}
-		parts = append(parts, part+serialiseParameters(m.params))
+		parts = append(parts, part+strings.TrimPrefix(m.String(), isTrue))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func serialiseParameters(params []member) string {
-	text := ""
-	for _, m := range params {
-		text += ";" + m.key
-		if m.value != true {
-			text += "=" + serialiseValue(m.value)
-		}
-	}
-	return text
-}
-
-func serialiseValue(value any) string {
-	switch v := value.(type) {
-	case []item:
-		var parts []string
-		for _, i := range v {
-			parts = append(parts, serialiseValue(i.value)+serialiseParameters(i.params))
-		}
-		return "(" + strings.Join(parts, " ") + ")"
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case decimal:
-		sign := ""
-		if v < 0 {
-			sign, v = "-", -v
-		}
-		fraction := strings.TrimRight(fmt.Sprintf("%03d", v%1000), "0")
-		if fraction == "" {
-			fraction = "0"
-		}
-		return fmt.Sprintf("%s%d.%s", sign, v/1000, fraction)
-	case string:
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`
-	case token:
-		return string(v)
-	case []byte:
-		return ":" + base64.StdEncoding.EncodeToString(v) + ":"
-	case bool:
-		return map[bool]string{false: "?0", true: "?1"}[v]
-	case date:
-		return "@" + strconv.FormatInt(int64(v), 10)
-	case displayString:
-		text := ""
-		for _, c := range []byte(v) {
-			if c == '%' || c == '"' || c < ' ' || c > '~' {
-				text += fmt.Sprintf("%%%02x", c)
-			} else {
-				text += string(rune(c))
-			}
-		}
-		return `%"` + text + `"`
-	}
-	return fmt.Sprintf("an unknown %T", value)
-}
-
-// lastOfEach returns the members without repeated keys: each key stays at its
-// first place, with its last value (§4.2.2, §4.2.3.2). It does the same with
-// the parameters of each member, and with those of each item in an inner list.
-func lastOfEach(all []member) (kept dictionary) {
-	at := make(map[string]int)
-	for _, m := range all {
-		m.params = lastOfEach(m.params)
-		if list, ok := m.value.([]item); ok {
-			var items []item
-			for _, i := range list {
-				items = append(items, item{i.value, lastOfEach(i.params)})
-			}
-			m.value = items
-		}
-		if i, ok := at[m.key]; ok {
-			kept[i] = m
-			continue
-		}
-		at[m.key] = len(kept)
-		kept = append(kept, m)
-	}
-	return kept
 }
