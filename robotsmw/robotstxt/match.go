@@ -52,7 +52,7 @@ func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 // Match decides as Allowed does, and also says why.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
-	switch rule, without := r.set.Decide(target); {
+	switch rule, without, _ := r.set.Decide(target); {
 	case without == match.Itself:
 		m.Reason = IsRobotsTxt
 	case r.agents == nil:

@@ -302,8 +302,8 @@ visit-time: 0600-0845
 	}
 }
 
-// TestRulesAreForManyGoroutines checks that many goroutines can use rules that
-// are not compiled yet.
+// TestRulesAreForManyGoroutines checks that many goroutines can use the same
+// rules.
 func TestRulesAreForManyGoroutines(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("user-agent: *\ncrawl-delay: 1\n")

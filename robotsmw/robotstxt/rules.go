@@ -27,20 +27,20 @@ func (f *File) Rules(tokens ...string) *Rules {
 	var few [8][]syntax.Record
 	groups, token := f.groupsFor(few[:0], tokens)
 	if len(groups) == 0 {
-		r := new(Rules)
-		match.NewCompiler(f.syntax.Dialect).Finish(&r.set, 0) // some dialects exempt /robots.txt even without rules
-		return r
+		b := match.NewBuilder(f.syntax.Dialect, 0, 0) // some dialects exempt /robots.txt even without rules
+		return &Rules{set: b.Set()}
 	}
+	rules, nbytes := f.ruleSizes(groups)
 	var agents [4]UserAgent
 	named := agents[:0]
 	delay := time.Duration(0)
-	c := match.NewCompiler(f.syntax.Dialect)
+	b := match.NewBuilder(f.syntax.Dialect, rules, nbytes)
 	for _, group := range groups {
 		delays := f.syntax.DelaysFor(token)
 		for i := range group {
 			switch rec := &group[i]; rec.Field {
 			case syntax.Allow, syntax.Disallow:
-				c.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
+				b.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
 			case syntax.UserAgent:
 				delays.IsFor(rec)
 				if f.syntax.IsFor(rec, token) {
@@ -54,9 +54,22 @@ func (f *File) Rules(tokens ...string) *Rules {
 		}
 	}
 	r := newRules(named)
-	r.delay = delay
-	c.Finish(&r.set, r.besides())
+	r.delay, r.set = delay, b.Set()
 	return r
+}
+
+// ruleSizes returns how many rules of the groups can match something, and the
+// length of their patterns in bytes.
+func (f *File) ruleSizes(groups [][]syntax.Record) (rules, nbytes int) {
+	for _, group := range groups {
+		for i := range group {
+			if r := &group[i]; (r.Field == syntax.Allow || r.Field == syntax.Disallow) && match.CanMatch(f.syntax.Value(r)) {
+				rules++
+				nbytes += int(r.Value.To - r.Value.From)
+			}
+		}
+	}
+	return rules, nbytes
 }
 
 // newRules returns Rules for the robot that these user-agent lines name. If
@@ -74,13 +87,9 @@ func newRules(agents []UserAgent) *Rules {
 	return &r.Rules
 }
 
-// Size returns how many bytes of memory the Rules may take, for use in a cache.
-// Questions to the Rules do not change this number.
-func (r *Rules) Size() int { return r.besides() + r.set.Size() }
-
-// besides returns the part of Size that is not the size of the Set.
-func (r *Rules) besides() int {
-	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
+// Size returns how many bytes of memory the Rules take, for use in a cache.
+func (r *Rules) Size() int {
+	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + r.set.Size() + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
 		size += len(a.Value)
 	}

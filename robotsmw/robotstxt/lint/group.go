@@ -54,12 +54,12 @@ type group struct {
 	records       []syntax.Record
 	agents, rules []*syntax.Record // the field rules has only the rules that can match
 	mixed         bool             // whether some rules allow and some disallow
-	compiled      *match.Set
+	set           match.Set
 }
 
 func (c *groupChecker) newGroup(records []syntax.Record) group {
-	g := group{records: records, compiled: new(match.Set)}
-	compiler := match.NewCompiler(syntax.RFC9309)
+	g := group{records: records}
+	builder := match.NewBuilder(syntax.RFC9309, 0, 0)
 	for i := range records {
 		switch r := &records[i]; r.Field {
 		case syntax.UserAgent:
@@ -69,10 +69,10 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 				g.rules = append(g.rules, r)
 				g.mixed = g.mixed || r.Field != g.rules[0].Field
 			}
-			compiler.Add(c.file.Value(r), r.Line, r.Field == syntax.Allow)
+			builder.Add(c.file.Value(r), r.Line, r.Field == syntax.Allow)
 		}
 	}
-	compiler.Finish(g.compiled, 0)
+	g.set = builder.Set()
 	return g
 }
 
@@ -144,7 +144,7 @@ func (c *groupChecker) checkRules(g group) {
 		}
 	}
 	for directory, f := range files {
-		if f.rules >= manyFiles && g.compiled.Allowed(directory) {
+		if f.rules >= manyFiles && g.set.Allowed(directory) {
 			c.report.add(f.first, 1, codeEveryFile, Info, "",
 				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", f.rules, directory)
 		}
@@ -163,9 +163,8 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 		return
 	}
 	example := exampleOf(c.file.Value(r))
-	target := string(match.AppendTarget(nil, example, syntax.RFC9309))
-	rule, without, steps := g.compiled.DecideForm(target)
-	c.work += steps + len(target)
+	rule, without, steps := g.set.Decide(example)
+	c.work += steps + len(example)
 	if without != 0 || rule.Allow == (r.Field == syntax.Allow) {
 		return
 	}
@@ -185,7 +184,7 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 }
 
 // maxWork limits the work of checking rules against each other. The work is the
-// number of steps that [match.Set.DecideForm] takes, plus the number of bytes
+// number of steps that [match.Set.Decide] takes, plus the number of bytes
 // in the targets. Only files that are made to be expensive need more. Some
 // problems of such a file are not reported.
 const maxWork = 1 << 24
@@ -201,7 +200,7 @@ func exampleOf(pattern string) string {
 // checkAccess reports robots that are shut out, or let in, by name.
 func (c *groupChecker) checkAccess(groups []group) {
 	shut := func(g group) bool {
-		rule, without := g.compiled.Decide("/")
+		rule, without, _ := g.set.Decide("/")
 		return without == 0 && !rule.Allow && !hasAllow(g)
 	}
 	var all *group

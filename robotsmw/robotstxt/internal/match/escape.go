@@ -99,25 +99,25 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
+// ones has the value 1 in each of its eight bytes. highs has the value 0x80 in
+// each.
+const ones, highs = 0x0101010101010101, 0x8080808080808080
+
+// arePlain reports whether isPlain is true for each byte. It looks at eight
+// bytes at a time.
 func arePlain(s string) bool {
-	if len(s) < 8 {
-		for i := range len(s) {
-			if !isPlain(s[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	for i := 0; i < len(s)-8; i += 8 {
-		if !isPlainBlock(load64(s[i:])) {
+	for ; len(s) >= 8; s = s[8:] {
+		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		star := x ^ ones*'*'
+		if (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs != 0 {
 			return false
 		}
 	}
-	return isPlainBlock(load64(s[len(s)-8:]))
-}
-
-// isPlainBlock reports whether isPlain is true for each of eight bytes.
-func isPlainBlock(x uint64) bool {
-	star := x ^ ones*'*'
-	return (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs == 0
+	for i := range len(s) {
+		if !isPlain(s[i]) {
+			return false
+		}
+	}
+	return true
 }

@@ -38,16 +38,3 @@ func appendKosterTarget(dst []byte, target string) []byte {
 	}
 	return appendKosterPath(dst, target)
 }
-
-// firstPrefix returns the first rule with a pattern that is a prefix of the
-// target, or None.
-func (t packed) firstPrefix(target string) int {
-	for at, end := 0, t.end(); at < end; {
-		p := t.rule(at)
-		if strings.HasPrefix(target, p.pattern) {
-			return at
-		}
-		at = p.next
-	}
-	return None
-}

@@ -1,7 +1,5 @@
 package match
 
-import "strings"
-
 // A pattern is compared with a target from the target's first byte on. "*"
 // stands for any bytes, or none. "$" as the last byte stands for the end of the
 // target. All other bytes are literal (RFC 9309 §2.2.3).
@@ -9,27 +7,6 @@ import "strings"
 // In memory, a pattern has the canonical form of escape.go. The longest pattern
 // in this form is the most specific (§2.2.2). In this form, an escape counts as
 // three bytes.
-
-// isCanonical reports whether a pattern is surely in canonical form as it is
-// written. Nearly all patterns are: they have no escapes, or only upper-case
-// escapes of bytes that are not printable ASCII.
-func isCanonical(pattern string) bool {
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '%':
-			value, ok := unescape(pattern[i:])
-			if !ok || isPrintable(value) || isLower(pattern[i+1]) || isLower(pattern[i+2]) {
-				return false
-			}
-			i += 2
-		case !isPrintable(c) || c == '$' && i < len(pattern)-1:
-			return false
-		}
-	}
-	return true
-}
-
-func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // appendPattern converts a pattern to canonical form and appends it to dst.
 //
@@ -71,22 +48,4 @@ func appendPattern(dst []byte, pattern string) []byte {
 // with "/", so a pattern must begin with "/" or "*".
 func CanMatch(pattern string) bool {
 	return pattern != "" && (pattern[0] == '/' || pattern[0] == '*')
-}
-
-// literalPart returns a pattern without the "*" bytes at its end, which do not
-// change what it matches. ok is false if another "*" remains.
-func literalPart(pattern string) (literal string, ok bool) {
-	for pattern != "" && pattern[len(pattern)-1] == '*' {
-		pattern = pattern[:len(pattern)-1]
-	}
-	return pattern, strings.IndexByte(pattern, '*') < 0
-}
-
-// needsWild reports whether the wildcards of a pattern must be matched. It
-// returns true for each pattern that has a "*" before its last byte. This
-// includes patterns like "/a**". Their wildcards need no matching, but such
-// patterns are too rare for a case of their own.
-func needsWild(pattern string) bool {
-	i := strings.IndexByte(pattern, '*')
-	return i >= 0 && i < len(pattern)-1
 }
