@@ -187,7 +187,7 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 // number of steps that [match.Set.Decide] takes, plus the number of bytes
 // in the targets. Only files that are made to be expensive need more. Some
 // problems of such a file are not reported.
-const maxWork = 1 << 24
+const maxWork = 1 << 28
 
 func exampleOf(pattern string) string {
 	example := strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "")

@@ -1,19 +1,22 @@
 package match
 
-import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+import (
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
 
 // A Builder collects the rules of a group.
 type Builder struct {
-	dialect syntax.Dialect
-	rules   []rule
-	text    []byte
-	wild    bool // whether a rule is wild
+	set   Set // without its rules and its text
+	rules []rule
+	text  []byte
 }
 
 // NewBuilder returns a Builder for a group of a file in this dialect. It has
 // room for so many rules, and so many bytes of patterns.
 func NewBuilder(dialect syntax.Dialect, rules, nbytes int) Builder {
-	return Builder{dialect: dialect, rules: make([]rule, 0, rules), text: make([]byte, 0, nbytes)}
+	return Builder{set: Set{dialect: dialect}, rules: make([]rule, 0, rules), text: make([]byte, 0, nbytes)}
 }
 
 // Add adds a rule. It ignores a rule whose pattern cannot match anything.
@@ -21,36 +24,59 @@ func (b *Builder) Add(pattern string, line uint32, allow bool) {
 	if !CanMatch(pattern) {
 		return
 	}
-	if directory, ok := directoryOfIndex(pattern); ok && allow && b.dialect == syntax.Google {
-		b.add(directory, pattern, line, allow)
+	if b.set.dialect == syntax.RFC9309 && arePlain(pattern) {
+		b.text = append(b.text, pattern...)
+		b.add(len(pattern), len(pattern), line, allow)
+		return
 	}
-	b.add(pattern, pattern, line, allow)
+	if b.set.dialect == syntax.Google && allow {
+		if directory, ok := directoryOfIndex(pattern); ok {
+			b.addForm(directory, pattern, line, allow)
+		}
+	}
+	b.addForm(pattern, pattern, line, allow)
 }
 
-func (b *Builder) add(pattern, written string, line uint32, allow bool) {
+// addForm adds a rule after bringing its pattern into the form that the dialect
+// compares.
+func (b *Builder) addForm(pattern, written string, line uint32, allow bool) {
 	from := len(b.text)
-	if arePlain(pattern) && b.dialect == syntax.RFC9309 {
-		b.text = append(b.text, pattern...)
-	} else {
-		b.text = AppendPattern(b.text, pattern, b.dialect)
-	}
-	form := b.text[from:]
-	r := rule{from: uint32(from)}
-	r.rank = rank(len(form))<<lenShift | bit(allow, allowBit) | rank(maxLine-line)<<lineShift
-	if first := firstSpecial(form); first < len(form)-1 && b.dialect != syntax.Koster1996 {
-		r.key = uint32(neededBy(form))
-		r.rank |= 1<<wildBit | 32
-		b.wild = true
-	} else {
-		n := max(min(first, 5)-1, 0)
-		r.key = beginOf(asString(form[:n+1]))
-		r.rank |= bit(first == len(form), plainBit) | rank(8*n)
-	}
-	b.rules = append(b.rules, r)
-	if string(form) != written {
+	b.text = AppendPattern(b.text, pattern, b.set.dialect)
+	form := asString(b.text[from:])
+	b.add(len(form), firstSpecial(form), line, allow)
+	if form != written {
 		b.text = append(b.text, written...)
 	}
 }
 
+// add adds a rule with the pattern in the last bytes of the text. special is
+// the index of the first byte that does not stand for itself.
+func (b *Builder) add(nbytes, special int, line uint32, allow bool) {
+	from := len(b.text) - nbytes
+	form := asString(b.text[from:])
+	r := rule{from: uint32(from), rank: rank(nbytes)<<lenShift | bit(allow, allowBit) | rank(maxLine-line)<<lineShift}
+	if special < nbytes-1 && b.set.dialect != syntax.Koster1996 {
+		r.key = uint32(neededBy(form))
+		r.rank |= 1<<wildBit | 32
+		b.set.wild = true
+	} else {
+		n := max(min(special, 5), 1)
+		r.key = beginOf(form[:n])
+		r.rank |= bit(special == nbytes, plainBit) | rank(8*(n-1))
+	}
+	if r.rank.has(wildBit) || r.key == 0 {
+		b.set.secondBytes = allBits
+	} else {
+		b.set.secondBytes.add(byte(r.key))
+	}
+	b.rules = append(b.rules, r)
+}
+
 // Set returns the Set of all added rules. The Builder must not be used again.
-func (b *Builder) Set() Set { return Set{b.rules, asString(b.text), b.dialect, b.wild} }
+func (b *Builder) Set() Set {
+	b.set.rules, b.set.text = b.rules, asString(b.text)
+	if cap(b.text) > len(b.text) { // it grew, because patterns are spelled in another way
+		b.set.text = strings.Clone(b.set.text)
+	}
+	return b.set
+}

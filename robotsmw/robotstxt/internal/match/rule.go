@@ -69,15 +69,18 @@ func beginOf(target string) (begin uint32) {
 // bit.
 type byteSet uint32
 
+func (s *byteSet) add(c byte)     { *s |= 1 << (c % 32) }
+func (s byteSet) has(c byte) bool { return s>>(c%32)&1 != 0 }
+
 // neededBy returns the bytes that a target must have to match a pattern.
-func neededBy(pattern []byte) (set byteSet) {
+func neededBy(pattern string) (set byteSet) {
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; c {
 		case '*', '$':
 		case eitherEscape:
 			i += 2 // the two digits: the target may have another byte instead
 		default:
-			set |= 1 << (c % 32)
+			set.add(c)
 		}
 	}
 	return set
@@ -85,16 +88,16 @@ func neededBy(pattern []byte) (set byteSet) {
 
 func bytesOf(target string) (set byteSet) {
 	for i := range len(target) {
-		set |= 1 << (target[i] % 32)
+		set.add(target[i])
 	}
 	return set
 }
 
 // firstSpecial returns the index of the first byte of a pattern that does not
 // stand for itself, or the pattern's length.
-func firstSpecial(pattern []byte) int {
-	for i, c := range pattern {
-		if c == '*' || c == '$' || c == eitherEscape {
+func firstSpecial(pattern string) int {
+	for i := range len(pattern) {
+		if c := pattern[i]; c == '*' || c == '$' || c == eitherEscape {
 			return i
 		}
 	}

@@ -11,10 +11,11 @@ import (
 // A Set has the rules of a group. The zero value has no rules. A Set does not
 // change, so any number of goroutines may use it.
 type Set struct {
-	rules   []rule // in the order of the file
-	text    string // the patterns of the rules, one after the other
-	dialect syntax.Dialect
-	wild    bool // whether a rule is wild
+	rules       []rule  // in the order of the file
+	text        string  // the patterns of the rules, one after the other
+	secondBytes byteSet // the second bytes of targets that some rule may match
+	dialect     syntax.Dialect
+	wild        bool // whether a rule is wild
 }
 
 // IsEmpty reports whether there is no rule.
@@ -36,6 +37,9 @@ const (
 
 // Allowed reports whether a robot that obeys the rules may fetch a target.
 func (s *Set) Allowed(target string) bool {
+	if s.dialect == syntax.RFC9309 && len(target) > 1 && target[0] == '/' && isPlain(target[1]) && !s.secondBytes.has(target[1]) {
+		return true // most groups have a few rules, and need no more than this
+	}
 	switch decides, _ := s.decide(target); decides {
 	case None, Itself:
 		return true
@@ -93,19 +97,39 @@ func (s *Set) decide(target string) (decides, steps int) {
 			return s.decideEscaped(target)
 		}
 	}
-	first := 0
 	if !s.wild && arePlain(target[:min(len(target), 8)]) && !strings.HasPrefix(target, robotsTxt[:2]) {
-		// For most targets, their beginning shows that no rule matches. Then
-		// the other bytes need not be in canonical form.
-		l := looks{{beginOf(target), allBits}}
-		if first = s.next(0, &l, 0); first < 0 {
-			return None, 0
+		if decides, sure := s.decideRaw(target); sure {
+			return decides, len(s.rules)
 		}
 	}
 	if !arePlain(target) {
 		return s.decideEscaped(target)
 	}
-	return s.decideForm(target, first)
+	return s.decideForm(target)
+}
+
+// decideRaw does the same as decideForm, for a target that begins in canonical
+// form. Its other bytes hardly ever matter. If they do, sure is false. No rule
+// may be wild.
+func (s *Set) decideRaw(target string) (decides int, sure bool) {
+	begin, best := beginOf(target), rank(0)
+	decides = None
+	for i := range s.rules {
+		r := &s.rules[i]
+		if (r.key^begin)&r.rank.keyMask() != 0 || r.rank <= best {
+			continue
+		}
+		pattern := s.pattern(i)
+		switch {
+		case !r.rank.has(plainBit):
+			return None, false
+		case strings.HasPrefix(target, pattern):
+			decides, best = i, r.rank
+		case !arePlain(target[:min(len(target), len(pattern))]):
+			return None, false
+		}
+	}
+	return decides, true
 }
 
 // decideEscaped does the same as decide, for a target that must first be
@@ -115,56 +139,59 @@ func (s *Set) decideEscaped(target string) (decides, steps int) {
 		buf := buffers.Get().(*[]byte)
 		defer buffers.Put(buf)
 		*buf = AppendTarget(slices.Grow((*buf)[:0], need), target, s.dialect)
-		return s.decideForm(asString(*buf), 0)
+		return s.decideForm(asString(*buf))
 	}
 	var buf [stackBuffer]byte
-	return s.decideForm(asString(AppendTarget(buf[:0], target, s.dialect)), 0)
+	return s.decideForm(asString(AppendTarget(buf[:0], target, s.dialect)))
 }
 
 // decideForm does the same as decide, for a target in the form that the dialect
-// compares. It tries the rules from the index first on.
-func (s *Set) decideForm(target string, first int) (decides, steps int) {
+// compares.
+func (s *Set) decideForm(target string) (decides, steps int) {
 	switch {
 	case target == robotsTxt && s.dialect != syntax.Google:
 		return Itself, 0
 	case s.dialect == syntax.Koster1996:
 		return s.firstPrefix(target), 0
 	}
-	l := looks{{beginOf(target), allBits}}
+	p := probes{{beginOf(target), allBits}}
 	if s.wild {
-		l[1].mask = ^uint32(bytesOf(target))
+		p[1].mask = ^uint32(bytesOf(target))
 	}
-	decides = None
+	decides, steps = None, len(s.rules)
 	most, best := maxWork(len(target)), rank(0)
-	for i := s.next(first, &l, best); i >= 0; i = s.next(i+1, &l, best) {
+	for i := s.next(0, &p, best); i >= 0; i = s.next(i+1, &p, best) {
 		r, pattern := &s.rules[i], s.pattern(i)
 		if r.rank.has(wildBit) {
 			if steps += len(pattern) + len(target)/2; steps > most {
 				return TooMuch, steps
 			}
 		}
-		if strings.HasPrefix(target, pattern) && r.rank.has(plainBit) || !r.rank.has(plainBit) && matchesWild(pattern, target) {
+		matches := strings.HasPrefix(target, pattern)
+		if !r.rank.has(plainBit) {
+			matches = matchesWild(pattern, target)
+		}
+		if matches {
 			decides, best = i, r.rank
 		}
 	}
 	return decides, steps
 }
 
-// looks are what a first look at a rule compares with its key: the first one
-// for a rule that is not wild, the second one for a wild rule. They differ if
-// any of the bits in mask do.
-type looks [2]struct{ key, mask uint32 }
+// probes are what the keys of rules are compared with: the first one for a rule
+// that is not wild, the second one for a wild rule. Only bits in the mask count.
+type probes [2]struct{ key, mask uint32 }
 
 const allBits = 1<<32 - 1
 
 // next returns the index of the first rule from i on that has a greater rank
-// than best, and may match the target of the looks. It returns -1 if there is
+// than best, and may match the target of the probes. It returns -1 if there is
 // none.
-func (s *Set) next(i int, l *looks, best rank) int {
+func (s *Set) next(i int, p *probes, best rank) int {
 	for ; i < len(s.rules); i++ {
 		r := &s.rules[i]
-		look := &l[r.rank>>wildBit&1]
-		if r.rank > best && (r.key^look.key)&look.mask&r.rank.keyMask() == 0 {
+		probe := &p[r.rank>>wildBit&1]
+		if r.rank > best && (r.key^probe.key)&probe.mask&r.rank.keyMask() == 0 {
 			return i
 		}
 	}
@@ -182,10 +209,11 @@ func (s *Set) firstPrefix(target string) int {
 	return None
 }
 
-// Work on rules with wildcards is counted in steps, each of about a nanosecond.
-// A target may cost baseWork steps, and workPerByte more for each of its bytes.
-// Only a file that was made to keep crawlers busy reaches this limit. The robot
-// then cannot tell whether the target is allowed, and does not fetch it.
+// Work is counted in steps, each of about a nanosecond or less. A target may
+// cost baseWork steps, and workPerByte more for each of its bytes. Only a file
+// that was made to keep crawlers busy reaches this limit, by rules with
+// wildcards. The robot then cannot tell whether the target is allowed, and does
+// not fetch it.
 const (
 	baseWork    = 1 << 24
 	workPerByte = 32
