@@ -8,7 +8,10 @@ import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 type rule struct {
 	rank rank
 	from uint32 // where the pattern begins in the text
-	key  uint32 // what a target must have: of a wild rule its bytes, as a byteSet, of another one its beginning
+
+	// What a target must have to match: if the rule is wild, the bytes of the
+	// pattern, as a byteSet; otherwise the pattern's beginning (see beginOf).
+	key uint32
 }
 
 // A rank orders the rules that match a target: the one with the greatest rank

@@ -179,7 +179,8 @@ func (s *Set) decideForm(target string) (decides, steps int) {
 }
 
 // probes are what the keys of rules are compared with: the first one for a rule
-// that is not wild, the second one for a wild rule. Only bits in the mask count.
+// that is not wild, the second one for a wild rule. Only bits in the mask
+// count.
 type probes [2]struct{ key, mask uint32 }
 
 const allBits = 1<<32 - 1
