@@ -13,10 +13,11 @@ var ceilings = struct {
 	names       map[string]int // exported names of packages for a special purpose
 	otherNames  int            // exported names of all other packages together
 }{
-	lines:       map[string]int{"libraries": 25_285 + 600, "examples": 9_982 + 200},
+	lines:       map[string]int{"libraries": 25_285 + 600, "newcomers": 1_150, "examples": 9_982 + 200},
 	unexplained: 16,
 	names: map[string]int{
 		"politeness/refusal":      23,
+		"robotsmw/revisit":        18,
 		"robotsmw/evidence":       10,
 		"robotsmw/evidence/audit": 95,
 		"robotsmw/webbotauth":     27,

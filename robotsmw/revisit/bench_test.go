@@ -1,0 +1,87 @@
+package revisit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+type answerer func(*http.Request) *http.Response
+
+func (f answerer) RoundTrip(req *http.Request) (*http.Response, error) { return f(req), nil }
+
+func ok(header http.Header) answerer {
+	return func(req *http.Request) *http.Response {
+		return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader("page")), ContentLength: 4, Request: req}
+	}
+}
+
+func visitPage(tb testing.TB, tr http.RoundTripper, url string) {
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+}
+
+func BenchmarkTransport(b *testing.B) {
+	header := http.Header{"Etag": {`"0123456789abcdef"`}, "Last-Modified": {"Thu, 01 Jan 1998 00:00:00 GMT"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}, "Content-Type": {"text/html"}}
+	fresh := header.Clone()
+	fresh.Set("Cache-Control", "max-age=86400")
+	b.Run("bare", func(b *testing.B) {
+		tr := ok(header)
+		for b.Loop() {
+			visitPage(b, tr, page)
+		}
+	})
+	b.Run("remembered", func(b *testing.B) {
+		tr := &Transport{Base: ok(header)}
+		for b.Loop() {
+			visitPage(b, tr, page)
+		}
+	})
+	b.Run("fresh", func(b *testing.B) {
+		tr := &Transport{Base: ok(fresh)}
+		visitPage(b, tr, page)
+		for b.Loop() {
+			visitPage(b, tr, page)
+		}
+	})
+}
+
+// A page takes 200 bytes in memory, besides its URL and validators.
+func TestMemory_OfAPage(t *testing.T) {
+	const n = 50_000
+	tr := &Transport{MaxPages: n, Base: answerer(func(req *http.Request) *http.Response {
+		return ok(http.Header{"Etag": {fmt.Sprintf(`"%s"`, req.URL.Path)}})(req)
+	})}
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for i := range n {
+		visitPage(t, tr, fmt.Sprintf("http://site.example/%026d", i)) // 46 bytes, rounded up to 48
+	}
+	perPage := float64(heap()-before)/n - 48 - 32
+	if perPage > 200 {
+		t.Errorf("a page takes %.0f bytes besides its URL and ETag, want at most 200", perPage)
+	}
+	t.Logf("%.0f bytes a page", perPage)
+	if k := tr.pages.get(context.Background(), fmt.Sprintf("http://site.example/%026d", n-1)); k.Page == nil {
+		t.Error("the last page is not known")
+	}
+}

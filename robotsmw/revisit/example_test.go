@@ -1,0 +1,62 @@
+package revisit_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/revisit"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A feed says how long it stays as it is. The page says noindex, and has not
+// changed when it is asked for again.
+func Example() {
+	var web robotstest.Internet
+	web.Handle("site.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/robots.txt":
+			http.NotFound(w, r)
+		case r.URL.Path == "/feed":
+			w.Header().Set("Cache-Control", "max-age=3600")
+			fmt.Fprint(w, "news")
+		case r.Header.Get("If-None-Match") == `"v1"`:
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			w.Header().Set("Etag", `"v1"`)
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<meta name=robots content=noindex>")
+		}
+	}))
+	robots, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := &http.Client{Transport: &revisit.Transport{Base: robots}}
+	for _, path := range []string{"/feed", "/feed", "/page", "/page"} {
+		resp, err := client.Get("https://site.example" + path)
+		if err != nil {
+			log.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		visit, _ := revisit.Of(resp)
+		fmt.Printf("%s: sent %v, unchanged %v, noindex %v\n", path, visit.Sent, visit.Unchanged, visit.Directives.NoIndex())
+	}
+	// Output:
+	// /feed: sent true, unchanged false, noindex false
+	// /feed: sent false, unchanged true, noindex false
+	// /page: sent true, unchanged false, noindex true
+	// /page: sent true, unchanged true, noindex true
+}
+
+// A RoundTripper of one's own that answers with a 304 says what the page says.
+func Example_withPage() {
+	req, _ := http.NewRequest("GET", "https://site.example/page", nil)
+	known := robotsmw.Page{State: robotsmw.PageComplete}
+	resp := &http.Response{StatusCode: http.StatusNotModified, Request: req.WithContext(robotsmw.WithPage(req.Context(), known))}
+	fmt.Println(robotsmw.PageDirectives(resp).State)
+	// Output: complete
+}
