@@ -33,7 +33,8 @@ type Grant struct {
 	reads atomic.Uint32 // how often the response's body was read
 
 	// Guarded by limiter.mu.
-	status     int32 // the response's status; 0 means none
+	status     int16 // the response's status; 0 means none
+	overtakes  bool  // it is Exempt and does not wait its turn; set before the Grant is queued
 	state      state
 	paced      bool // set at the start: an interval follows, so the time of sending matters
 	leaving    bool // it was granted, and is not sent yet
@@ -98,7 +99,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	l.release(g)
 	if o.Status != 0 {
-		g.status = int32(o.Status)
+		g.status = int16(o.Status)
 	}
 	status, now := int(g.status), time.Duration(0)
 	watched := l.Observer != nil
@@ -131,7 +132,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	var event *Event
 	if g.state != over {
 		event = l.learnFrom(g, &o, s, a)
-		g.status, g.unread = int32(o.Status), true
+		g.status, g.unread = int16(o.Status), true
 		g.host.pokeHeads() // now an unread body may be the only thing that holds up the queue
 	}
 	now := time.Duration(0)

@@ -13,8 +13,8 @@ type host struct {
 	last    time.Duration // the latest start (or end, with EndToStart)
 	counted time.Duration // the latest start that counts for Crawl-delay
 	learnt  *learnt       // nil means nothing was learnt
-	queue   grantRing     // requests that wait and are not Exempt, oldest first
-	robots  grantRing     // Exempt requests that wait, oldest first
+	queue   grantRing     // all other requests that wait, oldest first
+	robots  grantRing     // Exempt requests that wait and overtake the others, oldest first
 	flight  grantRing     // requests that hold a slot, oldest first
 
 	waiting, inFlight int32
@@ -23,7 +23,7 @@ type host struct {
 	rest       int32   // 1 + index in Limiter.resting; 0 if not in it
 	jitter     float32 // the present interval is longer by this fraction
 	leaving    int32   // how many requests are granted and not sent yet
-	exempt     int32   // how many requests wait in robots
+	overtaking int32   // how many requests wait in robots
 	heeding    int32   // how many requests in queue need their estimated start (see Grant.heeds)
 	gone       bool    // the Limiter has forgotten this host
 	hold       *Hold   // in a fleet: this Limiter's claim to the host; nil means none

@@ -276,7 +276,7 @@ func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 
 // Acquire waits until a request to u's host may start, and takes its slot.
 // Requests to one host start in the order of their calls, but an [Exempt] one
-// may overtake others. Make the request at once, and call [Grant.Done] when it
+// overtakes the others. Make the request at once, and call [Grant.Done] when it
 // is over.
 //
 // Acquire returns a [*DelayError] as soon as it knows that it must refuse the
@@ -316,7 +316,9 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 		return err
 	}
 	g.limiter, g.key, g.url, g.limit, g.trace = l, key, u, forever, traceOf(ctx)
-	g.told, g.exempt, g.crawl = crawlDelayOf(ctx)
+	if d := crawlDelayOf(ctx); d != nil {
+		g.told, g.exempt, g.overtakes, g.crawl = true, *d < 0, *d == Exempt, max(*d, 0)
+	}
 	patience := forever
 	if g.ends = ctx.Done() != nil; g.ends {
 		if deadline, ok := ctx.Deadline(); ok {

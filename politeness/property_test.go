@@ -21,11 +21,15 @@ import (
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0 means never
-	crawl  time.Duration // the Crawl-delay; -2 means not given; Exempt means a fetch of robots.txt
+	crawl  time.Duration // the Crawl-delay or untold, Exempt, ExemptInTurn
 	work   time.Duration
 	status int
 	after  time.Duration // Retry-After, in whole seconds; 0 means none
 }
+
+const untold time.Duration = -3
+
+func (t trip) exempt() bool { return t.crawl == Exempt || t.crawl == ExemptInTurn }
 
 // randomTrips returns n trips with random times. It chooses any nanosecond, so
 // two events hardly ever happen at the same instant. The order of events at one
@@ -35,7 +39,7 @@ func randomTrips(r *rand.Rand, n int) []trip {
 	trips := make([]trip, n)
 	for i := range trips {
 		t := &trips[i]
-		*t = trip{arrive: 1 + time.Duration(r.Int64N(int64(span))), crawl: -2, status: 200}
+		*t = trip{arrive: 1 + time.Duration(r.Int64N(int64(span))), crawl: untold, status: 200}
 		t.work = time.Duration(1 + r.Int64N(int64(2*time.Second)))
 		switch r.IntN(12) {
 		case 0, 1:
@@ -44,6 +48,8 @@ func randomTrips(r *rand.Rand, n int) []trip {
 			t.crawl = 0
 		case 3:
 			t.crawl = Exempt
+		case 4:
+			t.crawl = ExemptInTurn
 		}
 		if r.IntN(5) == 0 {
 			t.cancel = t.arrive + 1 + time.Duration(r.Int64N(int64(10*time.Second)))
@@ -68,21 +74,18 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 	arrived := 0
 	stamp := func(i int) {
 		last = now
-		if trips[i].crawl != Exempt {
+		if !trips[i].exempt() {
 			counted = now
 		}
 	}
 	for {
-		// The first request in the queue starts as soon as it may. But if it is
-		// a page that waits for a Crawl-delay, a fetch of robots.txt may start
-		// before that page.
+		// The first request in the queue starts as soon as it may. But a fetch
+		// of robots.txt that may start goes first.
 		next := time.Duration(1<<62 - 1)
 		page := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl != Exempt })
 		robots := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl == Exempt })
-		heads := []int{page, robots}
-		slices.Sort(heads)
 		started := false
-		for _, head := range heads {
+		for _, head := range []int{robots, page} {
 			if head < 0 {
 				continue
 			}
@@ -93,7 +96,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 				slots = 1
 			}
 			due := max(now, last+l.Delay, until)
-			if trip.crawl != Exempt {
+			if !trip.exempt() {
 				due = max(due, counted+crawl)
 			}
 			if len(flying) >= slots {
@@ -170,7 +173,7 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 				stop := time.AfterFunc(trip.cancel-trip.arrive, cancel)
 				defer stop.Stop()
 			}
-			if trip.crawl != -2 {
+			if trip.crawl != untold {
 				ctx = WithCrawlDelay(ctx, trip.crawl)
 			}
 			g, err := l.Acquire(ctx, u)
@@ -261,7 +264,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 							ctx, cancel = context.WithTimeout(ctx, trip.cancel-trip.arrive)
 						}
 						defer cancel()
-						if trip.crawl != -2 {
+						if trip.crawl != untold {
 							ctx = WithCrawlDelay(ctx, trip.crawl)
 						}
 						g, err := l.Acquire(ctx, &url.URL{Scheme: "http", Host: "example.com"})
@@ -300,7 +303,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 					if gap := b.start - from; gap < l.Delay {
 						t.Errorf("%d and %d are %v apart, Delay is %v", a.trip, b.trip, gap, l.Delay)
 					}
-					if crawl := trips[b.trip].crawl; trips[a.trip].crawl != Exempt && b.start-from < crawl {
+					if crawl := trips[b.trip].crawl; !trips[a.trip].exempt() && b.start-from < crawl {
 						t.Errorf("%d and %d are %v apart, Crawl-delay is %v", a.trip, b.trip, b.start-from, crawl)
 					}
 				}

@@ -292,19 +292,12 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	return look{ready: true, until: now}
 }
 
-// yields reports whether g must wait for the first request of its host's other
-// line. The fetch of robots.txt waits in one line, and all other requests wait
-// in the other. g is the first of its own line, and is due. g must wait if the
-// other request came earlier and is due too. So the fetch of robots.txt
-// overtakes only requests that are waiting for a Crawl-delay. g is woken when
-// the other request has gone.
+// yields reports whether g must let a fetch of robots.txt go first. The fetch
+// goes before all pages that wait, because they may be sent only by a file that
+// has not run out. g is woken when the fetch has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
-	h := g.host
-	other := h.robots.first
-	if g.exempt {
-		other = h.queue.first
-	}
-	return other != nil && other.number < g.number && l.due(h, other) <= now
+	robots := g.host.robots.first
+	return robots != nil && !g.overtakes && l.due(g.host, robots) <= now
 }
 
 // A token is one of GlobalRate, reserved for the first request in a queue.
@@ -353,10 +346,9 @@ func (g *Grant) poke() {
 }
 
 // line returns the queue that g waits in. The fetch of robots.txt has its own
-// queue, because it waits neither for a Crawl-delay nor behind requests that
-// wait for one.
+// queue, because it overtakes all other requests.
 func (h *host) line(g *Grant) *grantRing {
-	if g.exempt {
+	if g.overtakes {
 		return &h.robots
 	}
 	return &h.queue
@@ -366,8 +358,8 @@ func (h *host) line(g *Grant) *grantRing {
 func (h *host) count(g *Grant, n int32) {
 	h.waiting += n
 	switch {
-	case g.exempt:
-		h.exempt += n
+	case g.overtakes:
+		h.overtaking += n
 	case g.heeds():
 		h.heeding += n
 	}
@@ -380,10 +372,10 @@ func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
 
 // ahead returns how many requests would be before g if g joined its line now.
 func (h *host) ahead(g *Grant) int {
-	if g.exempt {
-		return int(h.exempt)
+	if g.overtakes {
+		return int(h.overtaking)
 	}
-	return int(h.waiting - h.exempt)
+	return int(h.waiting - h.overtaking)
 }
 
 func (h *host) pokeHeads() {

@@ -24,7 +24,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		if got, want := time.Until(l.Next(u)), time.Hour; got < want-time.Minute {
 			t.Errorf("the next is due in %v", got)
 		}
-		g := &Grant{limiter: l, key: "www.example.com", exempt: true, limit: forever}
+		g := &Grant{limiter: l, key: "www.example.com", exempt: true, overtakes: true, limit: forever}
 		best := time.Hour
 		for range 5 {
 			start := time.Now()
@@ -38,8 +38,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.exempt != 0 || h.heeding != 0 {
-			t.Errorf("%d and %d wait in an empty queue", h.waiting, h.exempt)
+		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.overtaking != 0 || h.heeding != 0 {
+			t.Errorf("%d and %d wait in an empty queue", h.waiting, h.overtaking)
 		}
 		return best
 	}

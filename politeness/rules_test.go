@@ -781,9 +781,9 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	})
 }
 
-// A fetch of robots.txt does not wait behind pages that wait for a Crawl-delay.
-// The fetch delays the first of these pages by no more than Delay.
-func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
+// A fetch of robots.txt waits neither behind pages nor for a Crawl-delay. If
+// another host redirects to the file, the fetch waits its turn.
+func TestExemptFetchOvertakesThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
 		u := mustURL(t, "http://example.com/")
@@ -808,6 +808,7 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 		for _, page := range []string{"p1", "p2", "p3"} {
 			ask(page, 10*time.Second)
 		}
+		ask("redirected", ExemptInTurn)
 		time.Sleep(4 * time.Second)
 		ask("r1", Exempt)
 		ask("r2", Exempt)
@@ -815,7 +816,7 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 		ask("r3", Exempt)
 		ask("r4", Exempt)
 		wg.Wait()
-		const want = "p1 0s, r1 4s, r2 5s, r3 9.5s, p2 10.5s, r4 11.5s, p3 20.5s"
+		const want = "p1 0s, r1 4s, r2 5s, r3 9.5s, r4 10.5s, p2 11.5s, p3 21.5s, redirected 22.5s"
 		if got := strings.Join(story, ", "); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}

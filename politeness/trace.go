@@ -6,10 +6,18 @@ import (
 )
 
 // Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
-// fetch waits for Delay, but not for a Crawl-delay. The Crawl-delay of later
-// requests does not count from the fetch. So after the fetch, the first page of
-// a host waits for Delay alone.
-const Exempt time.Duration = -1
+// fetch waits for Delay, but not for a Crawl-delay, and goes before all
+// requests of its host that wait. The Crawl-delay of later requests does not
+// count from the fetch. So after the fetch, the first page of a host waits for
+// Delay alone.
+//
+// ExemptInTurn is like Exempt, for a robots.txt to which another host
+// redirects. It waits its turn, so that nobody can hold up another host's pages
+// with redirects.
+const (
+	Exempt       time.Duration = -1
+	ExemptInTurn time.Duration = -2
+)
 
 // CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a
 // *time.Duration. The duration must not change. A nil pointer tells the Limiter
@@ -20,8 +28,9 @@ type CrawlDelayKey struct{}
 
 // WithCrawlDelay returns a context for the requests to an origin. The context
 // tells the Limiter that the origin's Crawl-delay is d: a positive duration, 0
-// if robots.txt has none, or [Exempt]. If the context of a request tells
-// nothing, the latest Crawl-delay that was told for its host applies.
+// if robots.txt has none, [Exempt] or [ExemptInTurn]. If the context of a
+// request tells nothing, the latest Crawl-delay that was told for its host
+// applies.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
 	return &toldContext{ctx, d}
 }
@@ -39,12 +48,9 @@ func (t *toldContext) Value(key any) any {
 	return t.Context.Value(key)
 }
 
-func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
-	p, _ := ctx.Value(CrawlDelayKey{}).(*time.Duration)
-	if p == nil {
-		return false, false, 0
-	}
-	return true, *p == Exempt, max(*p, 0)
+func crawlDelayOf(ctx context.Context) *time.Duration {
+	d, _ := ctx.Value(CrawlDelayKey{}).(*time.Duration)
+	return d
 }
 
 // A Trace is told what happens to a request at the Limiter. It is like an

@@ -112,7 +112,8 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	if err != nil {
 		return err
 	}
-	return c.checkAt(ctx, name, u, d)
+	_, err = c.checkAt(ctx, name, u, d)
+	return err
 }
 
 // appendOrigin appends to buf the origin of a request, and checks the request's
@@ -133,36 +134,42 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return name, nil
 }
 
-// checkAt is like check, but the caller passes the name of u's origin.
-func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
-	if err := c.decide(ctx, name, u, d); err != nil {
-		return err
+// checkAt is like check, but the caller passes the name of u's origin. It also
+// returns the record that decided, or nil if nothing that ends did.
+func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decision) (*record.Record, error) {
+	rec, err := c.decide(ctx, name, u, d)
+	if err != nil {
+		return nil, err
 	}
+	c.decided(ctx, d)
+	return rec, nil
+}
+
+func (c *Checker) decided(ctx context.Context, d *Decision) {
 	if o := c.cfg.Observer; o != nil && o.Decided != nil {
 		o.Decided(ctx, *d)
 	}
-	return nil
 }
 
-func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
+func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) (*record.Record, error) {
 	if len(name) == 0 {
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
-		return nil
+		return nil, nil
 	}
 	if rec := c.loader.Override(name); rec != nil {
 		c.judge(d, u, rec, time.Now())
-		return nil
+		return nil, nil
 	}
 	if u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "" {
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
-		return nil
+		return nil, nil
 	}
 	rec, now, err := c.loader.Load(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.judge(d, u, rec, now)
-	return nil
+	return rec, nil
 }
 
 // judge uses rec to decide whether u may be fetched, and fills d with the

@@ -5,11 +5,14 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
@@ -108,7 +111,18 @@ type sent struct {
 	tells      bool          // whether the Limiter gets the crawlDelay
 	crawlDelay time.Duration // 0 if there is none; the Limiter gets a 0 like any other value
 
-	decision *Decision // nil if Observer.Decided is not set
+	decision atomic.Pointer[Decision] // nil if Observer.Decided is not set
+	permission
+}
+
+// A permission is what a request was allowed by. A wait for the host's pace can
+// outlast it, so it is checked again when the request may start.
+type permission struct {
+	checker *Checker
+	origin  string
+	url     *url.URL
+	time    time.Time
+	record  atomic.Pointer[record.Record]
 }
 
 type sentKey struct{}
@@ -136,7 +150,7 @@ func DecisionOf(ctx context.Context) *Decision {
 	if s == nil {
 		return nil
 	}
-	return s.decision
+	return s.decision.Load()
 }
 
 // look arranges that resp, the answer to req, is examined while the caller

@@ -2,6 +2,7 @@ package robotsmw
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -62,6 +63,11 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // Checker.Check. If a response redirects to a host that is longer than a name
 // in the DNS can be, RoundTrip returns an error too.
 //
+// A request is judged when it asks, and again when its host may be asked: a
+// wait can outlast the robots.txt that allowed it. If that has run out, it is
+// fetched first, before the request is sent. If a robots.txt that was read
+// meanwhile forbids the request, it is not sent and uses up no slot.
+//
 // RoundTrip sends what it has judged. The Host is spelt as in the request for
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
@@ -75,6 +81,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.cfg.Base.RoundTrip(out)
 	if err != nil {
+		if refused, ok := errors.AsType[*DisallowedError](err); ok {
+			return nil, refused // without what Base has wrapped it in
+		}
+		if s.isExpired(err) {
+			if req, err = unsent(req); err == nil {
+				return t.RoundTrip(req)
+			}
+		}
 		return resp, err
 	}
 	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
@@ -120,7 +134,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		return nil, nil, err
 	}
 	var d Decision
-	if err := t.checker.checkAt(req.Context(), name, req.URL, &d); err != nil {
+	rec, err := t.checker.checkAt(req.Context(), name, req.URL, &d)
+	if err != nil {
 		return nil, nil, err
 	}
 	if d.DryRun {
@@ -136,7 +151,12 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	// nothing, it would keep the previous Crawl-delay.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
 	if o := t.cfg.Observer; o != nil && o.Decided != nil {
-		s.decision = new(d)
+		s.decision.Store(new(d))
+	}
+	if rec != nil {
+		s.checker, s.origin, s.url, s.time = t.checker, string(name), req.URL, d.Time
+		s.record.Store(rec)
+		s.Context = politeness.WithCheck(req.Context(), s.check)
 	}
 	out := req.WithContext(s)
 	if !plain {

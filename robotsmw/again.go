@@ -1,0 +1,72 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// check returns nil if the request may be sent now. Nearly always, the record
+// by which it was allowed is still in force. If there is another one, that
+// decides, and the error may be a *DisallowedError. If the record has run out,
+// the error is an *expiredError, and robots.txt has to be fetched first.
+func (s *sent) check(ctx context.Context) error {
+	old := s.record.Load()
+	rec, now := s.checker.loader.Again(s.origin, old)
+	switch {
+	case rec == old:
+		return nil
+	case rec == nil && now.Sub(s.time) < time.Millisecond:
+		return nil // asking again would get the same answer
+	case rec == nil:
+		return &expiredError{s}
+	}
+	var d Decision
+	s.checker.judge(&d, s.url, rec, now)
+	switch {
+	case !d.Allowed:
+		s.checker.decided(ctx, &d)
+		return &DisallowedError{Decision: d}
+	case d.CrawlDelay != s.crawlDelay:
+		return &expiredError{s} // the Limiter has to be told
+	}
+	s.record.Store(rec)
+	if s.decision.Load() != nil {
+		s.decision.Store(&d)
+	}
+	return nil
+}
+
+// An expiredError says that a request has to be judged again before it is sent.
+type expiredError struct{ sent *sent }
+
+func (e *expiredError) Error() string {
+	return "robotsmw: the robots.txt of " + e.sent.origin + " has changed or run out while the request waited: ask again"
+}
+
+// isExpired reports whether err says that the request of s has to be judged
+// again. Another Transport, further out, may have a check of its own.
+func (s *sent) isExpired(err error) bool {
+	e, ok := errors.AsType[*expiredError](err)
+	return ok && e.sent == s
+}
+
+// unsent returns a copy of a request that Base has not sent, with a body that
+// has not been read.
+func unsent(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	if req.GetBody == nil {
+		return nil, fmt.Errorf("robotsmw: the robots.txt for %q has run out while the request waited, and its body cannot be read again: give the request a GetBody", req.URL.Redacted())
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("robotsmw: the robots.txt for %q has run out while the request waited, and GetBody fails: %w", req.URL.Redacted(), err)
+	}
+	again := req.WithContext(req.Context())
+	again.Body = body
+	return again, nil
+}

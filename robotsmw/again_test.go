@@ -1,0 +1,270 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+const (
+	open = "User-agent: *\nDisallow: /private/\n"
+	shut = "User-agent: *\nDisallow: /\n"
+)
+
+func siteOf(file, page http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", file)
+	mux.Handle("/", page)
+	return mux
+}
+
+// visits sends n requests at once, for /1, /2 and so on, and returns when all
+// are over. It counts the answers and the refusals by robots.txt.
+func visits(t *testing.T, client *http.Client, host string, n int) (answered, refused int) {
+	t.Helper()
+	var wg sync.WaitGroup
+	var yes, no atomic.Int32
+	for i := range n {
+		wg.Go(func() {
+			resp, err := client.Get(fmt.Sprintf("http://%s/%d", host, i+1))
+			switch {
+			case err == nil:
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				yes.Add(1)
+			case errors.Is(err, ErrDisallowed):
+				if !strings.Contains(err.Error(), "Disallow") {
+					t.Errorf("the error does not name the rule: %v", err)
+				}
+				no.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	return int(yes.Load()), int(no.Load())
+}
+
+// A permission may go through a Limiter that is the Transport's own, or in a
+// transport of the user's below it.
+var limited = map[string]func(web http.RoundTripper, l *politeness.Limiter) Options{
+	"Limiter": func(web http.RoundTripper, l *politeness.Limiter) Options {
+		return Options{Base: web, Limiter: l}
+	},
+	"Base": func(web http.RoundTripper, l *politeness.Limiter) Options {
+		return Options{Base: wrapping{&politeness.Transport{Base: web, Limiter: l}}}
+	},
+}
+
+// wrapping stands for a user's retries or cache.
+type wrapping struct{ base http.RoundTripper }
+
+func (w wrapping) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := w.base.RoundTrip(r)
+	if err != nil {
+		return nil, fmt.Errorf("wrapped: %w", err)
+	}
+	return resp, nil
+}
+
+func newLimitedClient(t *testing.T, opts Options) *http.Client {
+	t.Helper()
+	opts.UserAgent = "ExampleBot/1.0"
+	tr, err := NewTransport(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Transport: tr}
+}
+
+// sentAfter returns how many pages were sent after the file that forbids them
+// was read, and after how long each robots.txt was fetched.
+func sentAfter(web *robotstest.Internet, since, forbidden time.Time) (late int, files []time.Duration) {
+	for _, r := range web.Log() {
+		switch {
+		case strings.HasSuffix(r.URL, "/robots.txt"):
+			files = append(files, r.Time.Sub(since))
+		case r.Time.After(forbidden):
+			late++
+		}
+	}
+	return late, files
+}
+
+// 390 requests wait for one host. When "Disallow: /" has been read, none of
+// them is sent any more, and all are refused at once.
+func TestJudgedAgain_WhenAnotherFileForbids(t *testing.T) {
+	for name, opts := range limited {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := new(robotstest.Internet)
+				file := new(switchable)
+				file.set(robots(open, "Cache-Control: max-age=300"))
+				web.Handle("a.example", siteOf(file, status(200)))
+				client := newLimitedClient(t, opts(web, &politeness.Limiter{}))
+				start := time.Now()
+				time.AfterFunc(100*time.Second, func() { file.set(robots(shut)) })
+				answered, refused := visits(t, client, "a.example", 390)
+				late, files := sentAfter(web, start, start.Add(242*time.Second))
+				if late != 0 || answered+refused != 390 || refused < 140 {
+					t.Errorf("%d answered, %d refused, %d sent too late; robots.txt at %v", answered, refused, late, files)
+				}
+				if took := time.Since(start); took > 245*time.Second {
+					t.Errorf("the last was refused after %v", took)
+				}
+				// After four fifths of 300 s the file goes before the pages.
+				if len(files) != 2 || files[1] > 242*time.Second {
+					t.Errorf("robots.txt was fetched at %v", files)
+				}
+			})
+		})
+	}
+}
+
+// Requests wait for a day because of a Retry-After. Then the file by which they
+// were allowed has run out, and is fetched before them.
+func TestJudgedAgain_AfterADay(t *testing.T) {
+	for name, opts := range limited {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := new(robotstest.Internet)
+				file, page := new(switchable), new(switchable)
+				file.set(robots(open, "Cache-Control: max-age=86400"))
+				page.set(status(429, "Retry-After: 86400"))
+				web.Handle("a.example", siteOf(file, page))
+				client := newLimitedClient(t, opts(web, &politeness.Limiter{}))
+				start := time.Now()
+				visits(t, client, "a.example", 1)
+				file.set(robots(shut))
+				if answered, refused := visits(t, client, "a.example", 20); refused != 20 {
+					t.Errorf("%d answered, %d refused: %s", answered, refused, starts(web, start))
+				}
+			})
+		})
+	}
+}
+
+// A request with a body is sent after the file was fetched again, if the body
+// can be read again.
+func TestJudgedAgain_Body(t *testing.T) {
+	for _, again := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			var got string
+			page := new(switchable)
+			page.set(status(429, "Retry-After: 86400"))
+			web.Handle("a.example", siteOf(robots(open, "Cache-Control: max-age=300"), page))
+			client := newLimitedClient(t, Options{Base: web, Limiter: &politeness.Limiter{}})
+			visits(t, client, "a.example", 1)
+			page.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b, _ := io.ReadAll(r.Body)
+				got += string(b)
+			}))
+			body := io.Reader(strings.NewReader("the form"))
+			if !again {
+				body = io.MultiReader(body)
+			}
+			resp, err := client.Post("http://a.example/form", "text/plain", body)
+			switch {
+			case again && (err != nil || got != "the form"):
+				t.Errorf("the server got %q: %v", got, err)
+			case !again && (err == nil || got != "" || !strings.Contains(err.Error(), "GetBody")):
+				t.Errorf("the server got %q: %v", got, err)
+			}
+			if err == nil {
+				resp.Body.Close()
+			}
+		})
+	}
+}
+
+// As long as a file that has run out cannot be had again, it stays in force.
+func TestJudgedAgain_StaleCopyStaysInForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		file := new(switchable)
+		file.set(robots(open, "Cache-Control: max-age=300"))
+		web.Handle("a.example", siteOf(file, status(200)))
+		client := newLimitedClient(t, Options{Base: web, Limiter: &politeness.Limiter{}})
+		time.AfterFunc(time.Second, func() { file.set(status(500)) })
+		if answered, refused := visits(t, client, "a.example", 1000); answered != 1000 {
+			t.Errorf("%d answered, %d refused", answered, refused)
+		}
+	})
+}
+
+// A Crawl-delay that comes with another file is kept by those who wait already.
+func TestJudgedAgain_CrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		file := new(switchable)
+		file.set(robots(open, "Cache-Control: max-age=300"))
+		web.Handle("a.example", siteOf(file, status(200)))
+		client := newLimitedClient(t, Options{Base: web, Limiter: &politeness.Limiter{}})
+		start := time.Now()
+		time.AfterFunc(time.Second, func() { file.set(robots(open+"Crawl-delay: 10\n", "Cache-Control: max-age=300")) })
+		if answered, _ := visits(t, client, "a.example", 300); answered != 300 {
+			t.Errorf("%d answered", answered)
+		}
+		last := start
+		for _, r := range web.Log() {
+			if r.Time.Sub(start) > 245*time.Second && !strings.HasSuffix(r.URL, "/robots.txt") {
+				if gap := r.Time.Sub(last); gap < 10*time.Second {
+					t.Fatalf("%s was sent %v after the page before it", r.URL, gap)
+				}
+			}
+			if !strings.HasSuffix(r.URL, "/robots.txt") {
+				last = r.Time
+			}
+		}
+	})
+}
+
+// The decision that a Limiter's Observer finds is the one by which the request
+// is sent, and a refusal at the last moment is reported as any other.
+func TestJudgedAgain_Observers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		file := new(switchable)
+		file.set(robots(open, "Cache-Control: max-age=300"))
+		web.Handle("a.example", siteOf(file, status(200)))
+		start := time.Now()
+		var mu sync.Mutex
+		forbidden, second := 0, 0
+		client := newLimitedClient(t, Options{
+			Base: web,
+			Observer: &Observer{Decided: func(_ context.Context, d Decision) {
+				mu.Lock()
+				defer mu.Unlock()
+				if !d.Allowed {
+					forbidden++
+				}
+			}},
+			Limiter: &politeness.Limiter{Observer: &politeness.Observer{Granted: func(ctx context.Context, e politeness.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				if d := DecisionOf(ctx); d != nil && d.Fetched.After(start.Add(time.Minute)) {
+					second++
+				}
+			}}},
+		})
+		time.AfterFunc(time.Second, func() { file.set(robots("User-agent: *\nDisallow: /other\n", "Cache-Control: max-age=300")) })
+		time.AfterFunc(300*time.Second, func() { file.set(robots(shut, "Cache-Control: max-age=300")) })
+		answered, refused := visits(t, client, "a.example", 600)
+		if answered+refused != 600 || forbidden != refused || second < 200 {
+			t.Errorf("%d answered, %d refused, %d reported, %d sent by the second file", answered, refused, forbidden, second)
+		}
+	})
+}
