@@ -27,14 +27,12 @@ func (f *File) Rules(tokens ...string) *Rules {
 	var few [8][]syntax.Record
 	groups, token := f.groupsFor(few[:0], tokens)
 	if len(groups) == 0 {
-		b := match.NewBuilder(f.syntax.Dialect, 0, 0) // some dialects exempt /robots.txt even without rules
-		return &Rules{set: b.Set()}
+		return &Rules{set: match.NewBuilder(f.syntax.Dialect).Set()} // some dialects exempt /robots.txt even without rules
 	}
-	rules, nbytes := f.ruleSizes(groups)
 	var agents [4]UserAgent
 	named := agents[:0]
 	delay := time.Duration(0)
-	b := match.NewBuilder(f.syntax.Dialect, rules, nbytes)
+	b := match.NewBuilder(f.syntax.Dialect)
 	for _, group := range groups {
 		delays := f.syntax.DelaysFor(token)
 		for i := range group {
@@ -56,20 +54,6 @@ func (f *File) Rules(tokens ...string) *Rules {
 	r := newRules(named)
 	r.delay, r.set = delay, b.Set()
 	return r
-}
-
-// ruleSizes returns how many rules of the groups can match something, and the
-// length of their patterns in bytes.
-func (f *File) ruleSizes(groups [][]syntax.Record) (rules, nbytes int) {
-	for _, group := range groups {
-		for i := range group {
-			if r := &group[i]; (r.Field == syntax.Allow || r.Field == syntax.Disallow) && match.CanMatch(f.syntax.Value(r)) {
-				rules++
-				nbytes += int(r.Value.To - r.Value.From)
-			}
-		}
-	}
-	return rules, nbytes
 }
 
 // newRules returns Rules for the robot that these user-agent lines name. If

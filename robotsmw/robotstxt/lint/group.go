@@ -59,7 +59,7 @@ type group struct {
 
 func (c *groupChecker) newGroup(records []syntax.Record) group {
 	g := group{records: records}
-	builder := match.NewBuilder(syntax.RFC9309, 0, 0)
+	builder := match.NewBuilder(syntax.RFC9309)
 	for i := range records {
 		switch r := &records[i]; r.Field {
 		case syntax.UserAgent:

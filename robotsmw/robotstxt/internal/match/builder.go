@@ -1,22 +1,27 @@
 package match
 
 import (
-	"strings"
+	"slices"
+	"sync"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Builder collects the rules of a group.
+// A Builder collects the rules of a group. A pool keeps Builders, so that their
+// buffers can be used again.
 type Builder struct {
 	set   Set // without its rules and its text
 	rules []rule
 	text  []byte
 }
 
-// NewBuilder returns a Builder for a group of a file in this dialect. It has
-// room for so many rules, and so many bytes of patterns.
-func NewBuilder(dialect syntax.Dialect, rules, nbytes int) Builder {
-	return Builder{set: Set{dialect: dialect}, rules: make([]rule, 0, rules), text: make([]byte, 0, nbytes)}
+var builders = sync.Pool{New: func() any { return new(Builder) }}
+
+// NewBuilder returns a Builder for a group of a file in this dialect.
+func NewBuilder(dialect syntax.Dialect) *Builder {
+	b := builders.Get().(*Builder)
+	b.set, b.rules, b.text = Set{dialect: dialect}, b.rules[:0], b.text[:0]
+	return b
 }
 
 // Add adds a rule. It ignores a rule whose pattern cannot match anything.
@@ -24,10 +29,12 @@ func (b *Builder) Add(pattern string, line uint32, allow bool) {
 	if !CanMatch(pattern) {
 		return
 	}
-	if b.set.dialect == syntax.RFC9309 && arePlain(pattern) {
-		b.text = append(b.text, pattern...)
-		b.add(len(pattern), len(pattern), line, allow)
-		return
+	if b.set.dialect == syntax.RFC9309 {
+		if special, ok := isCanonical(pattern); ok {
+			b.text = append(b.text, pattern...)
+			b.add(len(pattern), special, line, allow)
+			return
+		}
 	}
 	if b.set.dialect == syntax.Google && allow {
 		if directory, ok := directoryOfIndex(pattern); ok {
@@ -72,11 +79,13 @@ func (b *Builder) add(nbytes, special int, line uint32, allow bool) {
 	b.rules = append(b.rules, r)
 }
 
-// Set returns the Set of all added rules. The Builder must not be used again.
+// Set returns the Set of all added rules, and puts the Builder back into the
+// pool.
 func (b *Builder) Set() Set {
-	b.set.rules, b.set.text = b.rules, asString(b.text)
-	if cap(b.text) > len(b.text) { // it grew, because patterns are spelled in another way
-		b.set.text = strings.Clone(b.set.text)
+	set := b.set
+	if len(b.rules) > 0 {
+		set.rules, set.text = slices.Clone(b.rules), string(b.text)
 	}
-	return b.set
+	builders.Put(b)
+	return set
 }

@@ -8,6 +8,33 @@ package match
 // in this form is the most specific (§2.2.2). In this form, an escape counts as
 // three bytes.
 
+// isCanonical reports whether a pattern is surely in canonical form as it is
+// written. Nearly all patterns are: they have no escapes, or only upper-case
+// escapes of bytes that are not printable ASCII. special is the index of the
+// first byte that does not stand for itself, or the pattern's length.
+func isCanonical(pattern string) (special int, ok bool) {
+	special = len(pattern)
+	if arePlain(pattern) {
+		return special, true
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case isPlain(c):
+		case c == '*' || c == '$' && i == len(pattern)-1:
+			special = min(special, i)
+		default:
+			value, ok := escapeAt(pattern, i)
+			if !ok || isPrintable(value) || isLower(pattern[i+1]) || isLower(pattern[i+2]) {
+				return 0, false
+			}
+			i += 2
+		}
+	}
+	return special, true
+}
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+
 // appendPattern converts a pattern to canonical form and appends it to dst.
 //
 // In the query of a target, "%2F" is the same as "/", and "%3F" is the same as

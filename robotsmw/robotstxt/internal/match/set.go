@@ -24,7 +24,7 @@ func (s *Set) IsEmpty() bool { return len(s.rules) == 0 }
 // Size returns how many bytes of memory the Set takes, including the Set
 // itself.
 func (s *Set) Size() int {
-	return int(unsafe.Sizeof(*s)) + cap(s.rules)*int(unsafe.Sizeof(rule{})) + len(s.text)
+	return int(unsafe.Sizeof(*s)) + len(s.rules)*int(unsafe.Sizeof(rule{})) + len(s.text)
 }
 
 // Functions that return the index of the deciding rule return one of these
