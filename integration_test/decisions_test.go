@@ -74,7 +74,7 @@ var decisions = []decision{
 	{"a fetch that all have left", "robotsmw", "is dropped when the last request that waited for it has left",
 		[]string{"robotsmw.TestFetchIsDroppedAndBegunAgain", "robotsmw.TestFetchesUnderWayCountIntoMaxOrigins"}},
 	{"full", "robotsmw", "the origin that was used longest ago goes",
-		[]string{"robotsmw.TestCacheDropsTheLeastRecentlyUsed", "robotsmw.TestFullOfUnreachableOrigins", "robotsmw/internal/cache.TestUnreachableOriginsShutOutNobody", "politeness.TestFailureFullOfHostsThatMustWait"}},
+		[]string{"robotsmw.TestCacheDropsTheLeastRecentlyUsed", "robotsmw.TestFullOfUnreachableOrigins", "robotsmw/internal/cache.TestUnreachableOriginsShutOutNobody", "politeness.TestFullOfPausedHosts", "politeness.TestFullOfHostsWithinTheirInterval", "politeness.TestKeysAreCopies"}},
 	{"lifetime", "robotsmw", "as long as Cache-Control, Expires and Age say (RFC 9111), but for at least 5 minutes and at most 24 hours",
 		[]string{"robotsmw/internal/record.TestLifetime", "robotsmw.TestRefreshBeforeTheLifetimeEnds", "robotsmw.TestRevalidation"}},
 	{"size", "robotstxt", "only the first [MaxSize] bytes of a file count",

@@ -70,18 +70,10 @@ func isWall(r refusal.Refusal) bool {
 
 // recall prepares g's host for what the Limiter will learn from g, whose lease
 // has expired. If the Limiter has forgotten the host meanwhile, g gets the host
-// that now has the same key, or a new host if there is room. If the host is in
-// Limiter.resting, recall moves it to Limiter.idle, because the host may become
-// due at another time.
+// that now has the same key, or a new host.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
 	if g.host.gone {
-		if h, _ := l.find(g.key, now); h != nil {
-			g.host = h
-		}
-	}
-	if g.host.rest != 0 {
-		l.resting.remove(g.host)
-		l.idle.push(g.host)
+		g.host = l.find(g.key, now)
 	}
 }
 
@@ -117,7 +109,7 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 		return nil
 	}
 	k.until = until
-	l.backed[g.host] = struct{}{}
+	l.notePause(g.host)
 	e := g.event(now)
 	e.Status, e.Wait = o.Status, wait
 	return &e
@@ -146,6 +138,7 @@ func (l *Limiter) heed(g *Grant, o Outcome, a asked, now time.Duration) (event *
 		return event, false // an earlier quota is in force, and is at least as strict
 	}
 	k.spread, k.spreadUntil = q.spread, until
+	l.notePause(h)
 	return event, true
 }
 

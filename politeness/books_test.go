@@ -47,7 +47,7 @@ func FuzzBooks(f *testing.F) {
 func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
-	h, _ := l.find("shop.example", 0)
+	h := l.find("shop.example", 0)
 	h.hold = &Hold{limiter: l, host: h}
 	h.learn().crawl, h.learnt.until, h.learnt.level = 7e9, 9e9, 3
 	h.last = 1e9

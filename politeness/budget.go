@@ -3,6 +3,7 @@ package politeness
 import (
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -131,7 +132,7 @@ func (l *Limiter) openAccount(key string) *account {
 			a.taken = purse{l.Budget.Requests, l.Budget.Bytes}
 			a.left = a.taken
 		}
-		l.accounts[key] = a
+		l.accounts[strings.Clone(key)] = a
 	}
 	return a
 }

@@ -11,8 +11,8 @@ import (
 //
 //   - The wait would outlast the context's deadline or MaxWait.
 //   - The host's Crawl-delay is longer than MaxCrawlDelay.
-//   - The host's Budget is spent, or its count cannot be stored.
-//   - MaxHosts leaves no room for the host.
+//   - The host's Budget is spent, or its count cannot be stored, or MaxHosts
+//     leaves no room for its count.
 //
 // The error comes as soon as the Limiter knows the cause. The request has used
 // up no slot and no budget. So the caller can ask other hosts first, and come

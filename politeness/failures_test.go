@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 )
 
 // In each test of this file, something goes wrong between a crawler and a host,
@@ -375,66 +378,121 @@ func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	})
 }
 
-// If none of the remembered hosts may be asked yet, a request to a new host is
-// refused. The error names the time at which the first of the remembered hosts
-// is due.
-func TestFailureFullOfHostsThatMustWait(t *testing.T) {
+// One domain has any number of hosts that all ask for a day's pause. They never
+// hold more than nine tenths of the places, so what is known about other hosts
+// stays, and no new host is refused.
+func TestFullOfPausedHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n tally
 		l := &Limiter{MaxHosts: 100, Observer: n.observer()}
-		zero := time.Now()
-		u := mustURL(t, "http://x/")
-		ask := func(host string) (*Grant, error) {
-			u.Host = host
-			return l.Acquire(t.Context(), u)
+		ask := func(host string, o Outcome) {
+			t.Helper()
+			ctx := WithCrawlDelay(t.Context(), 5*time.Second)
+			g, err := l.Acquire(ctx, &url.URL{Host: host})
+			if err != nil {
+				t.Fatalf("%s: %v", host, err)
+			}
+			g.Done(o)
 		}
-		for i := range 100 {
-			g, err := ask(fmt.Sprint("h", i))
+		for i := range 10 {
+			ask(fmt.Sprintf("honest%d.example", i), Outcome{Status: 200})
+		}
+		for i := range 1000 {
+			time.Sleep(10 * time.Second)
+			ask(fmt.Sprintf("h%d.owner.example", i), Outcome{Status: 429, Header: retryIn("86400")})
+			if i%10 == 0 { // the others are in use
+				ask(fmt.Sprintf("honest%d.example", i/10%10), Outcome{Status: 200})
+			}
+		}
+		for i := range 10 {
+			if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
+				t.Errorf("honest%d.example was forgotten", i)
+			}
+		}
+		if s := l.Stats(); s.Hosts > 100 || s.BackedOff < 80 || s.BackedOff > 90 || n.refused.Load() != 0 {
+			t.Errorf("%+v, %v", s, &n)
+		}
+	})
+}
+
+// A host within its interval is never forgotten, or it would be asked too soon.
+// If all are within their interval, there are more than MaxHosts for a while.
+func TestFullOfHostsWithinTheirInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 10}
+		for i := range 50 {
+			g, err := l.Acquire(t.Context(), hostURL(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			g.Done(Outcome{Status: 429, Header: retryIn(fmt.Sprint(3600 - i))})
+			g.Done(Outcome{Status: 200})
 		}
-		for range 3 {
-			_, err := ask("new")
-			d, ok := errors.AsType[*DelayError](err)
-			if !ok || !d.Until.Equal(zero.Add((3600-99)*time.Second)) {
-				t.Fatalf("error %v, want a DelayError until the first back-off ends", err)
-			}
-			if next := l.Next(u); !next.Equal(d.Until) {
-				t.Errorf("Next says %v", next)
+		for i := range 50 {
+			if wait := time.Until(l.Next(hostURL(i))); wait != time.Second {
+				t.Errorf("host %d may be asked in %v", i, wait)
 			}
 		}
-		if s := l.Stats(); n.refused.Load() != 3 || s.Hosts != 100 || s.BackedOff != 100 {
-			t.Errorf("%+v, %v", s, &n)
+		for i := range 50 {
+			time.Sleep(time.Second)
+			g, _ := l.Acquire(t.Context(), hostURL(50+i))
+			g.Done(Outcome{Status: 200})
 		}
-		time.Sleep((3600 - 99) * time.Second)
-		g, err := ask("new")
-		if err != nil {
-			t.Fatalf("after the first has ended: %v", err)
-		}
-		u.Host = "h0"
-		if wait := time.Until(l.Next(u)); wait != 99*time.Second {
-			t.Errorf("h0's back-off is %v, want 99s", wait)
-		}
-		// A host with a request in flight is not forgotten either, unless that
-		// request was abandoned and its lease is over.
-		if _, err := ask("newer"); err == nil {
-			t.Error("there was no room")
-		}
-		_ = g
-		time.Sleep(time.Hour)
-		for i := range 100 {
-			if g, err := ask(fmt.Sprint("later", i)); err != nil {
-				t.Fatalf("later%d: %v", i, err)
-			} else {
-				g.Done(Outcome{})
-			}
-		}
-		if s := l.Stats(); s.InFlight != 0 {
-			t.Errorf("%+v: the abandoned one still holds its slot", s)
+		if s := l.Stats(); s.Hosts > 10 {
+			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// A request whose Done is never called does not keep its host for ever.
+func TestFullOfAbandonedRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 10, Lease: time.Minute}
+		for i := range 500 {
+			if _, err := l.Acquire(t.Context(), hostURL(i)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if s := l.Stats(); s.Hosts > 25 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A key may be a piece of a URL of megabytes. What is kept of it is a copy.
+func TestKeysAreCopies(t *testing.T) {
+	l := &Limiter{Delay: -1, Budget: Budget{Requests: 10}}
+	raw := "http://long.example/" + strings.Repeat("x", 1<<20)
+	u := mustURL(t, raw)
+	isPiece := func(s string) bool {
+		at := uintptr(unsafe.Pointer(unsafe.StringData(s))) - uintptr(unsafe.Pointer(unsafe.StringData(raw)))
+		return at < uintptr(len(raw))
+	}
+	if !isPiece(u.Host) {
+		t.Fatal("the URL is a copy already")
+	}
+	g, err := l.Acquire(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(Outcome{Status: 200})
+	for key, h := range l.hosts {
+		if isPiece(key) || isPiece(h.key) {
+			t.Errorf("the key of %s keeps %d bytes", key, len(raw))
+		}
+	}
+	for key := range l.accounts {
+		if isPiece(key) {
+			t.Errorf("the account of %s keeps %d bytes", key, len(raw))
+		}
+	}
+	c := &addressCache{lookUp: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }}
+	c.key(t.Context(), u)
+	for key, a := range c.known {
+		if isPiece(key) || isPiece(a.key) {
+			t.Errorf("the address of %s keeps %d bytes", key, len(raw))
+		}
+	}
 }
 
 // Hosts are forgotten after their interval, even if there is room for them, and
@@ -509,42 +567,6 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 		}
 		if l.hosts["known.example"] == nil {
 			t.Error("it was forgotten")
-		}
-	})
-}
-
-// The Limiter has places for two hosts, and a.example and b.example take them.
-// No request needs these hosts, and a.example is due first. Then a late refusal
-// pauses a.example for longer than b.example is paused. So b.example is
-// forgotten, as soon as it is due.
-func TestFailureLate429OfARestingHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}
-		zero := time.Now()
-		a, b, c := mustURL(t, "http://a.example/"), mustURL(t, "http://b.example/"), mustURL(t, "http://c.example/")
-		lost, _ := l.Acquire(t.Context(), a)
-		g, _ := l.Acquire(t.Context(), b)
-		g.Done(Outcome{Status: 503, Header: retryIn("1200")})
-		refused := func(until time.Duration) {
-			t.Helper()
-			_, err := l.Acquire(t.Context(), c)
-			if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != until {
-				t.Errorf("%v, want a DelayError until %v", err, zero.Add(until))
-			}
-		}
-		time.Sleep(2 * time.Second)
-		refused(10 * time.Minute)
-		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
-		refused(20 * time.Minute)
-		time.Sleep(20 * time.Minute)
-		if _, err := l.Acquire(t.Context(), c); err != nil {
-			t.Error(err)
-		}
-		if wait := time.Until(l.Next(a)); wait != 40*time.Minute {
-			t.Errorf("a is due in %v, want 40m", wait)
-		}
-		if len(l.backed) != 1 {
-			t.Errorf("%d hosts are held for Stats, want a alone", len(l.backed))
 		}
 	})
 }

@@ -465,6 +465,7 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	}
 	if left := v.span(pauseLeft) - ago; left > 0 {
 		h.learn().until = max(h.learnt.until, later(now, left))
+		l.notePause(h)
 	}
 	if crawl := v.span(crawlDelay); !p.told && (crawl > 0 || h.learnt != nil) {
 		h.learn().crawl = crawl

@@ -1,7 +1,8 @@
 package politeness
 
 import (
-	"container/heap"
+	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -20,7 +21,7 @@ type host struct {
 	waiting, inFlight int32
 
 	prev, next *host   // in Limiter.idle; nil if not in it
-	rest       int32   // 1 + index in Limiter.resting; 0 if not in it
+	paused     int32   // 1 + index in Limiter.paused; 0 if not in it
 	jitter     float32 // the present interval is longer by this fraction
 	leaving    int32   // how many requests are granted and not sent yet
 	overtaking int32   // how many requests wait in robots
@@ -81,25 +82,25 @@ func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
 
-// find returns the host with this key, and makes it if there is none. If there
-// is no room for a new host, find returns nil and the time at which there may
-// be room.
-func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
+// find returns the host with this key, and makes it if there is none. There is
+// always room: see Limiter.MaxHosts.
+func (l *Limiter) find(key string, now time.Duration) *host {
 	if h := l.hosts[key]; h != nil {
-		return h, 0
+		return h
 	}
 	l.sweep(now)
-	if len(l.hosts) >= l.set.maxHosts {
-		old, free := l.room(now)
-		if old == nil {
-			return nil, free
+	for range 2 { // two, so that hosts above MaxHosts become fewer
+		if len(l.hosts) < l.set.maxHosts {
+			break
 		}
-		l.forget(old)
+		if old := l.dispensable(now); old != nil {
+			l.forget(old)
+		}
 	}
-	h := &host{key: key, last: never, counted: never}
-	l.hosts[key] = h
+	h := &host{key: strings.Clone(key), last: never, counted: never} // the key may be a piece of a long URL
+	l.hosts[h.key] = h
 	l.idle.push(h)
-	return h, 0
+	return h
 }
 
 // sweep forgets up to two idle hosts. It forgets a host only if the host's
@@ -108,46 +109,44 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 // run in the background. In a long crawl, the only hosts that pile up are those
 // about which the Limiter has learnt something that matters.
 func (l *Limiter) sweep(now time.Duration) {
-	if h := l.resting.top(); h != nil && h.kept(l, now) {
-		l.resting.remove(h)
-		l.idle.push(h)
-	}
+	l.somePaused(1, now)
 	for range 2 {
 		h := l.idle.front()
 		switch {
 		case h == nil:
 			return
-		case !h.kept(l, now):
-			if l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute) {
-				return // as a rule, the hosts behind it were used later
-			}
-			// A host with a long pause must not hide the hosts behind it.
-			l.idle.remove(h)
-			l.resting.push(l, h)
-		case h.blank():
+		case h.kept(l, now) && h.blank():
 			l.forget(h)
-		default:
-			l.idle.remove(h)
-			l.idle.push(h)
+		case !h.kept(l, now) && l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute):
+			return // as a rule, the hosts behind it were used later
+		default: // it must not hide the hosts behind it
+			l.setAside(h, now)
 		}
 	}
 }
 
-// room returns a host whose place a new host can take. That is a resting host
-// that is due or, if there is none, the first host in idle that is due. If none
-// is due, room returns nil and the time at which one may be due.
-func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
-	if h := l.resting.top(); h != nil && h.kept(l, now) {
-		return h, now
+// setAside moves the first idle host to the end. A paused host is taken out
+// instead, until its pause is over.
+func (l *Limiter) setAside(h *host, now time.Duration) {
+	l.idle.remove(h)
+	if h.paused == 0 || h.pauseEnd() <= now {
+		l.idle.push(h)
 	}
-	for h := l.idle.front(); h != nil; h = l.idle.front() {
-		if h.kept(l, now) {
-			return h, now
+}
+
+// dispensable returns the host that goes when there are MaxHosts hosts: the one
+// that was used longest ago. It is a paused host, at random, if these hold nine
+// tenths of the places, or if nothing else can go. If all hosts are busy or in
+// their interval, the result is nil.
+func (l *Limiter) dispensable(now time.Duration) *host {
+	const looks = 16 // so that one new host never takes long
+	if len(l.paused) < l.set.maxHosts-l.set.maxHosts/10 {
+		if h := l.leastRecent(looks, now); h != nil {
+			return h
 		}
-		// h moves to resting, so that it is not checked again for each new
-		// host.
-		l.idle.remove(h)
-		l.resting.push(l, h)
+	}
+	if h := l.somePaused(looks, now); h != nil {
+		return h
 	}
 	if now >= l.reaped+time.Minute {
 		// Some requests in flight may have been abandoned: free their slots.
@@ -155,25 +154,70 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 		for _, h := range l.hosts {
 			l.reap(h, now)
 		}
-		return l.room(now)
 	}
-	if h := l.resting.top(); h != nil {
-		return nil, l.due(h, anyone)
-	}
-	return nil, later(now, max(l.set.delay, time.Millisecond)) // every host has requests at this moment
+	return l.leastRecent(looks, now)
 }
 
-// engage takes h out of the idle and resting hosts. It is called before a
-// request to h starts or waits, and before h is forgotten.
+// leastRecent returns the first idle host that is due, of so many looks.
+func (l *Limiter) leastRecent(looks int, now time.Duration) *host {
+	for range looks {
+		h := l.idle.front()
+		if h == nil || h.kept(l, now) {
+			return h
+		}
+		l.setAside(h, now)
+	}
+	return nil
+}
+
+// somePaused looks at paused hosts, at random. It returns one that no request
+// needs and whose interval is over, or nil. The hosts that it meets whose pause
+// is over become idle.
+func (l *Limiter) somePaused(looks int, now time.Duration) *host {
+	for ; looks > 0 && len(l.paused) > 0; looks-- {
+		h := l.paused[rand.IntN(len(l.paused))]
+		switch {
+		case h.pauseEnd() <= now:
+			l.unpause(h)
+			l.settle(h)
+		case !h.busy() && h.hold == nil && max(later(h.last, h.lengthen(l.pace(h))), l.crawlDue(h, anyone)) <= now:
+			return h
+		}
+	}
+	return nil
+}
+
+// pauseEnd returns when the host's pause and quota are over.
+func (h *host) pauseEnd() time.Duration { return max(h.learnt.until, h.quotaDue()) }
+
+// notePause puts h among the paused hosts.
+func (l *Limiter) notePause(h *host) {
+	if h.paused == 0 {
+		l.paused = append(l.paused, h)
+		h.paused = int32(len(l.paused))
+	}
+}
+
+func (l *Limiter) unpause(h *host) {
+	if h.paused == 0 {
+		return
+	}
+	last := len(l.paused) - 1
+	l.paused[last].paused = h.paused
+	l.paused[h.paused-1] = l.paused[last]
+	l.paused[last] = nil
+	l.paused = l.paused[:last]
+	h.paused = 0
+}
+
+// engage takes h out of the idle hosts. It is called before a request to h
+// starts or waits, and before h is forgotten.
 func (l *Limiter) engage(h *host) {
 	if h.hold != nil {
 		h.hold.idle = never
 	}
 	if h.next != nil {
 		l.idle.remove(h)
-	}
-	if h.rest != 0 {
-		l.resting.remove(h)
 	}
 }
 
@@ -185,7 +229,7 @@ func (l *Limiter) settle(h *host) {
 		l.review(h.hold)
 		return
 	}
-	if h.busy() || h.next != nil || h.rest != 0 || h.gone {
+	if h.busy() || h.next != nil || h.gone {
 		return
 	}
 	l.idle.push(h)
@@ -193,9 +237,9 @@ func (l *Limiter) settle(h *host) {
 
 func (l *Limiter) forget(h *host) {
 	l.engage(h)
+	l.unpause(h)
 	h.gone = true
 	delete(l.hosts, h.key)
-	delete(l.backed, h)
 }
 
 // hostRing is a circular list through host.prev and host.next.
@@ -223,52 +267,4 @@ func (r *hostRing) remove(h *host) {
 		}
 	}
 	h.prev, h.next = nil, nil
-}
-
-// restHeap holds hosts that no request needs and that are not due yet. The host
-// that is due first is on top. The Limiter moves a host to the restHeap if it
-// wants to forget the host and cannot do so yet.
-type restHeap struct{ items restItems }
-
-type restItem struct {
-	host *host
-	due  time.Duration
-}
-
-func (r *restHeap) top() *host {
-	if len(r.items) == 0 {
-		return nil
-	}
-	return r.items[0].host
-}
-
-func (r *restHeap) push(l *Limiter, h *host) {
-	heap.Push(&r.items, restItem{h, l.due(h, anyone)})
-}
-
-func (r *restHeap) remove(h *host) { heap.Remove(&r.items, int(h.rest-1)) }
-
-type restItems []restItem
-
-func (r restItems) Len() int           { return len(r) }
-func (r restItems) Less(i, j int) bool { return r[i].due < r[j].due }
-
-func (r restItems) Swap(i, j int) {
-	r[i], r[j] = r[j], r[i]
-	r[i].host.rest, r[j].host.rest = int32(i+1), int32(j+1)
-}
-
-func (r *restItems) Push(x any) {
-	item := x.(restItem)
-	item.host.rest = int32(len(*r) + 1)
-	*r = append(*r, item)
-}
-
-func (r *restItems) Pop() any {
-	old := *r
-	item := old[len(old)-1]
-	old[len(old)-1] = restItem{}
-	*r = old[:len(old)-1]
-	item.host.rest = 0
-	return item
 }

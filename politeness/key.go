@@ -144,6 +144,7 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Unmap().String(), nil
 	}
+	host = strings.Clone(host) // it may be a piece of a long URL
 	now := time.Now()
 	c.mu.Lock()
 	a, ok := c.known[host]

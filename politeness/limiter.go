@@ -127,14 +127,15 @@ type Limiter struct {
 	Budget Budget
 
 	// MaxHosts is how many hosts are remembered. When new hosts come, the
-	// Limiter forgets hosts whose interval and pause are over. A host with a
-	// Crawl-delay, an adaptive pace or a history of refusals is forgotten only
-	// when its place is needed. A host with requests, or with an interval or
-	// pause that goes on, is never forgotten. If all hosts are like that, a
-	// further host is refused with a [*DelayError] until one of them is free.
-	// With a Budget, MaxHosts also limits how many hosts are asked in one day,
-	// because their counts are kept all day. 0 means 1,000,000. Negative means
-	// no limit.
+	// Limiter forgets hosts whose interval and pause are over. If it knows more
+	// about a host, such as a Crawl-delay or a history of refusals, it forgets
+	// the host only when there are MaxHosts. Then the host that was used
+	// longest ago goes. A host with requests, or within its interval, stays,
+	// above MaxHosts if need be. Paused hosts hold nine tenths of the places at
+	// most: beyond that, and when nothing else can go, one of them goes, at
+	// random. So no new host is refused. But with a Budget, MaxHosts limits how
+	// many hosts are asked in one day, because their counts are kept all day. 0
+	// means 1,000,000. Negative means no limit.
 	MaxHosts int
 
 	// Observer is told what happens to requests and hosts. [Join] combines
@@ -153,15 +154,14 @@ type Limiter struct {
 	whole   *Limiter  // limits all hosts together; nil means no global limit is set
 	gate    *rate.Limiter
 
-	mu      sync.Mutex // held for moments, never during a wait
-	hosts   map[string]*host
-	idle    hostRing           // hosts that no request needs, least recently used first
-	resting restHeap           // hosts that no request needs and that are not due yet
-	backed  map[*host]struct{} // hosts in a pause, and some whose pause is over
-	queued  uint64             // how many requests have queued
-	starts  uint64             // how many requests have started
-	reaped  time.Duration      // the time of the latest search of all hosts for expired leases
-	stats   Stats
+	mu     sync.Mutex // held for moments, never during a wait
+	hosts  map[string]*host
+	idle   hostRing      // hosts that no request needs, least recently used first, but for paused ones
+	paused []*host       // hosts whose answers paused them, and some whose pause is over
+	queued uint64        // how many requests have queued
+	starts uint64        // how many requests have started
+	reaped time.Duration // the time of the latest search of all hosts for expired leases
+	stats  Stats
 
 	accounts map[string]*account // Budget accounts by host
 	day      int64               // the current day in UTC, counted from 1970
@@ -197,7 +197,6 @@ func (l *Limiter) setUp() {
 	l.epoch = time.Now()
 	l.hosts = make(map[string]*host)
 	l.reaped = never
-	l.backed = make(map[*host]struct{})
 	l.accounts = make(map[string]*account)
 	if l.invalid = l.check(); l.invalid != nil {
 		return

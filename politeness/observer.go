@@ -170,12 +170,11 @@ func (l *Limiter) Stats() Stats {
 	s := l.stats
 	s.Hosts = len(l.hosts)
 	now := l.now()
-	for h := range l.backed {
-		if h.learnt.until <= now {
-			delete(l.backed, h)
+	for _, h := range l.paused {
+		if h.learnt.until > now {
+			s.BackedOff++
 		}
 	}
-	s.BackedOff = len(l.backed)
 	return s
 }
 

@@ -111,10 +111,7 @@ func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bo
 	if wait, yes := l.broke(g); yes {
 		return look{refused: true, wait: wait, why: whyBudget}, false
 	}
-	h, room := l.find(g.key, now)
-	if h == nil {
-		return look{refused: true, wait: room - now, why: whyMaxHosts}, false
-	}
+	h := l.find(g.key, now)
 	if l.Fleet != nil {
 		l.want(h, now)
 	}
@@ -248,9 +245,6 @@ func (g *Grant) outlook() time.Duration {
 	var wait time.Duration
 	if h := l.hosts[g.key]; h != nil {
 		wait = l.joining(h, g, now) - now
-	} else if len(l.hosts) >= l.set.maxHosts {
-		_, free := l.room(now)
-		wait = free - now
 	}
 	if spent, yes := l.broke(g); yes {
 		wait = max(wait, spent)

@@ -17,7 +17,7 @@ import "time"
 //	global rate         Limiter.GlobalRate
 //	global concurrency  Limiter.GlobalConcurrency
 //	within              Limiter.Within
-//	max hosts           room for one more host (Limiter.MaxHosts)
+//	max hosts           room for the host's Budget (Limiter.MaxHosts)
 //
 // Later versions may add Reasons. "" says that the request did not wait.
 type Reason string

@@ -133,7 +133,7 @@ func TestReasonOfAWait(t *testing.T) {
 
 func TestReasonWhereThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{MaxHosts: 1}
+		l := &Limiter{MaxHosts: 1, Budget: Budget{Requests: 10}}
 		grant(t, l, "http://example.com/")
 		_, err := l.Acquire(t.Context(), mustURL(t, "http://other.example/"))
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != "max hosts" {
