@@ -24,6 +24,7 @@ package refusal
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -97,25 +98,31 @@ func Of(resp *http.Response) (Refusal, bool) {
 // value is the value of the sign's header field. It is empty if the status
 // alone is the sign.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
-	of := signsOf(resp.StatusCode)
-	if len(resp.Header) == 0 {
-		return of.alone, ""
-	}
-	for i := range of.fields {
-		f := &of.fields[i]
-		values := resp.Header[f.name]
-		if len(values) == 0 {
-			continue // most answers do not have this field
+	var name string
+	var values []string
+	for i := range headerSigns {
+		s := &headerSigns[i]
+		if !hasStatus(s.statuses, resp.StatusCode) {
+			continue
 		}
-		for _, s := range f.signs {
-			for _, v := range values {
-				if s.field.is(v) {
-					return s, strings.TrimSpace(v)
-				}
+		if s.field.name == "" {
+			return s, ""
+		}
+		if s.field.name != name { // the signs of one field follow each other
+			name, values = s.field.name, resp.Header[s.field.name]
+		}
+		for _, v := range values {
+			if s.field.is(v) {
+				return s, strings.TrimSpace(v)
 			}
 		}
 	}
-	return of.alone, ""
+	return nil, ""
+}
+
+// hasStatus reports whether a sign with these statuses counts with status.
+func hasStatus(statuses []int, status int) bool {
+	return len(statuses) == 0 || slices.Contains(statuses, status)
 }
 
 // OfPage is like [Of]. If Of finds nothing, OfPage also looks for the marks of
@@ -145,29 +152,13 @@ func findPage(status int, begin []byte, length int64) *pageSign {
 	if len(text) > 0 && text[0] != '<' { // nearly every page begins with "<"
 		text = bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
 	}
-	of := signsOf(status)
-	if of.sieved && !mayHaveMark(text, max(length, int64(len(text)))) {
-		return nil
-	}
-	for _, s := range of.pages {
-		if (s.atMost == 0 || length <= int64(s.atMost)) && s.isIn(text) {
+	for i := range pageSigns {
+		s := &pageSigns[i]
+		if hasStatus(s.statuses, status) && (s.atMost == 0 || length <= int64(s.atMost)) && s.isIn(text) {
 			return s
 		}
 	}
 	return nil
-}
-
-// mayHaveMark returns false if a body shows none of the signs that count with
-// any status. The argument "text" is the beginning of the body, after any white
-// space. The body has at least length bytes.
-func mayHaveMark(text []byte, length int64) bool {
-	switch {
-	case length > longPage || len(text) == 0 || text[0] != '<':
-		return false
-	case length > shortPage:
-		return longMarks.hasAny(text)
-	}
-	return shortMarks.hasAny(text)
 }
 
 func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
@@ -196,20 +187,12 @@ func (f *field) is(value string) bool {
 	if f.how == present {
 		return true
 	}
-	// A quick check first: most cookies differ from f in the first letter.
-	if value == "" || isVisible(value[0]) && value[0]|' ' != f.value[0]|' ' {
-		return false
-	}
 	value = strings.TrimSpace(value)
 	if f.how == begins && len(value) > len(f.value) {
 		value = value[:len(f.value)]
 	}
 	return strings.EqualFold(value, f.value)
 }
-
-// isVisible reports whether c is ASCII, but neither white space nor a control
-// character.
-func isVisible(c byte) bool { return '!' <= c && c <= '~' }
 
 // isIn reports whether a body shows the sign. text is the beginning of the
 // body, after any white space.

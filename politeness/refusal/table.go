@@ -104,10 +104,8 @@ var headerSigns = [...]headerSign{
 }
 
 // shortPage and longPage are lengths of pages in bytes. They limit the search
-// for signs that count with any status. A page up to shortPage is searched for
-// the marks of all these signs. A page up to longPage is searched only for
-// marks that are long enough for a cheap search. A longer page is not searched,
-// because the pages that bot walls send are shorter.
+// for signs that count with any status: the pages of walls are short, and other
+// pages quote them.
 const (
 	shortPage = 2 << 10
 	longPage  = 9 << 10
@@ -118,10 +116,8 @@ const (
 // _pxAppId, Imperva's _Incapsula_Resource. Such a script is a sign only with
 // the status of a refusal, or in a page too short for other content.
 //
-// If a sign counts with any status, a sieve (see sieve.go) looks for its
-// longest mark. This mark must have at least 21 bytes, or at least 39 if atMost
-// is above shortPage. The field "begins" of such a sign must be "<". Its atMost
-// must be above 0 and at most longPage.
+// A sign that counts with any status has a limit of length, of longPage at
+// most, so that good pages are hardly ever searched.
 //
 // The templates of Anubis make pages of 4 to 5 KiB. A page is longer only if
 // the site adds to it. The script tag of Anubis always has a type, so the mark
