@@ -9,108 +9,93 @@ import (
 // is ready for use. It is not safe for concurrent use.
 type Auditor struct {
 	// History has the robots.txt files that were in force. If it is nil, or has
-	// no file for a request, the Auditor uses the robots.txt files that
-	// Requests and WARC files contain.
+	// no file for a request, the Auditor uses the robots.txt files in WARC
+	// files.
 	History *History
-	// OnViolation, if not nil, is called with each violation. The calls are in
-	// the order of time, unless a request took longer than an hour, or an hour
-	// has many thousands of violations.
+	// Groups says which groups robots obey, by the name in their User-Agent:
+	// the first of these names that robots.txt has, else "*". It adds to what
+	// the Auditor knows of Googlebot-Image and others. The fetches by the robot
+	// of the last name serve this robot too.
+	Groups map[string][]string
+	// Only requests from Since on and before Until are judged and counted.
+	// Earlier ones say what robots knew. A zero time is no limit.
+	Since, Until time.Time
+	// OnViolation, if not nil, is called with each violation, in the order of
+	// time, but for lines that are out of order by more than 90 seconds.
 	OnViolation func(Violation)
 	// OnBroken, if not nil, is called with each problem in a line or record.
 	OnBroken func(Broken)
 
 	result   Result
 	robots   map[string]*robot
-	hosts    map[string]*HostResult
-	seen     History // the robots.txt files that Requests and WARC files contain
+	hosts    map[string]*host
+	visits   map[string]*visits // by family and host
+	seen     History            // the robots.txt files in WARC files
 	window   window
-	epoch    int
-	newest   int64
-	found    reorder
-	spans    map[string]*Span // by host: the Span that has not ended yet
+	judged   int64 // the latest time of an event that was judged
+	first    int64 // the time of the earliest line
+	asked    bool  // some robot asks for robots.txt somewhere in the input
+	spans    map[string]*Tally
+	kept     int // how many robots, hosts and so on are told apart
+	paces    int // how many paces there are
 	lastName string
 	last     *robot
 }
 
 type robot struct {
-	name  string
-	sites map[string]*site
-	sums  *RobotResult
+	name    string
+	product product
+	sites   map[string]*site
+	sums    *Tally
 }
 
-// Add judges a request, or keeps it until it can be sorted. Requests may be out
-// of order by up to ten seconds. A request that is more than ten seconds older
-// than the newest one so far counts as a jump, and no gap is judged across the
-// jump. A request without a time counts as broken.
-func (a *Auditor) Add(r Request) {
-	e, ok := r.event()
-	if !ok {
-		a.broken(Broken{Err: errNoTime})
-		return
-	}
-	a.result.Requests++
-	if e.robot == "" {
-		return
-	}
-	if a.robots != nil && a.newest != never && e.time() < a.newest-reach {
-		a.result.Jumps++
-		a.jump()
-	}
-	a.add(&e)
-}
+// mostKept is how many robots, hosts, addresses and so on are told apart, and
+// how many paces. Whoever makes requests can invent more. Further ones are
+// judged by robots.txt alone.
+const mostKept = 1 << 17
 
-// Result judges the requests that Add or Read has kept, ends the audit, and
-// returns its result.
+// Result judges the requests that are kept, ends the audit, and returns its
+// result.
 func (a *Auditor) Result() *Result {
-	a.flush()
+	a.begin()
+	for e := a.window.pop(true); e != nil; e = a.window.pop(true) {
+		a.judge(e)
+	}
 	for _, s := range a.spans {
 		a.result.addSpan(*s)
 	}
 	clear(a.spans)
-	for v, ok := a.found.pop(forever); ok; v, ok = a.found.pop(forever) {
-		a.tell(v)
-	}
 	a.result.finish()
 	return &a.result
 }
 
-var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
 func (a *Auditor) add(e *event) {
-	a.begin()
-	e.epoch = a.epoch
-	a.newest = max(a.newest, e.time())
 	a.window.push(e)
-	var next event
-	for a.window.pop(a.newest-reach, &next) {
-		a.judge(&next)
-	}
-	if len(a.found.held) > 0 {
-		a.release(asTime(a.newest).Add(-holdFor))
+	for e := a.window.pop(false); e != nil; e = a.window.pop(false) {
+		a.judge(e)
 	}
 }
 
 func (a *Auditor) begin() {
 	if a.robots == nil {
-		a.robots, a.hosts, a.spans = make(map[string]*robot), make(map[string]*HostResult), make(map[string]*Span)
+		a.robots, a.hosts = make(map[string]*robot), make(map[string]*host)
+		a.visits, a.spans = make(map[string]*visits), make(map[string]*Tally)
 		a.seen.recent = keptFetches
-		a.newest = never
+		a.window, a.judged, a.first = newWindow(), never, never
 	}
 }
 
-// jump begins a new epoch, because the time has jumped back. It first judges
-// all requests that are kept.
-func (a *Auditor) jump() {
-	a.flush()
-	a.epoch++
-	a.newest = never
+// counts reports whether requests at this time are judged and counted.
+func (a *Auditor) counts(at int64) bool {
+	return (a.Since.IsZero() || at >= a.Since.UnixNano()) && !a.isAfter(at)
 }
 
-func (a *Auditor) flush() {
-	var next event
-	for a.window.pop(1<<63-1, &next) {
-		a.judge(&next)
-	}
+func (a *Auditor) isAfter(at int64) bool { return !a.Until.IsZero() && at >= a.Until.UnixNano() }
+
+// room reports whether one more thing may be told apart.
+func (a *Auditor) room() bool {
+	a.kept++
+	return a.kept <= mostKept
 }
 
 func (a *Auditor) robot(name string) *robot {
@@ -120,19 +105,35 @@ func (a *Auditor) robot(name string) *robot {
 	key := strings.ToLower(name)
 	r := a.robots[key]
 	if r == nil {
-		r = &robot{name: name, sites: make(map[string]*site), sums: a.result.robot(name)}
-		a.robots[key] = r
+		r = &robot{name: name, product: productOf(name, a.Groups), sites: make(map[string]*site)}
+		if a.room() {
+			a.robots[key], r.sums = r, newTally(name)
+		} else {
+			if a.robots[rest] == nil {
+				a.robots[rest] = &robot{sums: newTally(rest)}
+			}
+			r.sums = a.robots[rest].sums
+		}
+		if r.sums.Requests == 0 && r.sums.Hosts == 0 {
+			a.result.Robots = append(a.result.Robots, r.sums)
+		}
 	}
 	a.lastName, a.last = name, r
 	return r
 }
 
-func (a *Auditor) host(name string) *HostResult {
+func (a *Auditor) host(name string) *host {
+	if h := a.hosts[name]; h != nil {
+		return h
+	}
+	if !a.room() {
+		name = rest
+	}
 	h := a.hosts[name]
 	if h == nil {
-		h = &HostResult{Name: name, Kinds: make(map[Kind]int)}
+		h = &host{Tally: newTally(name)}
 		a.hosts[name] = h
-		a.result.Hosts = append(a.result.Hosts, h)
+		a.result.Hosts = append(a.result.Hosts, h.Tally)
 	}
 	return h
 }
@@ -140,153 +141,268 @@ func (a *Auditor) host(name string) *HostResult {
 func (a *Auditor) site(r *robot, host string) *site {
 	s := r.sites[host]
 	if s == nil {
-		s = newSite()
-		s.host = a.host(host)
-		r.sites[host] = s
+		s = &site{host: a.host(host), paces: make(map[string]*pace)}
 		r.sums.Hosts++
+		if !a.room() { // it cannot be said what this robot did before
+			s.visits, s.accused = &visits{failed: never}, true
+			return s
+		}
+		r.sites[host] = s
+		key := r.product.family + " " + host
+		if a.visits[key] == nil {
+			a.visits[key] = &visits{failed: never}
+		}
+		s.visits = a.visits[key]
 	}
 	return s
 }
 
+func (a *Auditor) pace(s *site, address string, at int64) *pace {
+	p := s.paces[address]
+	if p != nil {
+		return p
+	}
+	if a.paces >= mostKept {
+		a.sweep(at)
+	}
+	p = newPace()
+	if a.paces < mostKept*3/4 || a.paces < mostKept && len(s.paces) == 0 {
+		a.paces++
+		s.paces[address] = p
+	}
+	return p
+}
+
+// sweep forgets the paces that can no longer prove anything.
+func (a *Auditor) sweep(at int64) {
+	a.paces = 0
+	for _, r := range a.robots {
+		for _, s := range r.sites {
+			for address, p := range s.paces {
+				if p.isOver(at, s.delay()) {
+					delete(s.paces, address)
+				}
+			}
+			a.paces += len(s.paces)
+		}
+	}
+}
+
+func (s *site) delay() time.Duration {
+	if s.rules == nil {
+		return 0
+	}
+	return s.rules.delay
+}
+
 func (a *Auditor) judge(e *event) {
+	late := e.at < a.judged // it comes too late to be compared with what was before it
+	a.judged = max(a.judged, e.at)
+	if a.isAfter(e.at) {
+		return
+	}
 	r := a.robot(e.robot)
 	if e.host == "" && a.History != nil {
 		e.host, _ = a.History.only()
 	}
 	s := a.site(r, e.host)
-	if s.epoch != e.epoch {
-		s.forget(e.epoch, e.begun())
+	if a.counts(e.at) {
+		day := r.sums.day(e.at)
+		day.Requests++
+		r.sums.Requests++
+		s.host.Requests++
+		r.sums.seen(e.at)
+		a.address(r.sums, e.address)
 	}
-	day := r.sums.day(e.begun())
-	day.Requests++
-	r.sums.Requests++
-	s.host.Requests++
-	r.sums.seen(e.begun())
 	if e.isRobots() {
 		a.fetch(e, r, s)
 	} else if pathOf(e.url) != "" {
-		a.page(e, r, s, day)
+		a.page(e, r, s, late)
 	}
 	if e.wait > 0 && (e.status == 429 || e.status == 503 || e.status/100 == 3) {
-		s.refused = e.time()
-		if e.end == never {
-			s.refused += e.rounded
-		}
-		s.left = s.refused + min(e.wait, int64(maxRest))
+		a.pace(s, e.address, e.at).rest(e)
 	}
 }
+
+func (a *Auditor) address(t *Tally, address string) {
+	if address == "" || t.addresses[address] || !a.room() {
+		return
+	}
+	if t.addresses == nil {
+		t.addresses = make(map[string]bool)
+	}
+	t.addresses[address] = true
+	if t.Addresses++; t.Addresses <= keptAddresses {
+		t.FirstAddresses = append(t.FirstAddresses, address)
+	}
+}
+
+// isMissing reports whether a status says that there is no robots.txt, so that
+// nothing is disallowed (RFC 9309 §2.3.1.3).
+func isMissing(status int) bool { return status/100 == 4 && status != 429 }
+
+// isFailure reports whether a status says that robots.txt cannot be had, so
+// that an older copy stays in use (RFC 9309 §2.3.1.4).
+func isFailure(status int) bool { return status/100 == 5 || status == 429 }
 
 func (a *Auditor) fetch(e *event, r *robot, s *site) {
-	f := fetch{at: e.time(), scheme: e.scheme, good: e.status == 200 || e.status == 304}
-	if e.capture != nil {
-		a.seen.add(e.scheme, e.host, f.at, e.capture)
-		f.saw = a.seen.at(e.scheme, e.host, f.at)
-	} else {
-		f.saw = a.inForce(e, f.at)
+	v, at := s.visits, e.time()
+	v.asked, a.asked = true, true
+	if p := a.pace(s, e.address, e.at); p.latest == never && p.since == never {
+		p.since = at
 	}
-	s.fetch(f)
-	r.sums.Fetches++
+	if a.counts(e.at) {
+		r.sums.Fetches++
+	}
+	f := fetch{at: at, scheme: e.scheme}
+	switch {
+	case isFailure(e.status):
+		v.failed = max(v.failed, at)
+		return
+	case e.capture != nil:
+		if a.seen.add(e.scheme, e.host, at, e.capture); e.capture.to != "" {
+			return // it was sent elsewhere
+		}
+		f.saw = a.seen.at(e.scheme, e.host, at)
+	case isMissing(e.status):
+		s.host.gone, f.saw = e.status, noFile
+	case e.status/100 == 2 || e.status == 304:
+		s.host.gone = 0
+		f.saw = a.inForce(e, s)
+	default:
+		return // it was sent elsewhere
+	}
+	v.add(f)
 }
 
-func (a *Auditor) inForce(e *event, at int64) *file {
+// noFile stands for a robots.txt that is not there.
+var noFile = newFile(&capture{status: 404})
+
+// inForce returns the file that was in force when a request was made, or nil if
+// none is known. After an answer that there is no file, none is in force until
+// one comes. But a 403 may be meant for the one who got it: those who have got
+// the file since the log began go by that.
+func (a *Auditor) inForce(e *event, s *site) *file {
+	if gone := s.host.gone; gone != 0 && e.capture == nil && (gone != 401 && gone != 403 || len(s.visits.fetches) == 0) {
+		return noFile
+	}
 	if e.host == "" && a.History != nil && a.History.all == nil && len(a.History.hosts) > 1 {
 		return nil
 	}
-	if f := a.History.at(e.scheme, e.host, at); f != nil {
+	if f := a.History.at(e.scheme, e.host, e.at); f != nil {
 		return f
 	}
-	return a.seen.at(e.scheme, e.host, at)
+	return a.seen.at(e.scheme, e.host, e.at)
 }
 
-func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
-	at := e.begun()
-	v := Violation{Time: asTime(at), Robot: r.name, Host: e.host, URL: e.url}
-	f := a.inForce(e, at)
-	known := f != nil
+// page judges a request for a page. If it comes late, it is not judged by what
+// was before it.
+func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
+	v := Violation{Time: asTime(e.at), Robot: r.name, Address: e.address, Host: e.host, URL: e.url}
+	counts := a.counts(e.at)
+	f := a.inForce(e, s)
+	known, shown := f != nil, s.visits.asked || s.accused
 	if known {
 		if s.file != f {
-			s.file, s.rules = f, f.rulesFor(r.name)
+			s.file, s.rules = f, f.rulesFor(r)
 		}
-		known = a.allowed(v, e.scheme, at, f, r, s)
+		var failed bool
+		known, failed = a.allowed(v, e, r, s)
+		shown = shown && !failed
 	}
-	if !s.accused && (s.fetched == never || at < s.fetched) {
-		s.accused, s.since = true, never
+	if !s.visits.asked && !s.accused && !late && counts && a.asked && e.at > a.first+int64(fresh) {
+		s.accused, shown = true, true
 		v := v
 		v.Kind = BeforeRobotsTxt
 		a.report(v, r, s)
 	}
-	want := int64(0)
-	if f != nil {
-		want = int64(s.rules.delay)
+	if !late {
+		a.order(v, e, r, s)
 	}
-	shorts, least, told := s.next(e, s.since, want)
-	for _, short := range shorts {
+	switch {
+	case !counts:
+	case !known:
+		r.sums.day(e.at).Unaudited++
+		r.sums.Unaudited++
+		a.result.Unaudited++
+		a.unaudited(s.host.Name, e.at)
+	default:
+		if !shown {
+			r.sums.NotShown++
+			a.result.NotShown++
+		}
+		a.audited(s.host.Name)
+	}
+}
+
+// order judges a page by what was before it: the other pages, and an answer
+// that asked the robot to stay away.
+func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
+	p := a.pace(s, e.address, e.at)
+	last, want := p.latest, s.delay()
+	isShort, gap := p.next(e, int64(want))
+	if gap >= 0 && a.counts(e.at) {
+		r.sums.gap(time.Duration(gap), want)
+	}
+	if isShort {
 		v := v
-		v.Kind, v.Time, v.URL = Gap, asTime(short.at), short.url
-		v.Previous, v.Gap, v.Want = asTime(short.previous), time.Duration(short.at-short.previous), time.Duration(want)
+		v.Kind, v.Previous, v.Gap, v.Want = Gap, asTime(last), time.Duration(gap), want
 		v.Line, v.Rule = s.rules.line, s.rules.field
 		a.report(v, r, s)
 	}
-	if least != never {
-		r.sums.gap(time.Duration(least), time.Duration(want))
-	}
-	if s.refused != never && at >= s.refused && at+max(e.rounded, 1) <= s.left {
-		v := v
-		v.Kind, v.Previous = RetryAfter, asTime(s.refused)
-		v.Gap, v.Want = time.Duration(at-s.refused), time.Duration(s.left-s.refused)
+	if p.refused != never && e.at-e.doubt >= p.refused && e.at+max(e.rounded, 1) <= p.left {
+		v.Kind, v.Previous = RetryAfter, asTime(p.refused)
+		v.Gap, v.Want = time.Duration(e.at-p.refused), time.Duration(p.left-p.refused)
 		a.report(v, r, s)
 	}
-	if known && told {
-		a.audited(e.host)
-		return
-	}
-	day.Unaudited++
-	r.sums.Unaudited++
-	a.result.Unaudited++
-	a.unaudited(e.host, at)
 }
 
 // The method "allowed" reports a violation if the file in force forbids a page.
 // There is no violation if the robot may still use the file that it fetched
-// last, and if that file allows the page. The method returns false only if it
-// cannot decide, because the robot may still use a file that is not known.
-func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
-	verdict := f.judge(s.rules, v.URL)
-	if verdict.allowed {
-		return true
+// last, and if that file allows the page. known is false if this cannot be
+// said, because the robot may still use a file that is not known. failed is
+// true if all the fetches of the robot have failed: it may have an older copy.
+func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, failed bool) {
+	last, ok := s.visits.last(e.scheme, e.at)
+	failed = !ok && s.visits.failed != never
+	verdict := s.file.judge(s.rules, v.URL)
+	if verdict.allowed || failed {
+		return verdict.allowed, failed
 	}
 	v.Kind, v.Line, v.Rule = Disallowed, verdict.line, verdict.rule
-	if last, ok := s.lastGood(scheme, at); ok {
-		isFresh := at-last.at <= int64(fresh)
+	if ok {
+		isFresh := e.at-last.at <= int64(fresh) || s.visits.failed > last.at
 		switch {
 		case last.saw == nil && isFresh:
-			return false
-		case last.saw == nil || last.saw == f || !last.saw.judge(last.saw.rulesFor(r.name), v.URL).allowed:
+			return false, false
+		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r), v.URL).allowed:
 		case isFresh:
-			return true
+			return true, false
 		default:
 			v.Kind, v.Previous = Stale, asTime(last.at)
-			v.Gap, v.Want = time.Duration(at-last.at), fresh
+			v.Gap, v.Want = time.Duration(e.at-last.at), fresh
 		}
 	}
 	a.report(v, r, s)
-	return true
+	return true, false
 }
+
+// longestURL is how many bytes a Violation has of a URL.
+const longestURL = 2 << 10
 
 func (a *Auditor) report(v Violation, r *robot, s *site) {
-	a.result.Violations++
-	s.host.Kinds[v.Kind]++
-	r.sums.violation(v)
-	a.found.push(v)
-}
-
-func (a *Auditor) release(bound time.Time) {
-	for v, ok := a.found.pop(bound); ok; v, ok = a.found.pop(bound) {
-		a.tell(v)
+	if !a.counts(v.Time.UnixNano()) {
+		return
 	}
-}
-
-func (a *Auditor) tell(v Violation) {
+	if len(v.URL) > longestURL {
+		v.URL = strings.Clone(v.URL[:longestURL]) + "…"
+	}
+	a.result.Violations++
+	s.host.Violations++
+	s.host.Kinds[v.Kind]++
+	r.sums.Violations++
+	r.sums.Kinds[v.Kind]++
+	r.sums.day(v.Time.UnixNano()).Violations++
 	if a.OnViolation != nil {
 		a.OnViolation(v)
 	}
@@ -305,23 +421,16 @@ func (a *Auditor) broken(b Broken) {
 func (a *Auditor) unaudited(host string, at int64) {
 	s := a.spans[host]
 	if s == nil {
-		s = &Span{Host: host, From: asTime(at), To: asTime(at)}
+		s = &Tally{Name: host}
 		a.spans[host] = s
 	}
-	if t := asTime(at); t.Before(s.From) {
-		s.From = t
-	} else if t.After(s.To) {
-		s.To = t
-	}
+	s.seen(at)
 	s.Requests++
 }
 
 // The method "audited" ends the open Span of a host, if there is one, because a
 // request could be judged.
 func (a *Auditor) audited(host string) {
-	if len(a.spans) == 0 {
-		return
-	}
 	if s := a.spans[host]; s != nil {
 		a.result.addSpan(*s)
 		delete(a.spans, host)

@@ -2,102 +2,227 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// A line of a Caddy log is a JSON object. Here is one, broken into several
-// lines:
+// A caddyLine has those members of a line that an audit needs, as they stand in
+// it. Here is a line, broken into several:
 //
 //	{"level":"info","ts":1795168800.123,"logger":"http.log.access",
 //	 "msg":"handled request",
-//	 "request":{"method":"GET","host":"example.com","uri":"/a",
-//	            "headers":{"User-Agent":["ExampleBot/1.0"]}},
+//	 "request":{"client_ip":"192.0.2.1","method":"GET","host":"example.com",
+//	            "uri":"/a","headers":{"User-Agent":["ExampleBot/1.0"]}},
 //	 "duration":0.005,"status":200,"resp_headers":{"Retry-After":["120"]}}
+type caddyLine struct {
+	ts, logger, msg, duration, status        []byte
+	request, clientIP, remoteIP, host, uri   []byte
+	headers, agent, answer, retryAfter, date []byte
+}
+
+// split finds the members of a line. It returns false if the line is no object.
+func (c *caddyLine) split(line []byte) bool {
+	return members(line, func(key, value []byte) {
+		switch string(key) {
+		case `"ts"`:
+			c.ts = value
+		case `"logger"`:
+			c.logger = value
+		case `"msg"`:
+			c.msg = value
+		case `"duration"`:
+			c.duration = value
+		case `"status"`:
+			c.status = value
+		case `"request"`:
+			c.request = value
+		case `"resp_headers"`:
+			c.answer = value
+		}
+	}) && (c.request == nil || members(c.request, func(key, value []byte) {
+		switch string(key) {
+		case `"client_ip"`: // where proxies are trusted, the client's own
+			c.clientIP = value
+		case `"remote_ip"`:
+			c.remoteIP = value
+		case `"host"`:
+			c.host = value
+		case `"uri"`:
+			c.uri = value
+		case `"headers"`:
+			c.headers = value
+		}
+	}) && members(c.headers, func(key, value []byte) {
+		if string(key) == `"User-Agent"` {
+			c.agent = value
+		}
+	}) && members(c.answer, func(key, value []byte) {
+		switch string(key) {
+		case `"Retry-After"`:
+			c.retryAfter = value
+		case `"Date"`:
+			c.date = value
+		}
+	}))
+}
+
+const space = " \t\r\n"
+
+// members calls each with the keys and values of a JSON object, as they stand
+// there. An object that is missing has none. The result is false if it is no
+// object; the values are not checked.
+func members(object []byte, each func(key, value []byte)) bool {
+	s := bytes.Trim(object, space)
+	if len(s) == 0 || string(s) == "null" {
+		return true
+	}
+	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
+		return false
+	}
+	for s = bytes.TrimLeft(s[1:len(s)-1], space); len(s) > 0; {
+		n := valueLength(s)
+		key, rest := s[:n], bytes.TrimLeft(s[n:], space)
+		if n == 0 || key[0] != '"' || len(rest) == 0 || rest[0] != ':' {
+			return false
+		}
+		s = bytes.TrimLeft(rest[1:], space)
+		if n = valueLength(s); n == 0 {
+			return false
+		}
+		each(key, s[:n])
+		if s = bytes.TrimLeft(s[n:], space); len(s) > 0 {
+			if s[0] != ',' {
+				return false
+			}
+			s = bytes.TrimLeft(s[1:], space)
+		}
+	}
+	return true
+}
+
+// valueLength returns how many bytes the JSON value at the beginning of s has,
+// or 0 if it does not end.
+func valueLength(s []byte) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			_, rest, ok := quoted(s[i:])
+			if !ok {
+				return 0
+			}
+			if i = len(s) - len(rest) - 1; depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	if depth != 0 {
+		return 0
+	}
+	return len(s)
+}
+
+// text returns a JSON string without its quotes and escapes. Of an array, such
+// as a header field, it takes the first value. It returns "" for any other
+// value.
+func text(s []byte) string {
+	if len(s) > 2 && s[0] == '[' {
+		s = bytes.TrimLeft(s[1:len(s)-1], space)
+		s = s[:valueLength(s)]
+	}
+	if len(s) < 2 || s[0] != '"' {
+		return ""
+	}
+	if inner := s[1 : len(s)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner)
+	}
+	var out string
+	if json.Unmarshal(s, &out) != nil {
+		return ""
+	}
+	return out
+}
 
 var (
 	errJSON  = errors.New("the line is no JSON object")
 	errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 )
 
-// A caddyLine has those members of a line that an audit needs. Their values are
-// still JSON, so a string has its quotes. Missing members are nil.
-type caddyLine struct {
-	ts, duration, status, logger           []byte
-	host, uri, agent, retryAfter, respDate []byte
-	hasRequest                             bool
-}
-
-// caddy reads a line. isRequest is false if the line is not about a request.
-// judged is false if the line is not about a request of a robot.
-func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error) {
-	var c caddyLine
-	if !c.scan(line) {
-		return false, false, errJSON
+// otherJSON says whose the JSON of a line is that is not Caddy's.
+func otherJSON(line []byte) error {
+	whose := "JSON that is not Caddy's"
+	var object map[string]json.RawMessage
+	if json.Unmarshal(line, &object) != nil {
+		return errJSON
 	}
-	return p.read(&c, e)
+	for _, known := range []struct{ member, whose string }{
+		{"log", "docker's JSON"}, {"RequestPath", "Traefik's JSON"}, {"DownstreamStatus", "Traefik's JSON"},
+		{"remote_addr", "nginx's JSON"}, {"time_local", "nginx's JSON"}, {"time_iso8601", "nginx's JSON"}, {"http_user_agent", "nginx's JSON"},
+	} {
+		if object[known.member] != nil {
+			whose = known.whose
+			break
+		}
+	}
+	return fmt.Errorf("%s is not read: log in the combined format", whose)
 }
 
-// The method "read" does what caddy() does, for a line that has been scanned.
-func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
-	// The same file may have other lines, which are skipped: messages of Caddy
-	// itself, and lines about the errors of failed requests.
-	if logger, ok := text(c.logger); ok && !strings.HasPrefix(logger, "http.log.access") || !c.hasRequest && !ok {
-		return false, false, nil
+func (p *parser) caddy(line []byte) (e *event, isRequest bool, err error) {
+	var c caddyLine
+	if !c.split(line) || c.ts == nil {
+		return nil, false, otherJSON(line)
+	}
+	if logger := text(c.logger); logger != "" && !strings.HasPrefix(logger, "http.log.access") || c.request == nil && logger == "" && c.msg != nil {
+		return nil, false, nil // a message of Caddy itself, or about a failed request
 	}
 	end, exact := moment(c.ts)
-	host, hasHost := text(c.host)
-	url, hasURL := text(c.uri)
-	if end == never || !hasHost || !hasURL {
-		return false, false, errCaddy
+	host, url := text(c.host), text(c.uri)
+	if end == never || host == "" || url == "" {
+		return nil, false, errCaddy
 	}
-	*e = event{start: never, end: end, rounded: 1e9}
+	p.nanos, p.stamp = end, ""
+	robot := p.agent([]byte(text(c.agent)))
+	if robot == "" {
+		return nil, true, nil
+	}
+	e = &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot,
+		host: p.host([]byte(host)), url: url, address: clip(cmp.Or(text(c.clientIP), text(c.remoteIP)))}
+	e.status, _ = strconv.Atoi(string(c.status))
 	if exact {
 		e.rounded = 1e3 // 1 µs, because ts may be a float
 		if took, ok := lasted(c.duration); ok {
-			e.start = end - took
+			e.at, e.doubt = end-took, underWay
 		}
 	}
-	agent, _ := text(c.agent)
-	if e.robot = p.agent([]byte(agent)); e.robot == "" {
-		return true, false, nil
+	if wait := text(c.retryAfter); wait != "" {
+		e.wait = int64(retryAfter(wait, text(c.date), asTime(end)))
 	}
-	e.host, e.url = p.host([]byte(host)), url
-	if status, err := strconv.Atoi(string(c.status)); err == nil {
-		e.status = status
-	}
-	if wait, ok := text(c.retryAfter); ok {
-		date, _ := text(c.respDate)
-		e.wait = int64(retryAfter(wait, date, asTime(end)))
-	}
-	return true, true, nil
-}
-
-func text(s []byte) (string, bool) {
-	if len(s) < 2 || s[0] != '"' {
-		return "", false
-	}
-	inner := s[1 : len(s)-1]
-	for _, b := range inner {
-		if b == '\\' || b >= 0x80 {
-			var out string
-			err := json.Unmarshal(s, &out)
-			return out, err == nil
-		}
-	}
-	return string(inner), true
+	return e, true, nil
 }
 
 // moment reads the member "ts": a number of seconds, milliseconds or
 // nanoseconds, or a date. exact is false if ts is a date without a fraction of
 // a second.
 func moment(ts []byte) (nanos int64, exact bool) {
-	if s, ok := text(ts); ok {
+	if s := text(ts); s != "" {
 		for _, form := range []string{time.RFC3339Nano, "2006/01/02 15:04:05.000", "2006-01-02T15:04:05.000Z0700", "2006/01/02 15:04:05", time.RFC1123Z, time.RFC1123} {
 			if t, err := time.Parse(form, s); err == nil && t.Year() > 1970 && t.Year() < 2262 {
 				return t.UnixNano(), strings.ContainsAny(s, ".")
@@ -122,7 +247,7 @@ func moment(ts []byte) (nanos int64, exact bool) {
 // lasted reads the member "duration": a number of seconds, or a text such as
 // "1.5ms".
 func lasted(duration []byte) (nanos int64, ok bool) {
-	if s, ok := text(duration); ok {
+	if s := text(duration); s != "" {
 		d, err := time.ParseDuration(s)
 		return int64(d), err == nil && d >= 0
 	}
@@ -135,8 +260,8 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 
 // retryAfter returns the wait that a Retry-After with this value asks for. If
 // the value cannot be read, the result is 0. If the value is a date, the wait
-// begins at the Date of the answer, which is the second argument. If that Date
-// cannot be read, the wait begins at the third argument.
+// begins at the Date of the answer, which is date. If that Date cannot be read,
+// the wait begins now.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.Trim(value, " \t\"")
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -150,284 +275,4 @@ func retryAfter(value, date string, now time.Time) time.Duration {
 		now = t
 	}
 	return max(until.Sub(now), 0)
-}
-
-// scan finds the members of a line. It returns false if the line is not a JSON
-// object. If a line has a member twice, the last one counts, as in
-// encoding/json.
-func (c *caddyLine) scan(line []byte) bool {
-	s := scanner{rest: line}
-	ok := s.object(func(key []byte) bool {
-		switch string(key) {
-		case `"ts"`:
-			return s.value(&c.ts)
-		case `"duration"`:
-			return s.value(&c.duration)
-		case `"status"`:
-			return s.value(&c.status)
-		case `"logger"`:
-			return s.value(&c.logger)
-		case `"request"`:
-			c.hasRequest, c.host, c.uri, c.agent = s.isNext('{'), nil, nil, nil
-			return s.members(c.request)
-		case `"resp_headers"`:
-			c.retryAfter, c.respDate = nil, nil
-			return s.members(func(s *scanner, key []byte) bool {
-				switch string(key) {
-				case `"Retry-After"`:
-					return s.first(&c.retryAfter)
-				case `"Date"`:
-					return s.first(&c.respDate)
-				}
-				return s.value(nil)
-			})
-		}
-		return s.value(nil)
-	})
-	s.space()
-	return ok && len(s.rest) == 0
-}
-
-func (c *caddyLine) request(s *scanner, key []byte) bool {
-	switch string(key) {
-	case `"host"`:
-		return s.value(&c.host)
-	case `"uri"`:
-		return s.value(&c.uri)
-	case `"headers"`:
-		c.agent = nil
-		return s.members(func(s *scanner, key []byte) bool {
-			if string(key) == `"User-Agent"` {
-				return s.first(&c.agent)
-			}
-			return s.value(nil)
-		})
-	}
-	return s.value(nil)
-}
-
-// A scanner reads the JSON in scanner.rest. To take something means to read it
-// and to remove it from scanner.rest. A scanner returns parts of its input,
-// without copying them.
-type scanner struct {
-	rest  []byte
-	depth int
-}
-
-const deepest = 10_000 // limits the nesting of objects and arrays, as in encoding/json
-
-func (s *scanner) space() {
-	for len(s.rest) > 0 && (s.rest[0] == ' ' || s.rest[0] == '\t' || s.rest[0] == '\n' || s.rest[0] == '\r') {
-		s.rest = s.rest[1:]
-	}
-}
-
-func (s *scanner) isNext(b byte) bool {
-	s.space()
-	return len(s.rest) > 0 && s.rest[0] == b
-}
-
-func (s *scanner) take(b byte) bool {
-	if !s.isNext(b) {
-		return false
-	}
-	s.rest = s.rest[1:]
-	return true
-}
-
-// object takes a JSON object. It calls member() with each key. Each time,
-// member() must take the value of that key.
-func (s *scanner) object(member func(key []byte) bool) bool {
-	if !s.take('{') {
-		return false
-	}
-	if s.depth++; s.depth > deepest {
-		return false
-	}
-	defer func() { s.depth-- }()
-	if s.take('}') {
-		return true
-	}
-	for {
-		var key []byte
-		if !s.isNext('"') || !s.str(&key) || !s.take(':') {
-			return false
-		}
-		if bytes.IndexByte(key, '\\') >= 0 { // the key may have escapes: "\u0074s" is "ts"
-			if plain, ok := text(key); ok {
-				key = strconv.AppendQuote(nil, plain)
-			}
-		}
-		if !member(key) {
-			return false
-		}
-		if !s.take(',') {
-			return s.take('}')
-		}
-	}
-}
-
-// members does what object() does if the next value is an object. Otherwise it
-// takes the value and keeps nothing of it.
-func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
-	if !s.isNext('{') {
-		return s.value(nil)
-	}
-	return s.object(func(key []byte) bool { return member(s, key) })
-}
-
-// The method "first" takes an array, such as a header field, and keeps its
-// first element. It also takes any other value, and keeps nothing of it.
-func (s *scanner) first(into *[]byte) bool {
-	*into = nil
-	if !s.isNext('[') {
-		return s.value(nil)
-	}
-	first := true
-	return s.array(func() bool {
-		if first {
-			first = false
-			return s.value(into)
-		}
-		return s.value(nil)
-	})
-}
-
-func (s *scanner) array(element func() bool) bool {
-	if !s.take('[') {
-		return false
-	}
-	if s.depth++; s.depth > deepest {
-		return false
-	}
-	defer func() { s.depth-- }()
-	if s.take(']') {
-		return true
-	}
-	for {
-		if !element() {
-			return false
-		}
-		if !s.take(',') {
-			return s.take(']')
-		}
-	}
-}
-
-// value takes any JSON value. If the argument is not nil, it gets the bytes of
-// that value.
-func (s *scanner) value(into *[]byte) bool {
-	s.space()
-	if len(s.rest) == 0 {
-		return false
-	}
-	before := s.rest
-	ok := false
-	switch s.rest[0] {
-	case '{':
-		ok = s.object(func([]byte) bool { return s.value(nil) })
-	case '[':
-		ok = s.array(func() bool { return s.value(nil) })
-	case '"':
-		ok = s.str(nil)
-	case 't':
-		ok = s.word("true")
-	case 'f':
-		ok = s.word("false")
-	case 'n':
-		ok = s.word("null")
-	default:
-		ok = s.number()
-	}
-	if into != nil {
-		*into = before[:len(before)-len(s.rest)]
-	}
-	return ok
-}
-
-func (s *scanner) word(w string) bool {
-	if !bytes.HasPrefix(s.rest, []byte(w)) {
-		return false
-	}
-	s.rest = s.rest[len(w):]
-	return true
-}
-
-// str takes a JSON string. If the argument is not nil, it gets the string, with
-// its quotes.
-func (s *scanner) str(into *[]byte) bool {
-	text := s.rest
-	for i := 1; i < len(text); i++ {
-		b := text[i]
-		if b >= ' ' && b != '"' && b != '\\' {
-			continue
-		}
-		switch b {
-		case '"':
-			if into != nil {
-				*into = text[:i+1]
-			}
-			s.rest = text[i+1:]
-			return true
-		case '\\':
-			n := escape(text[i:])
-			if n == 0 {
-				return false
-			}
-			i += n - 1
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-// escape returns the length of the escape at the beginning of s, or 0 if that
-// escape is invalid.
-func escape(s []byte) int {
-	switch {
-	case len(s) >= 2 && bytes.IndexByte([]byte(`"\/bfnrt`), s[1]) >= 0:
-		return 2
-	case len(s) >= 6 && s[1] == 'u':
-		if _, err := strconv.ParseUint(string(s[2:6]), 16, 16); err == nil {
-			return 6
-		}
-	}
-	return 0
-}
-
-// number takes a number as JSON allows it: without a plus, without leading
-// zeros, and with digits on both sides of the point. Of 012, it takes only the
-// 0.
-func (s *scanner) number() bool {
-	i := 0
-	digits := func() bool {
-		from := i
-		for i < len(s.rest) && '0' <= s.rest[i] && s.rest[i] <= '9' {
-			i++
-		}
-		return i > from
-	}
-	has := func(set string) bool {
-		if i < len(s.rest) && strings.IndexByte(set, s.rest[i]) >= 0 {
-			i++
-			return true
-		}
-		return false
-	}
-	has("-")
-	if !has("0") && !digits() {
-		return false
-	}
-	if has(".") && !digits() {
-		return false
-	}
-	if has("eE") {
-		has("+-")
-		if !digits() {
-			return false
-		}
-	}
-	s.rest = s.rest[i:]
-	return true
 }

@@ -270,7 +270,7 @@ func (c *chain) lost(v *recordLine) {
 	if err != nil || err2 != nil {
 		from, to = v.Time, v.Time
 	}
-	c.a.result.addSpan(Span{From: from, To: to, Requests: n})
+	c.a.result.addSpan(Tally{First: from, Last: to, Requests: n})
 }
 
 func (c *chain) pieces(v *recordLine) {

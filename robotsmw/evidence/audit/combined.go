@@ -23,13 +23,12 @@ import (
 var (
 	errLine    = errors.New("neither a line of a combined log nor one of Caddy's")
 	errCommon  = errors.New("the line has no User-Agent: log in the combined format")
-	errDate    = errors.New("the line has no date such as [20/Nov/2026:10:00:00 +0000]")
 	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
 )
 
 // A parser reads lines of a log. All its fields are caches.
 type parser struct {
-	agents map[string]string // product tokens by User-Agent
+	agents map[string]string // names of robots by User-Agent
 	hosts  map[string]string // names of hosts, by the text in the line
 	stamp  string            // the date of the previous line
 	nanos  int64
@@ -40,78 +39,85 @@ const (
 	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
 )
 
-// combined reads a line. It returns false if there is nothing to judge, because
-// the request is a browser's or has no User-Agent. If a robot's request is not
-// valid, it returns an error.
-func (p *parser) combined(line []byte, e *event) (bool, error) {
-	open := bytes.Index(line, []byte(" ["))
-	if open < 0 {
-		return false, errLine
+// line reads a line of either format. isRequest is false for a line that is
+// about no request. e is nil unless the request is a robot's.
+func (p *parser) line(line []byte) (e *event, isRequest bool, err error) {
+	if line[0] == '{' {
+		return p.caddy(line)
 	}
-	names, rest := line[:open], line[open+2:]
-	const date = len("20/Nov/2026:10:00:00 +0000")
-	if len(rest) < date+3 || string(rest[date:date+3]) != `] "` {
-		return false, errLine
+	e, err = p.combined(line)
+	return e, err == nil, err
+}
+
+// dated splits a line of the combined format at its date, as in
+// `names [date] "request…`. The user's name before the date may hold anything
+// but a quote, so what looks like a date counts only if a quote follows it.
+func (p *parser) dated(line []byte) (names []byte, at int64, rest []byte, ok bool) {
+	const date = len("[20/Nov/2026:10:00:00 +0000")
+	i := bytes.Index(line, []byte(`] "`))
+	if i <= date || line[i-date] != '[' || line[i-date-1] != ' ' {
+		return nil, 0, nil, false
 	}
-	end, ok := p.date(rest[:date])
+	at, ok = p.date(line[i-date+1 : i])
+	return line[:i-date-1], at, line[i+2:], ok
+}
+
+func (p *parser) combined(line []byte) (*event, error) {
+	names, end, rest, ok := p.dated(line)
 	if !ok {
-		return false, errDate
+		return nil, errLine
 	}
-	*e = event{start: never, end: end, rounded: 1e9}
-	request, rest, ok := quoted(rest[date+2:])
+	request, rest, ok := quoted(rest)
 	if !ok {
-		return false, errLine
+		return nil, errLine
 	}
 	// Here rest begins with " 200 512", or with " 200 -" if nothing was sent.
-	if len(rest) < 5 || rest[0] != ' ' || rest[4] != ' ' {
-		return false, errLine
+	if len(rest) < 6 || rest[0] != ' ' || rest[4] != ' ' {
+		return nil, errLine
 	}
-	for _, b := range rest[1:4] {
-		if b < '0' || b > '9' {
-			return false, errLine
-		}
-		e.status = e.status*10 + int(b-'0')
+	status, err := strconv.ParseUint(string(rest[1:4]), 10, 16)
+	size, rest, more := bytes.Cut(rest[5:], []byte(" "))
+	if err != nil || len(bytes.TrimLeft(size, "0123456789")) > 0 && string(size) != "-" {
+		return nil, errLine
 	}
-	rest = rest[5:]
-	n := 0
-	for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
-		n++
+	if !more || len(bytes.TrimRight(rest, " ")) == 0 {
+		return nil, errCommon
 	}
-	if n == 0 && len(rest) > 0 && rest[0] == '-' {
-		n = 1
-	}
-	if n == 0 {
-		return false, errLine
-	}
-	if rest = rest[n:]; len(bytes.TrimRight(rest, " ")) == 0 {
-		return false, errCommon
-	}
-	if rest[0] != ' ' {
-		return false, errLine
-	}
-	_, rest, ok = quoted(rest[1:])
+	_, rest, ok = quoted(rest)
 	if !ok || len(rest) == 0 || rest[0] != ' ' {
-		return false, errLine
+		return nil, errLine
 	}
 	agent, rest, ok := quoted(rest[1:])
 	if !ok {
-		return false, errLine
+		return nil, errLine
 	}
-	if string(agent) == "-" {
-		return false, nil
+	robot := ""
+	if string(agent) != "-" {
+		robot = p.agent(agent)
 	}
-	if e.robot = p.agent(agent); e.robot == "" {
-		return false, nil
+	if robot == "" {
+		return nil, nil
 	}
+	e := &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot, status: int(status)}
 	if e.url, ok = requested(request); !ok {
-		return false, errRequest
+		return nil, errRequest
 	}
-	if host := vhost(names); host != nil {
+	host, address := client(names)
+	if host != nil {
 		e.host = p.host(host)
 	}
+	e.address = clip(string(address))
 	p.precise(rest, e)
-	return true, nil
+	return e, nil
 }
+
+const (
+	// longestAnswer is how long a request may have taken in a log without
+	// durations: the time after which servers give up by default.
+	longestAnswer = int64(60e9)
+	// underWay is how long a request may have been under way to the server.
+	underWay = int64(1e9)
+)
 
 // The method "precise" reads $msec and $request_time if they are there. Many
 // logs have two durations there instead, such as $request_time and
@@ -127,7 +133,7 @@ func (p *parser) precise(rest []byte, e *event) {
 	if !ok {
 		return
 	}
-	e.end, e.start, e.rounded = end, end-took, 1e6
+	e.end, e.at, e.rounded, e.doubt = end, end-took, 1e6, underWay
 }
 
 // millis reads a time in seconds, such as " 1795168800.123". It returns the
@@ -230,21 +236,17 @@ func requested(line []byte) (url string, ok bool) {
 	return unescaped(rest), len(rest) > 0
 }
 
-// vhost returns the host in front of the client's address, or nil if there is
-// none.
-func vhost(names []byte) []byte {
+// client returns the client's address, and the host that may stand before it.
+func client(names []byte) (host, address []byte) {
 	first, rest, _ := bytes.Cut(names, []byte(" "))
 	second, rest, _ := bytes.Cut(rest, []byte(" "))
-	if string(second) == "-" {
-		return nil
+	if third, _, ok := bytes.Cut(rest, []byte(" ")); ok && string(third) == "-" && string(second) != "-" {
+		return first, second
 	}
-	if third, _, ok := bytes.Cut(rest, []byte(" ")); ok && string(third) == "-" {
-		return first
-	}
-	return nil
+	return nil, first
 }
 
-// agent returns the product token of a User-Agent, and caches it. s is the text
+// agent returns the name of the robot with a User-Agent, and caches it. s is the text
 // in the line, with its escapes.
 func (p *parser) agent(s []byte) string {
 	if token, ok := p.agents[string(s)]; ok {

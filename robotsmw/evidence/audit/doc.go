@@ -5,71 +5,87 @@
 //	history.Add("", time.Time{}, 200, robotsTxt) // in force on every host, always
 //	a := audit.Auditor{
 //		History:     &history,
-//		OnViolation: func(v audit.Violation) { fmt.Println(v.Time, v.URL, v.Kind) },
+//		OnViolation: func(v audit.Violation) { fmt.Println(v.Time, v.Address, v.URL, v.Kind) },
 //	}
 //	err := a.Read(ctx, audit.Input{Name: "access.log", Reader: file})
 //	result := a.Result()
 //
 // [Auditor.Read] takes access logs, in the combined format of nginx and Apache
 // or in Caddy's JSON, and WARC files. [Auditor.ReadRecord] takes a record that
-// package evidence has written. The doc of ReadRecord says what it checks.
-// [Auditor.Add] takes single requests, from any other source.
+// package evidence has written; its doc says what it checks.
+//
+// An audit says what its input proves. In doubt it is for the robot, and it
+// says what it could not judge.
 //
 // # Robots
 //
-// The name of a robot is the part of its User-Agent before the first character
-// other than A-Z a-z 0-9 _ . and -. If this name is Mozilla, the name after
-// "compatible;" counts instead. A User-Agent without a name is taken for a
-// browser: its requests are counted, but not judged. Names that differ only in
-// case are one robot.
+// The name of a robot is what its User-Agent begins with, up to the first
+// character other than A-Z a-z 0-9 _ . and -. If that is Mozilla, the name is
+// what follows "compatible;", else a product whose name has "bot", "crawl" or
+// "spider" in it, else the product before a URL such as
+// "+https://example.com/bot". All else is a browser's: it is counted, not
+// judged. Names that differ only in case are one robot.
+//
+// A robot obeys the group of its name, else that of another name that its
+// operator has published (Applebot: Googlebot), else "*"; AdsBot-Google and its
+// like only a group that names them. Auditor.Groups adds to this list.
 //
 // # What is judged
 //
 // Each request of a robot, except those for robots.txt, is judged by the file
 // that was in force on the host at the time of the request:
 //
-//   - [Disallowed]: the file forbids the request.
-//   - [Stale]: the file forbids the request. The robot's last fetch (a 200 or
-//     304) was more than 24 hours before the request. That fetch got an older
-//     file, which allows the request. Up to 24 hours after that fetch, the
-//     request would have been no violation, because RFC 9309 §2.4 lets a robot
-//     keep a file for that long.
-//   - [BeforeRobotsTxt]: the robot had not yet asked for robots.txt on this
-//     host. This is reported once per robot and host.
-//   - [Gap]: the request began too soon after the previous page of the same
-//     robot on the same host. The Crawl-delay in force requires more time.
+//   - [Disallowed]: the file forbids the URL, or a path that servers take for
+//     the same (/x/../private/, //private/).
+//   - [Stale]: the file forbids the URL. The robot last got robots.txt more
+//     than 24 hours before, when it allowed the URL. Up to 24 hours after that
+//     fetch, or while later fetches fail, the request is no violation (RFC 9309
+//     §2.4, §2.3.1.4).
+//   - [BeforeRobotsTxt]: the robot has not asked for robots.txt on this host
+//     since the input began, which was more than 24 hours before. This is
+//     reported once per robot and host, and only if some robot asks for some
+//     robots.txt in the input: else something in front of the server, such as a
+//     CDN, answers for it. A fetch counts from any address.
+//   - [Gap]: more pages of a host were asked for from one address than one in
+//     each Crawl-delay.
 //   - [RetryAfter]: the Retry-After of a 429, a 503 or a redirect had asked the
-//     robot to leave the host alone for a time, and this time was not over. A
-//     time of more than 24 hours counts as 24 hours. The combined format does
-//     not have this header.
+//     robot, at this address, to leave the host alone for a time, and this time
+//     was not over. More than 24 hours count as 24 hours. The combined format
+//     does not have this header.
 //
-// A request is unaudited if no robots.txt is known for its host and time. It is
-// also unaudited if the robot may have obeyed a file that is older than the
-// first known one. The same holds if the request took so long that its gaps can
-// no longer be judged. An unaudited request is counted, and its time is part of
-// a [Span].
+// After a 404, 410 or 403 for robots.txt, or another 4xx but 429, no file is in
+// force until a 200; a 403 or 401 only for those who have not got the file
+// since the input began. A 429 or 5xx changes nothing.
+//
+// A request is unaudited if no robots.txt is known for its host and time, or if
+// the robot may have obeyed a file that is not known. It is counted, and its
+// time is part of a span. A page is not shown to follow a robots.txt if the
+// robot may have got it before the input began: it is judged, and counted in
+// Result.NotShown.
 //
 // # What is known of time
 //
-// Gaps are measured between the starts of requests. In Caddy's log, the start
-// of a request is its "ts" minus its "duration". The combined format has starts
-// if $msec and $request_time follow it. The dates in a WARC file are starts.
-// The combined format by itself has only the second in which a request ended.
-// In such a log, a gap counts as a violation only if neither rounding nor the
-// durations of requests can explain it. To prove this, the audit assumes that
-// the robot began no page before its first fetch of robots.txt, because that
-// would be a violation too. It then computes how long the pages since that
-// fetch would take at one page per Crawl-delay. If less time has passed, a gap
-// was too short.
+// Requests are judged in the order in which they began. In Caddy's log, the
+// start of a request is its "ts" minus its "duration". The combined format has
+// starts if $msec and $request_time follow it. The dates in a WARC file are
+// starts. A robot may have sent a request up to a second before it arrived, so
+// a gap is proved by a run of requests: more of them came than the Crawl-delay
+// allows in their time and a second.
 //
-// Requests are judged in the order in which they began. In a log, a line may be
-// up to ten seconds away from its place. If the time jumps back by more than
-// that, the audit reports and counts the jump, and judges no gap across it. In
-// a WARC file, such a jump is only reported and counted.
+// The combined format by itself has only the second in which a request ended.
+// There, a request may have begun up to a minute before, but not before the
+// robot's first fetch of robots.txt from its address.
+//
+// In a log, a line may be up to 90 seconds away from its place. Where time goes
+// back by more, another log goes on (that of another front end, or the buffer
+// of another worker), and a log is divided into up to 64 such parts, which are
+// merged like separate logs. What is further from its place than that is
+// counted in Result.Jumps, and judged by robots.txt alone.
 //
 // # Cost
 //
-// On two cores, an audit reads 300,000 lines of an access log per second, or
-// more. Its memory grows with the number of robots and hosts, not with the
-// number of requests.
+// On one core, an audit reads a million lines of an access log per second, or
+// 250,000 of Caddy's. Its memory depends neither on the number of requests nor
+// on what their senders invent: of robots, hosts and addresses, 131,072 are
+// told apart.
 package audit

@@ -34,26 +34,7 @@ this is no line of a log
 	// Output:
 	// access.log:4: neither a line of a combined log nor one of Caddy's
 	// 10:00:02 BadBot /private/plan disallowed 2
-	// 10:00:02 BadBot /private/plan before-robots-txt 0
-	// 3 requests, 2 robots, 2 violations, 0 unaudited
-}
-
-// Add judges requests that are in no log file, such as those that a database
-// lists or that the server of a test has received.
-func ExampleAuditor_Add() {
-	var history audit.History
-	history.Add("example.com", time.Time{}, 200, []byte("User-agent: *\nCrawl-delay: 10\n"))
-	judge := audit.Auditor{
-		History:     &history,
-		OnViolation: func(v audit.Violation) { fmt.Println(v.URL, v.Kind, v.Gap, "of", v.Want) },
-	}
-	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	for i, url := range []string{"/robots.txt", "/a", "/b"} {
-		judge.Add(audit.Request{Start: start.Add(time.Duration(i) * 3 * time.Second), Host: "example.com", URL: url, UserAgent: "ExampleBot/1.0", Status: 200})
-	}
-	judge.Result()
-	// Output:
-	// /b gap 3s of 10s
+	// 3 requests, 2 robots, 1 violations, 0 unaudited
 }
 
 // This program prints each robots.txt in an archive of many sites.

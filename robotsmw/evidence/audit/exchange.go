@@ -45,7 +45,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	}
 	half := &exchange{url: r.TargetURI, hasRequest: r.kind == "request", hasResponse: r.kind != "request"}
 	half.ids = append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...)
-	half.event = event{start: r.Date.UnixNano(), end: never, rounded: r.rounded(), scheme: scheme, host: host, url: r.TargetURI}
+	half.event = event{at: r.Date.UnixNano(), end: never, rounded: r.rounded(), scheme: scheme, host: host, url: r.TargetURI}
 	var err error
 	if half.hasRequest {
 		err = x.request(r, &half.event)
@@ -116,8 +116,8 @@ func (e *exchange) join(half *exchange) {
 	}
 	joined := request.event
 	joined.status, joined.wait, joined.capture = response.event.status, response.event.wait, response.event.capture
-	if response.event.start > joined.start {
-		joined.end = response.event.start
+	if response.event.at > joined.at {
+		joined.end = response.event.at
 	}
 	e.event, e.hasRequest, e.hasResponse = joined, true, true
 }

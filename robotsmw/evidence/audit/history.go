@@ -21,9 +21,8 @@ type History struct {
 // Add adds a robots.txt that is in force from the given time on, or always if
 // that time is zero. host is "example.com", or "https://example.com" if http
 // and https have different files. If host is "", the file is for every host.
-// status is the status of the answer. With a 2xx, body is the file. A 304
-// changes nothing, a 5xx allows nothing, and any other status allows
-// everything.
+// status is the status of the answer. With a 2xx, body is the file. A 304, a
+// 429 and a 5xx change nothing, and any other status allows everything.
 func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {
@@ -50,7 +49,7 @@ func (h *History) only() (host string, ok bool) {
 }
 
 func (h *History) add(scheme, host string, from int64, c *capture) {
-	if c.status == 304 {
+	if c.status == 304 || isFailure(c.status) {
 		return
 	}
 	f := newFile(c)
@@ -197,10 +196,10 @@ func (f *file) same(g *file) bool {
 
 // rulesFor returns the rules for a robot. They have a meaning only if the
 // status is 2xx.
-func (f *file) rulesFor(robot string) *rules {
-	key := strings.ToLower(robot)
-	if r := f.rules[key]; r != nil {
-		return r
+func (f *file) rulesFor(r *robot) *rules {
+	key := strings.ToLower(r.name)
+	if known := f.rules[key]; known != nil {
+		return known
 	}
 	parsed := f.parsed
 	if parsed == nil {
@@ -209,19 +208,43 @@ func (f *file) rulesFor(robot string) *rules {
 			f.parsed = parsed
 		}
 	}
-	// Robots that are not named in any group share the rules of "*".
-	named := false
-	for g := range parsed.GroupsFor(robot) {
-		for _, a := range g.UserAgents {
-			named = named || !strings.HasPrefix(a.Value, "*")
+	for _, name := range r.product.groups {
+		if names(parsed, name) {
+			return f.keep(key, newRules(parsed, name))
 		}
 	}
-	if !named && key != "*" {
-		return f.keep(key, f.rulesFor("*"))
+	// All robots that no group names share the same rules.
+	everybody, name := "*", "*"
+	if r.product.named {
+		everybody, name = "", ""
 	}
-	r := &rules{Rules: parsed.Rules(robot)}
+	if known := f.rules[everybody]; known != nil {
+		return known
+	}
+	return f.keep(everybody, newRules(parsed, name))
+}
+
+// names reports whether a group names the robot, other than by "*".
+func names(f *robotstxt.File, robot string) bool {
+	for g := range f.GroupsFor(robot) {
+		for _, a := range g.UserAgents {
+			if !strings.HasPrefix(a.Value, "*") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newRules returns the rules of the groups with a name, or no rules if the name
+// is "".
+func newRules(f *robotstxt.File, name string) *rules {
+	if name == "" {
+		f = robotstxt.Parse(nil)
+	}
+	r := &rules{Rules: f.Rules(name)}
 	r.delay, _ = r.CrawlDelay()
-	for g := range parsed.GroupsFor(robot) {
+	for g := range f.GroupsFor(name) {
 		for _, field := range g.Fields {
 			if !field.Is("crawl-delay") {
 				continue
@@ -232,7 +255,7 @@ func (f *file) rulesFor(robot string) *rules {
 			}
 		}
 	}
-	return f.keep(key, r)
+	return r
 }
 
 func (f *file) keep(robot string, r *rules) *rules {
@@ -249,20 +272,15 @@ type verdict struct {
 	rule    string
 }
 
+// judge judges a URL by the rules for a robot, also by other names that servers
+// may take for the same path, such as //private/ and /x/../private/.
 func (f *file) judge(r *rules, url string) verdict {
-	switch f.status / 100 {
-	case 2:
-	case 5:
-		return verdict{}
-	default:
+	if f.status/100 != 2 {
 		return verdict{allowed: true}
 	}
-	m := r.Match(url)
-	if m.Allowed {
-		return verdict{allowed: true}
-	}
-	if m.Kind == robotstxt.NoRule {
-		return verdict{} // the URL is disallowed without a rule, because matching it takes too much work
+	m, _ := r.MatchResolved(url)
+	if m.Allowed || m.Kind == robotstxt.NoRule { // NoRule: matching it takes too much work
+		return verdict{allowed: m.Allowed}
 	}
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }

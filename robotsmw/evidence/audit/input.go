@@ -1,10 +1,7 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -14,310 +11,194 @@ import (
 // An Input is an access log or a WARC file. Read recognizes a WARC file by its
 // first bytes. Each line of a log is in the combined format of nginx and
 // Apache, or in Caddy's JSON. Logs and WARC files may be compressed with gzip.
+//
+// A log is read twice. If Reader is neither an io.ReaderAt that can seek, such
+// as a file, nor a WARC file, Read copies it into a temporary file first.
 type Input struct {
 	Name   string
 	Reader io.Reader
 }
 
 // Read judges the requests of all inputs together, in the order of time. So the
-// parts of a rotated log may come in any order. Of each input, Read keeps about
-// 10 MiB in memory at most, even if the input is much longer. If Read cannot
-// read a line or a record, it counts the problem in Result.Broken and passes it
-// to OnBroken. Read returns an error only if ctx ends.
+// parts of a rotated log, and the logs of several front ends, may come in any
+// order, as inputs of their own or one behind the other. If Read cannot read a
+// line or a record, it counts the problem in Result.Broken and passes it to
+// OnBroken. Read returns an error only if ctx ends, or if there is no room for
+// a temporary file.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var heads sources
-	for i, in := range inputs {
-		s := &source{name: in.Name, place: i, batches: make(chan *batch, 4)}
-		go s.run(ctx, in.Reader)
-		heads = append(heads, s)
-	}
-	// The heap needs the first event of each input.
-	for i := 0; i < len(heads); {
-		ok, err := heads[i].fill(ctx, a)
-		switch {
-		case err != nil:
-			return err
-		case ok:
-			i++
-		default:
-			heads[i] = heads[len(heads)-1]
-			heads = heads[:len(heads)-1]
-		}
-	}
-	heap.Init(&heads)
-	for len(heads) > 0 {
-		s := heads[0]
-		e := &s.batch.events[s.at]
-		if e.epoch != 0 { // the time in this input has jumped back
-			a.jump()
-		}
-		a.add(e)
-		s.at++
-		ok, err := true, error(nil)
-		if s.at == len(s.batch.events) {
-			ok, err = s.fill(ctx, a)
-		}
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			heap.Pop(&heads)
-		case len(heads) > 1:
-			heap.Fix(&heads, 0)
-		}
-	}
-	return nil
-}
-
-type source struct {
-	name    string
-	place   int
-	batches chan *batch
-	batch   *batch
-	at      int // the index of the next event in batch.events
-}
-
-// A batch is a parsed part of an input.
-type batch struct {
-	events   []event // requests of robots
-	requests int     // of robots and browsers
-	broken   []Broken
-	cut      bool // the rest of the input could not be read
-	bytes    int
-}
-
-const batchBytes = 256 << 10
-
-// fill receives batches until a batch has an event. It returns false at the end
-// of the input or when ctx ends.
-func (s *source) fill(ctx context.Context, a *Auditor) (bool, error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case b, ok := <-s.batches:
-			if !ok {
-				return false, ctx.Err()
-			}
-			s.batch, s.at = b, 0
-			a.result.Requests += b.requests
-			for _, broken := range b.broken {
-				broken.Input = s.name
-				if broken.jump {
-					a.result.Jumps++
-					if a.OnBroken != nil {
-						a.OnBroken(broken)
-					}
-					continue
-				}
-				a.broken(broken)
-			}
-			if b.cut {
-				a.result.Cut++
-			}
-			if len(b.events) > 0 {
-				return true, nil
-			}
-		}
-	}
-}
-
-// sources is a heap, ordered by the time of the next event.
-type sources []*source
-
-func (s sources) Len() int { return len(s) }
-func (s sources) Less(i, j int) bool {
-	t, u := s[i].batch.events[s[i].at].time(), s[j].batch.events[s[j].at].time()
-	return t < u || t == u && s[i].place < s[j].place
-}
-func (s sources) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
-func (s *sources) Push(any)     {}
-func (s *sources) Pop() any {
-	last := len(*s) - 1
-	(*s)[last] = nil
-	*s = (*s)[:last]
-	return nil
-}
-
-// A feed parses an input and sends it as batches.
-type feed struct {
-	ctx     context.Context
-	to      chan<- *batch
-	batch   *batch
-	newest  int64
-	jumped  bool // the time has jumped back since the previous event
-	stopped bool
-}
-
-func (s *source) run(ctx context.Context, r io.Reader) {
-	defer close(s.batches)
-	f := &feed{ctx: ctx, to: s.batches, batch: new(batch), newest: never}
-	in := bufio.NewReaderSize(r, 64<<10)
-	if isGzip(in) {
-		unpacked, err := gzip.NewReader(in)
+	a.begin()
+	heads := heapOf[*source]{before: func(s, t *source) bool {
+		return s.head.time() < t.head.time() || s.head.time() == t.head.time() && s.place < t.place
+	}}
+	var opened []*source
+	for _, in := range inputs {
+		o := opener{a: a, ctx: ctx, name: in.Name}
+		defer o.close()
+		parts, err := o.open(in.Reader)
 		if err != nil {
-			f.end(1, err)
-			return
+			return err
 		}
-		in = bufio.NewReaderSize(unpacked, 64<<10)
+		opened = append(opened, parts...)
 	}
-	if isWARC(in) {
-		f.warc(in)
-	} else {
-		f.lines(in)
+	// Only now is it known when the first line was, and whether any robot asks
+	// for robots.txt.
+	for place, s := range opened {
+		if s.place, s.head = place, s.next(); s.head != nil {
+			heads.push(s)
+		}
 	}
+	for len(heads.items) > 0 {
+		s := heads.items[0]
+		a.add(s.head)
+		if s.head = s.next(); s.head == nil {
+			heads.pop()
+		} else {
+			heads.sink()
+		}
+	}
+	return ctx.Err()
 }
 
-var (
-	errJump     = errors.New("the time is more than 10 s before that of lines before it: gaps are not audited across it")
-	errUnsorted = errors.New("the time is more than 10 s before that of records before it")
-)
+// A source gives the events of a part of an input.
+type source struct {
+	a        *Auditor
+	ctx      context.Context
+	name     string
+	place    int
+	head     *event
+	newest   int64
+	file     io.ReaderAt // where sections are; nil if lines or archive is all there is
+	sections []section   // those that were not read yet
+	lines    *lineReader
+	parser   parser
+	failed   error // why the input could not be read further
 
-// The method "noted" counts the request in a line, and notices whether the time
-// has jumped back.
-func (f *feed) noted(number int, at int64) {
-	f.batch.requests++
-	if f.newest != never && at < f.newest-reach {
-		f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: errJump, jump: true})
-		f.jumped = true
-		f.newest = at
-		return
-	}
-	f.newest = max(f.newest, at)
+	archive   *WARCReader // nil for a log
+	ended     bool        // nothing more is in archive
+	exchanges exchanges
+	queue     []*event
 }
 
-func (f *feed) event(e *event) {
-	if f.jumped {
-		e.epoch, f.jumped = 1, false
+// next returns the next event of a robot, or nil at the end of the source or of
+// its context.
+func (s *source) next() *event {
+	if s.archive != nil {
+		return s.inArchive()
 	}
-	f.batch.events = append(f.batch.events, *e)
-	f.batch.bytes += e.size()
-}
-
-func (f *feed) broken(number int, err error) {
-	f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: err})
-}
-
-// The method "dated" notices whether a record's date jumps back. Such a jump
-// begins no epoch. It means that the records are out of order, not that the
-// clock was set back.
-func (f *feed) dated(r *WARCRecord) {
-	at := r.Date.UnixNano()
-	if f.newest != never && at < f.newest-reach {
-		f.batch.broken = append(f.batch.broken, Broken{Line: r.number, Err: errUnsorted, jump: true})
-	}
-	f.newest = max(f.newest, at)
-}
-
-// send sends the batch if it is large enough or the last one. The first
-// argument is how many bytes were read since the last call. The result is false
-// if ctx has ended.
-func (f *feed) send(read int, last bool) bool {
-	if f.batch.bytes += read; f.batch.bytes < batchBytes && !last {
-		return !f.stopped
-	}
-	select {
-	case f.to <- f.batch:
-	case <-f.ctx.Done():
-		f.stopped = true
-	}
-	f.batch = &batch{events: make([]event, 0, len(f.batch.events)*5/4)}
-	return !f.stopped
-}
-
-// end sends the last batch. If err is not the regular end of an input, this
-// method first adds err to the batch.
-func (f *feed) end(number int, err error) {
-	if err = atEnd(err); err != nil {
-		f.broken(number, fmt.Errorf("cannot read on from here: %w", err))
-		f.batch.cut = true
-	}
-	f.send(0, true)
-}
-
-func (f *feed) lines(in io.Reader) {
-	lines := newLineReader(in)
-	var p parser
-	var e event
 	for {
-		line, err := lines.next()
-		if err != nil && !errors.Is(err, errLong) {
-			f.end(lines.number+1, err)
-			return
-		}
+		line, err := s.lines.next()
 		switch {
+		case errors.Is(err, errLong):
+			s.a.result.Lines++
+			s.broken(s.lines.number, err)
+			continue
+		case errors.Is(err, io.EOF) && len(s.sections) > 0:
+			from := s.sections[0]
+			s.sections = s.sections[1:]
+			s.lines.reset(io.NewSectionReader(s.file, from.begin, from.end-from.begin), from.line)
+			continue
 		case err != nil:
-			f.broken(lines.number, err)
-		case len(bytes.TrimSpace(line)) == 0:
-		default:
-			f.line(&p, lines.number, line, &e)
+			if s.failed == nil {
+				s.failed = atEnd(err)
+			}
+			s.end(s.lines.number + 1)
+			return nil
 		}
-		if !f.send(len(line), false) {
-			return
+		if s.lines.number%1024 == 0 && s.ctx.Err() != nil {
+			return nil
 		}
-	}
-}
-
-func (f *feed) line(p *parser, number int, line []byte, e *event) {
-	isRequest, judged := true, false
-	var err error
-	if line[0] == '{' {
-		isRequest, judged, err = p.caddy(line, e)
-	} else {
-		judged, err = p.combined(line, e)
-	}
-	switch {
-	case err != nil:
-		f.broken(number, err)
-	case isRequest:
-		f.noted(number, e.time())
-		if judged {
-			f.event(e)
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		s.a.result.Lines++
+		e, isRequest, err := s.parser.line(line)
+		if err != nil {
+			s.broken(s.lines.number, err)
+		}
+		if isRequest {
+			s.request(s.lines.number, s.parser.nanos)
+		}
+		if e != nil {
+			return e
 		}
 	}
 }
 
-func (f *feed) warc(in *bufio.Reader) {
-	w, err := newWARCReader(in)
-	if err != nil {
-		f.end(1, err)
-		return
+var errJump = errors.New("the time is more than 90 s before that of lines before it: not judged on order")
+
+// request counts a request, and notices whether its place is too far from where
+// it belongs.
+func (s *source) request(number int, at int64) {
+	if s.a.counts(at) {
+		s.a.result.Requests++
 	}
-	var x exchanges
+	if s.newest != never && at < s.newest-reach {
+		s.a.result.Jumps++
+		if s.a.OnBroken != nil {
+			s.a.OnBroken(Broken{Input: s.name, Line: number, Err: errJump})
+		}
+	}
+	s.newest = max(s.newest, at)
+}
+
+func (s *source) broken(number int, err error) {
+	s.a.broken(Broken{Input: s.name, Line: number, Err: err})
+}
+
+// end reports why the input could not be read to its end, if it could not.
+func (s *source) end(number int) {
+	if s.failed != nil {
+		s.broken(number, fmt.Errorf("cannot read on from here: %w", s.failed))
+		s.a.result.Cut++
+	}
+}
+
+func (s *source) inArchive() *event {
 	each := func(e *event) {
-		f.batch.requests++
+		s.a.begins(e.at)
+		s.request(s.archive.number, e.at)
 		if e.robot != "" {
-			f.event(e)
+			s.queue = append(s.queue, e)
 		}
 	}
 	broken := func(err error) {
 		if e, ok := errors.AsType[*WARCError](err); ok {
-			f.broken(e.Record, e.Err)
+			s.broken(e.Record, e.Err)
 		}
 	}
-	for {
-		r, err := w.Next()
+	for len(s.queue) == 0 {
+		if s.ctx.Err() != nil || s.ended {
+			return nil
+		}
+		r, err := s.archive.Next()
 		switch {
 		case err == nil:
-			if err = x.add(r, each); err != nil {
+			s.a.result.Lines++
+			if err = s.exchanges.add(r, each); err != nil {
 				broken(err)
-			} else if r.kind == "request" {
-				f.dated(r)
 			}
-		case !goesOn(err, broken):
-			x.flush(each)
-			f.batch.cut = w.cut
-			number := w.number
-			if !w.cut {
+		case goesOn(err, broken):
+			s.a.result.Lines++
+		default:
+			s.exchanges.flush(each)
+			s.ended = true
+			number := s.archive.number
+			if s.failed = atEnd(err); !s.archive.cut {
 				number++ // the error is reported for the next record
+			} else if s.failed == nil {
+				s.a.result.Cut++ // the error has been reported
 			}
-			f.end(number, err)
-			return
+			s.end(number)
 		}
-		if !f.send(64, false) {
-			return
-		}
+	}
+	e := s.queue[0]
+	s.queue = s.queue[1:]
+	return e
+}
+
+// begins notes the time of a line, which may be the earliest.
+func (a *Auditor) begins(at int64) {
+	if a.first == never || at < a.first {
+		a.first = at
 	}
 }

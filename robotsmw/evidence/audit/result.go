@@ -2,7 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -12,154 +11,118 @@ import (
 type Result struct {
 	Requests   int // of robots and browsers
 	Violations int
-	Unaudited  int            // page requests that could not be judged, plus requests that a record has lost
-	Broken     int            // lines and records that could not be read or used
-	Cut        int            // inputs that were not read to their end, loss lines, most faults in records
-	Jumps      int            // lines that are over ten seconds older than a line read earlier
-	Robots     []*RobotResult // with the most violations first
-	Hosts      []*HostResult  // with the most violations first
-	Spans      []Span         // at most 1,000; if more were found, one Span with Host "…" covers the rest
+	Unaudited  int // page requests that could not be judged, plus requests that a record has lost
+	NotShown   int // page requests whose robot is not shown to have had robots.txt, and not shown to have been without it
+	Lines      int // lines and records that were read, whatever their time
+	Broken     int // those that could not be read or used
+	Cut        int // inputs that were not read to their end, loss lines, most faults in records
+	Jumps      int // lines that are too far from their place to be judged on order
+	Robots     []*Tally
+	Hosts      []*Tally // like Robots, with the most violations first; Name is "" if the log does not name the host
+	// Spans are periods in which requests to a host could not be judged, mostly
+	// because no robots.txt is known. The next request that can be judged ends
+	// a Span. A period in which a record has lost requests is also one; its
+	// Name is "". After 1,000, one Span named "…" covers the rest.
+	Spans []Tally
 }
 
-// A RobotResult is the result for one robot.
-type RobotResult struct {
-	Name        string // as first seen; names that differ only in case are one robot
+// A Tally counts requests: those of a robot, to a host, on a day or in a span.
+type Tally struct {
+	Name        string // of robots, as first seen; names that differ only in case are one robot
 	Requests    int
-	Fetches     int // of robots.txt
-	Hosts       int
+	Violations  int
 	Unaudited   int
-	Kinds       map[Kind]int // how many violations of each kind
-	Violations  []Violation  // the first 100
+	NotShown    int
+	Kinds       map[Kind]int // how many violations of each kind; not of days
 	First, Last time.Time
-	ShortestGap time.Duration   // between two pages of one host; negative if there was no such gap
-	CrawlDelay  time.Duration   // the longest Crawl-delay in force between two pages
-	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
 
-	today *Day  // the last result of day()
-	begun int64 // the beginning of the day that day() returned last
-}
+	// Only robots have the rest.
+	Fetches        int // of robots.txt
+	Hosts          int
+	Addresses      int // of clients; at least so many, in an input with very many
+	FirstAddresses []string
+	ShortestGap    time.Duration     // between two pages of one host by one address; negative if there was no such gap
+	CrawlDelay     time.Duration     // the longest Crawl-delay in force between two pages
+	Days           map[string]*Tally // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
 
-// A HostResult is the result for one host.
-type HostResult struct {
-	Name     string // "" if the log does not name the host
-	Requests int    // of robots
-	Kinds    map[Kind]int
-}
-
-// A Day counts what a robot did on one day in UTC.
-type Day struct{ Requests, Violations, Unaudited int }
-
-// A Span is a period in which requests to a host could not be judged, mostly
-// because no robots.txt is known. The next request that can be judged ends the
-// Span. A period in which a record has lost requests is also a Span. Its Host
-// is "".
-type Span struct {
-	Host     string
-	From, To time.Time
-	Requests int
+	addresses map[string]bool
+	today     *Tally // the last result of day()
+	begun     int64  // when the day of today began
 }
 
 // A Broken is a problem with a line or record: it could not be read or used, or
-// its time jumps back.
+// is too far from its place.
 type Broken struct {
 	Input string
 	Line  int // counted from 1; in an archive, the number of the record
 	Err   error
-	jump  bool // the problem is only that the time jumps back; the line is used
 }
-
-var errNoTime = errors.New("a request without a time")
 
 const (
-	keptViolations = 100  // of each robot
-	keptDays       = 1000 // of each robot
-	keptSpans      = 1000
+	keptDays      = 1000 // of each robot
+	keptSpans     = 1000
+	keptAddresses = 3 // of each robot, by name
 )
 
-func (r *Result) robot(name string) *RobotResult {
-	sums := &RobotResult{Name: name, ShortestGap: -1, Kinds: make(map[Kind]int), Days: make(map[string]*Day)}
-	r.Robots = append(r.Robots, sums)
-	return sums
+// rest is the Name of a Tally for all that is too much to be told apart.
+const rest = "…"
+
+func newTally(name string) *Tally {
+	return &Tally{Name: name, ShortestGap: -1, Kinds: make(map[Kind]int), Days: make(map[string]*Tally)}
 }
 
-func (r *Result) addSpan(s Span) {
+func (r *Result) addSpan(s Tally) {
 	if len(r.Spans) < keptSpans {
 		r.Spans = append(r.Spans, s)
 		return
 	}
 	last := &r.Spans[keptSpans-1] // the last Span is also used for all further ones
-	last.Host = "…"
+	last.Name = rest
 	last.Requests += s.Requests
-	if s.From.Before(last.From) {
-		last.From = s.From
-	}
-	if s.To.After(last.To) {
-		last.To = s.To
-	}
+	last.seen(s.First.UnixNano())
+	last.seen(s.Last.UnixNano())
 }
 
 func (r *Result) finish() {
-	slices.SortStableFunc(r.Spans, func(a, b Span) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Host, b.Host)) })
-	slices.SortFunc(r.Robots, func(a, b *RobotResult) int {
-		return cmp.Or(cmp.Compare(sum(b.Kinds), sum(a.Kinds)), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
-	})
-	slices.SortFunc(r.Hosts, func(a, b *HostResult) int {
-		return cmp.Or(cmp.Compare(sum(b.Kinds), sum(a.Kinds)), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
-	})
-	for _, robot := range r.Robots {
-		slices.SortStableFunc(robot.Violations, func(a, b Violation) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(r.Spans, func(a, b Tally) int { return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.Name, b.Name)) })
+	for _, list := range []*[]*Tally{&r.Robots, &r.Hosts} {
+		*list = slices.DeleteFunc(*list, func(t *Tally) bool { return t.Requests == 0 }) // seen only outside of Since and Until
+		slices.SortFunc(*list, func(a, b *Tally) int {
+			return cmp.Or(cmp.Compare(b.Violations, a.Violations), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+		})
 	}
 }
 
-func sum(kinds map[Kind]int) (n int) {
-	for _, count := range kinds {
-		n += count
-	}
-	return n
-}
-
-func (r *RobotResult) day(at int64) *Day {
+// day returns the Tally of a robot for the day of a time.
+func (t *Tally) day(at int64) *Tally {
 	const day = int64(24 * time.Hour)
-	if r.today != nil && at >= r.begun && at-r.begun < day {
-		return r.today
-	}
-	r.begun = at - (at%day+day)%day
-	name := asTime(at).Format(time.DateOnly)
-	d := r.Days[name]
-	if d == nil {
-		if len(r.Days) >= keptDays {
-			name = "…" // one Day is used for all further days
+	if t.today == nil || at < t.begun || at-t.begun >= day {
+		t.begun = at - (at%day+day)%day
+		name := asTime(at).Format(time.DateOnly)
+		if t.Days[name] == nil && len(t.Days) >= keptDays {
+			name = rest
 		}
-		if d = r.Days[name]; d == nil {
-			d = new(Day)
-			r.Days[name] = d
+		if t.Days[name] == nil {
+			t.Days[name] = &Tally{Name: name}
 		}
+		t.today = t.Days[name]
 	}
-	r.today = d
-	return d
+	return t.today
 }
 
-func (r *RobotResult) seen(at int64) {
-	t := asTime(at)
-	if r.First.IsZero() || t.Before(r.First) {
-		r.First = t
+func (t *Tally) seen(at int64) {
+	time := asTime(at)
+	if t.First.IsZero() || time.Before(t.First) {
+		t.First = time
 	}
-	if t.After(r.Last) {
-		r.Last = t
+	if time.After(t.Last) {
+		t.Last = time
 	}
 }
 
-func (r *RobotResult) gap(gap, want time.Duration) {
-	if r.ShortestGap < 0 || gap < r.ShortestGap {
-		r.ShortestGap = max(gap, 0)
+func (t *Tally) gap(gap, want time.Duration) {
+	if t.ShortestGap < 0 || gap < t.ShortestGap {
+		t.ShortestGap = max(gap, 0)
 	}
-	r.CrawlDelay = max(r.CrawlDelay, want)
-}
-
-func (r *RobotResult) violation(v Violation) {
-	r.Kinds[v.Kind]++
-	r.day(v.Time.UnixNano()).Violations++
-	if len(r.Violations) < keptViolations {
-		r.Violations = append(r.Violations, v)
-	}
+	t.CrawlDelay = max(t.CrawlDelay, want)
 }

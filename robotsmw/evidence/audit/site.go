@@ -8,55 +8,52 @@ import (
 
 // A site has what is known about one robot on one host.
 type site struct {
-	host    *HostResult
-	epoch   int
-	fetches []fetch // the latest fetches of robots.txt
-	fetched int64   // the time of the first fetch; "never" means that there was none
-	since   int64   // no request for a page began before this time; "never" means not known
-	accused bool    // BeforeRobotsTxt has been reported
-
-	file  *file // the file that site.rules is made from
-	rules *rules
-
-	pace
-	refused, left int64 // when an answer asked the robot to stay away, and until when
+	host    *host
+	accused bool // BeforeRobotsTxt has been reported
+	file    *file
+	rules   *rules // of the robot, in site.file
+	visits  *visits
+	paces   map[string]*pace // by the client's address
 }
 
-// A fetch is a request for robots.txt.
+// A host has what is known about it, whoever asks.
+type host struct {
+	*Tally
+	gone int // the 4xx with which robots.txt was last answered, if no 200 came after that; 0 if not
+}
+
+// visits are the fetches of robots.txt, on one host, by the robots of a family.
+type visits struct {
+	asked   bool
+	fetches []fetch // the latest that were answered, so that the robot knows what it may
+	failed  int64   // the latest that was answered by a 5xx or 429; "never" means none
+}
+
+// A fetch is a request for robots.txt that was answered by a file, or by saying
+// that there is none.
 type fetch struct {
 	at     int64
 	scheme string // "" means not known
-	saw    *file  // the file that the robot got; nil means not known
-	good   bool   // the status is 200 or 304
+	saw    *file  // what the robot got; nil means not known
 }
 
 const keptFetches = 8
 
-func newSite() *site {
-	return &site{fetched: never, since: never, refused: never, pace: pace{earliest: never, last: never}}
-}
-
-func (s *site) fetch(f fetch) {
-	if s.fetched == never || f.at < s.fetched {
-		s.fetched = f.at
-		if !s.accused {
-			s.since = f.at
-		}
-	}
-	i, _ := slices.BinarySearchFunc(s.fetches, f.at, func(f fetch, at int64) int { return cmp.Or(cmp.Compare(f.at, at), -1) })
-	s.fetches = slices.Insert(s.fetches, i, f)
-	if len(s.fetches) > keptFetches {
-		s.fetches = slices.Delete(s.fetches, 0, 1)
+func (v *visits) add(f fetch) {
+	i, _ := slices.BinarySearchFunc(v.fetches, f.at, func(f fetch, at int64) int { return cmp.Or(cmp.Compare(f.at, at), -1) })
+	v.fetches = slices.Insert(v.fetches, i, f)
+	if len(v.fetches) > keptFetches {
+		v.fetches = slices.Delete(v.fetches, 0, 1)
 	}
 }
 
-// lastGood returns the latest fetch that got a 200 or 304, and that was not
-// after the given time. It prefers a fetch with the given scheme, because http
-// and https may have different files. Without such a fetch, it returns the
-// latest good one with the other scheme, because a redirect may have led there.
-func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
-	for _, f := range slices.Backward(s.fetches) {
-		if !f.good || f.at > at {
+// last returns the latest fetch not after the given time. It prefers a fetch
+// with the given scheme, because http and https may have different files.
+// Without such a fetch, it returns the latest one with the other scheme,
+// because a redirect may have led there.
+func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
+	for _, f := range slices.Backward(v.fetches) {
+		if f.at > at {
 			continue
 		}
 		if f.scheme == scheme || f.scheme == "" || scheme == "" {
@@ -69,138 +66,54 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	return last, ok
 }
 
-// A pace has the times at which a robot requested pages of a host.
+// A pace has the times at which a robot requested pages of a host from one
+// address.
 //
-// Some logs have only the end of a request. Such a request may have begun at
-// any time since the robot's first fetch of robots.txt, because the audit
-// assumes that the robot began no page before that fetch.
-//
-// If all gaps so far were long enough, the latest request cannot have begun
-// before pace.earliest. This calculation leaves out the gaps that are already
-// proven too short. Add a Crawl-delay to pace.earliest. If the log shows that
-// the next request began before that time, the gap between these two requests
-// is proven too short.
+// The log has the time at which a request arrived or ended. It was sent before,
+// by up to event.doubt, but not before pace.since. If all gaps so far were long
+// enough, the latest request cannot have been sent before pace.earliest. This
+// calculation leaves out the gaps that are already proven too short. If the
+// next request came before pace.earliest plus the Crawl-delay, then more came
+// than the Crawl-delay allows.
 type pace struct {
-	earliest int64
-	last     int64  // the time of the latest request, as logged; "never" means none
-	recent   []page // pages with known starts, to judge a page that comes late
+	since         int64 // no page was asked for before this time; "never" means not known
+	earliest      int64
+	latest        int64 // the time of the latest request, as logged; "never" means none
+	refused, left int64 // when an answer asked the robot to stay away, and until when
 }
 
-// A page is a request whose start is known.
-type page struct {
-	start, rounded int64
-	url            string
-	short          bool // the gap between the previous page and this one has been reported
-}
+func newPace() *pace { return &pace{never, never, never, never, never} }
 
-const keptPages = 64
-
-// The type "short" is a gap that is too short. It lasts from short.previous to
-// short.at, when short.url was requested.
-type short struct {
-	at, previous int64
-	url          string
-}
-
-// The method "next" adds a request, and returns the gaps that the request
-// proves to be too short. The second argument is the earliest time at which the
-// request can have begun, or "never" if that is not known. The third argument
-// is the Crawl-delay. The second result is how far the added request is, by the
-// times in the log, from the request nearest to it. It is "never" if that is
-// not known. The last result is false if the gaps cannot be judged, because the
-// request comes so late that the pages before it are no longer known.
-func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
-	least, told = never, true
-	at, known := e.begun(), e.start != never
-	lo, hi := since, at+e.rounded
-	if known {
-		lo = at
-	}
-	if e.rounded == 0 {
-		hi = at + 1
-	}
-	if p.last != never && at < p.last {
-		if !known {
-			return nil, never, true
-		}
-		return p.late(e, want)
-	}
-	wasShort := false
-	if p.last != never {
-		least = at - p.last
-		if want > 0 && p.earliest != never && p.earliest+want >= hi {
-			shorts = append(shorts, short{at, p.last, e.url})
-			wasShort = true
+// next adds a request for a page, and reports whether it proves that more came
+// than one page in each period of want. The other result is how far the request
+// is from the one before it; it is negative if there was none.
+func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
+	sent := max(e.at-e.doubt, p.since)
+	gap = -1
+	if p.latest != never {
+		gap = e.at - p.latest
+		isShort = want > 0 && p.earliest+want >= e.at+max(e.rounded, 1)
+		if !isShort {
+			p.earliest += want
 		}
 	}
-	switch {
-	case p.earliest == never || wasShort:
-		p.earliest = max(p.earliest, lo)
-	default:
-		p.earliest = max(p.earliest+want, lo)
-	}
-	p.last = at
-	if known && want > 0 {
-		p.keep(len(p.recent), page{at, e.rounded, e.url, wasShort})
-	}
-	return shorts, least, told
+	p.earliest = max(p.earliest, sent)
+	p.latest = e.at
+	return isShort, gap
 }
 
-// The method "late" adds a request that is logged after requests that began
-// later, because it took longer than they did.
-func (p *pace) late(e *event, want int64) (shorts []short, least int64, told bool) {
-	at := e.begun()
-	if want <= 0 {
-		return nil, never, true
+// rest notes that an answer asks the robot to stay away.
+func (p *pace) rest(e *event) {
+	p.refused = e.time()
+	if e.end == never {
+		p.refused += e.rounded
 	}
-	i, _ := slices.BinarySearchFunc(p.recent, at, func(q page, at int64) int { return cmp.Or(cmp.Compare(q.start, at), -1) })
-	if i == 0 && len(p.recent) == keptPages {
-		return nil, never, false
-	}
-	least = never
-	this := page{at, e.rounded, e.url, false}
-	if i > 0 {
-		before := p.recent[i-1]
-		least = at - before.start
-		if this.short = least+max(e.rounded, 1) <= want; this.short {
-			shorts = append(shorts, short{at, before.start, e.url})
-		}
-	}
-	if i < len(p.recent) {
-		after := &p.recent[i]
-		gap := after.start - at
-		if least == never || gap < least {
-			least = gap
-		}
-		if !after.short && gap+max(after.rounded, 1) <= want {
-			after.short = true
-			shorts = append(shorts, short{after.start, at, after.url})
-		}
-	}
-	p.keep(i, this)
-	return shorts, least, true
+	p.left = p.refused + min(e.wait, int64(maxRest))
 }
 
-func (p *pace) keep(i int, q page) {
-	p.recent = slices.Insert(p.recent, i, q)
-	if len(p.recent) > keptPages {
-		p.recent[0] = page{}
-		p.recent = p.recent[1:]
-	}
-}
-
-// forget begins a new epoch. Times from before the epoch cannot be compared
-// with those in it, so forget drops them. It keeps only the fetches of
-// robots.txt. The second argument is the time of the first request in the
-// epoch. If the time of a fetch is later, the fetch gets this time instead.
-func (s *site) forget(epoch int, at int64) {
-	s.epoch = epoch
-	s.pace = pace{earliest: never, last: never}
-	s.since, s.refused = never, never
-	s.fetched = min(s.fetched, at)
-	for i := range s.fetches {
-		s.fetches[i].at = min(s.fetches[i].at, at)
-	}
+// isOver reports whether nothing in p can matter any more at a time.
+func (p *pace) isOver(at int64, want time.Duration) bool {
+	return max(p.latest+int64(want), p.left, p.since) < at-wide
 }
 
 // maxRest is the longest Retry-After that counts. A crawler may think that a

@@ -66,12 +66,14 @@ func TestRead_WARC(t *testing.T) {
 			warcRecord("request", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:3>\r\nWARC-Concurrent-To: <urn:4>\r\n", "GET / HTTP/1.1\r\nUser-Agent: OtherBot/1.0\r\n\r\n") +
 			warcRecord("response", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:4>\r\n", "HTTP/1.1 200 OK\r\n\r\n") +
 			warcRecord("response", "https://a.example/private/a", at("10:00:01"), "WARC-Record-ID: <urn:2>\r\n", "HTTP/1.1 200 OK\r\n\r\n"),
-			"10:00:01 ExampleBot a.example/private/a disallowed\n10:00:05 OtherBot a.example/private/a disallowed\n10:00:05 OtherBot a.example/private/a before-robots-txt\n", 3, 0},
+			"10:00:01 ExampleBot a.example/private/a disallowed\n10:00:05 OtherBot a.example/private/a disallowed\n", 3, 0},
 		{"answers alone, of a robot that warcinfo names", warcRecord("warcinfo", "", at("10:00:00"), "", "software: x\r\nhttp-header-user-agent: ExampleBot/1.0\r\n") +
 			answer("https://a.example/robots.txt", at("10:00:00"), "200 OK", shut) + answer("https://a.example/private/a", at("10:00:01"), "200 OK", ""),
 			"10:00:01 ExampleBot a.example/private/a disallowed\n", 2, 0},
 		{"a robots.txt that is not there", pair("https://a.example/robots.txt", at("10:00:00"), bot, "404 Not Found", shut) + page("/private/a", "10:00:01"), "", 2, 0},
-		{"one that cannot be had", pair("https://a.example/robots.txt", at("10:00:00"), bot, "503 Busy", "") + page("/a", "10:00:01"), "10:00:01 ExampleBot a.example/a disallowed\n", 2, 0},
+		{"one that cannot be had", pair("https://a.example/robots.txt", at("10:00:00"), bot, "503 Busy", "") + page("/a", "10:00:01"), "", 2, 1},
+		{"one that cannot be had, and a page that it forbade", robots + pair("https://a.example/robots.txt", at("10:01:00"), bot, "503 Busy", "") + page("/private/a", "10:01:01"),
+			"10:01:01 ExampleBot a.example/private/a disallowed\n", 3, 0},
 		{"one that has not changed", robots + warcRecord("request", "https://a.example/robots.txt", at("11:00:00"), "", "GET /robots.txt HTTP/1.1\r\nUser-Agent: ExampleBot/1.0\r\n\r\n") +
 			warcRecord("revisit", "https://a.example/robots.txt", at("11:00:00"), "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n") +
 			page("/private/a", "11:00:01"), "11:00:01 ExampleBot a.example/private/a disallowed\n", 3, 0},
@@ -88,7 +90,7 @@ func TestRead_WARC(t *testing.T) {
 		{"http that leads to https", pair("http://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: https://a.example/robots.txt") +
 			pair("https://a.example/robots.txt", at("10:00:01"), bot, "200 OK", "") + pair("https://a.example/robots.txt", at("10:05:00"), "OtherBot/1.0", "200 OK", shut) +
 			pair("http://a.example/private/a", at("10:06:00"), bot, "200 OK", ""), "", 4, 0},
-		{"no robots.txt", page("/a", "10:00:01"), "10:00:01 ExampleBot a.example/a before-robots-txt\n", 1, 1},
+		{"no robots.txt", page("/a", "10:00:01"), "", 1, 1},
 		{"codings", pair("https://a.example/robots.txt", at("10:00:00"), bot, "200 OK", "22\r\n"+shut[:0x22]+"\r\n0\r\n\r\n", "Transfer-Encoding: chunked") + page("/private/a", "10:00:01") +
 			pair("https://b.example/robots.txt", at("10:00:00"), bot, "200 OK", gzipped(shut), "Content-Encoding: gzip") + pair("https://b.example/private/b", at("10:00:01"), bot, "200 OK", ""),
 			"10:00:01 ExampleBot a.example/private/a disallowed\n10:00:01 ExampleBot b.example/private/b disallowed\n", 4, 0},
@@ -139,7 +141,7 @@ func TestHistory_AddWARC(t *testing.T) {
 		10:00:03 ExampleBot/1.0 /private/b
 		10:00:04 OtherBot/1.0 /robots.txt
 		10:31:00 OtherBot/1.0 /a`)).String()
-	want := "10:00:00 ExampleBot a.example/private/a before-robots-txt\n10:00:03 ExampleBot a.example/private/b disallowed\n"
+	want := "10:00:03 ExampleBot a.example/private/b disallowed\n"
 	if got != want { // OtherBot may still obey the file of 10:00:02, which allows /a
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -328,7 +330,7 @@ func TestRead_WARCUnsorted(t *testing.T) {
 	got := read(t, nil, pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut)+
 		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
 		pair("https://a.example/private/a", "2026-11-20T10:01:00Z", "ExampleBot/1.0", "200 OK", ""))
-	if want := "10:01:00 ExampleBot a.example/private/a disallowed\nline 5\n"; got.String() != want || got.result.Jumps != 1 {
+	if want := "10:01:00 ExampleBot a.example/private/a disallowed\nline 6\n"; got.String() != want || got.result.Jumps != 1 {
 		t.Errorf("got\n%swant\n%s%+v", got, want, got.result)
 	}
 }

@@ -9,9 +9,12 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
@@ -24,29 +27,40 @@ var Command = command.Command{
 	Usage: "[flags] LOG…",
 	Short: "which robots broke the rules, by a server's log, an archive or a crawl's own record",
 	Help: `
-Audit reads access logs, WARC files, and the records of crawls: directories that politespider -evidence or package
-robotsmw/evidence wrote. "-" is standard input. It says which robots asked for what robots.txt forbids them, how long they
-went on by an old robots.txt, whether they asked for robots.txt before their first page, and whether they kept its
-Crawl-delay.
+Audit answers the question "who broke my robots.txt?" from access logs, WARC files, and the records of crawls: directories
+that politespider -evidence or package robotsmw/evidence wrote. "-" is standard input. It says only what its input proves; in
+doubt it is for the robot, and it counts what it could not judge.
 
   robotscheck audit -robots robots.txt access.log*
+  robotscheck audit -robots robots.txt -since 2026-11-19 -until 2026-11-20 access.log access.log.1
   robotscheck audit -robots history/ -html audit.html access.log.gz
   robotscheck audit crawl.warc.gz
   robotscheck audit record/
 
-A log has the combined format of nginx and Apache, or is Caddy's JSON. It may be compressed with gzip. The logs of one
-site may come in any order. The combined format has only whole seconds, and the time at which a request was over. So a gap
-counts as too short only if neither the missing part of a second nor the time that requests took can be the reason. Audit
-finds more if it knows when a request began, which follows from two more fields at the end of the line:
+The second line is about one day. Give it the log of the day before too: it shows which robots.txt a robot had.
+
+For each robot and each rule that it broke there is a line (how often, from when to when, from which addresses) and an
+example; -v lists every violation. Then come all robots, with what they did and how many addresses they have, and what could
+not be read.
+
+A log has the combined format of nginx and Apache, or is Caddy's JSON. It may be compressed with gzip. The logs of one site
+and of its front ends may come in any order, also one behind the other in one file. The combined format has only whole
+seconds, and the time at which a request was over, so a request may have begun up to a minute before. Audit proves more gaps
+if it knows when a request began, which follows from two more fields at the end of the line:
 
   log_format audit '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
                    '"$http_user_agent" $msec $request_time';
 
-A robot is named by the word that its User-Agent begins with or, if that is Mozilla, by the word after "compatible;". A
-User-Agent without either is a browser's, and is not judged. Without -robots, a robots.txt in a WARC file counts from its
-date on, and an access log is audited only for what needs no robots.txt. While no robots.txt is known, requests are
-unaudited: nothing is said of them. Standard error names the lines that cannot be read, but for each problem of a file at most
-ten of them.
+A robot is named by the word that its User-Agent begins with or, if that is Mozilla, by the one after "compatible;", by one
+such as bingbot/2.0, or by the one before a URL such as +https://example.com/bot. Others are browsers, which are not judged.
+A robot obeys the group of its name, else that of another name that its operator published (Applebot: Googlebot), else "*".
+-obeys says it of robots that audit does not know. Anybody can use a robot's name: look at the addresses.
+
+Without -robots, a robots.txt in a WARC file counts from its date on, and an access log is audited only for what needs no
+robots.txt. While no robots.txt is known, requests are unaudited: nothing is said of them. Where the log shows that
+robots.txt was a 404, nothing is forbidden until it is a 200 again. Pages are "not shown" if their robot may have got
+robots.txt before the log began, or where it does not show: they are judged by robots.txt, but nobody is accused of not
+having asked for it. Standard error names the lines that cannot be read, but for each problem of a file at most ten of them.
 
 For a record, audit first checks the hashes in it. It names each line, robots.txt and WARC file that was changed, and what
 was lost or cut off, on standard error. Then each request must have its decision, each decision must follow again from a
@@ -55,47 +69,73 @@ robots.txt that was fresh, and each gap must be as long as it had to be. -robots
 Kinds of violation:
   disallowed         robots.txt forbids it, and did so when the robot last fetched it, or the robot never fetched it
   stale              robots.txt forbids it; it did not when the robot last fetched it, more than 24 hours before
-  before-robots-txt  the robot's first page on a host, if the robot did not ask for robots.txt before
-  gap                it began sooner after the start of the page before it than the Crawl-delay wants
+  before-robots-txt  the robot's first page on a host, more than 24 hours after the log began, if the robot did not ask for
+                     robots.txt until then, and other robots' requests for it are in the log
+  gap                more pages were asked for, from one address, than one in each Crawl-delay; a request may have been sent a
+                     second before it arrived
   retry-after        within the time for which a 429, 503 or redirect asked the robot to stay away (Caddy, WARC)
 
 Exit status: 0 no violation, 1 there are some, 2 none was found, but something is unaudited, or could not be read to its
-end, or there was no request. The exit status is also 2 if a file that you name cannot be read, and then there is no result,
-or if the page cannot be written. 3 the answer is doubtful: a robots.txt of -robots is cut at 500 KiB, binary, in UTF-16, or
-an HTML page. The result ends with a note that says so. A robots.txt in a WARC file is not checked for this.
+end, or 1 % of the lines or more could not be read, or there was no request. The exit status is also 2 if a file that you
+name cannot be read, and then there is no result, or if the page cannot be written. 3 the answer is doubtful: a robots.txt of
+-robots is cut at 500 KiB, binary, in UTF-16, or an HTML page. The result ends with a note that says so. A robots.txt in a
+WARC file is not checked for this.
 
 With -json, one object for each violation, in the order of time:
-  time, robot, host, url, kind
+  time, robot, address (of the client), host, url, kind
   line, rule  of robots.txt
   previous    the time that counts: of the page before (gap), of the robot's last fetch of robots.txt (stale), or of the
               answer that asked for the pause (retry-after)
   gap         the seconds since then
   want        the least that gap may be; for stale, the most
 and a last one:
-  requests, violations, robots (how many), unaudited (requests), broken (lines or records that could not be read)
-  cut (inputs that could not be read to their end), jumps (lines whose time jumps back), if there are any
+  requests, violations, robots (how many), unaudited (requests), not_shown (pages), lines (lines and records that were
+  read), broken (those that could not be read)
+  cut (inputs that could not be read to their end), jumps (lines out of order by more than 90 s), if there are any
   spans  [{"host", "from", "to", "requests"}]: what is unaudited
   doubtful  [{"source", "doubt"}]: the files of -robots that are doubtful, and why`,
 	Setup: func(flags *flag.FlagSet) command.Action {
-		asJSON := flags.Bool("json", false, "print JSON, one object for each violation and one at the end")
-		robots := flags.String("robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
-		page := flags.String("html", "", "also write a page for a browser to this `file`")
+		o := options{groups: make(map[string][]string)}
+		flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each violation and one at the end")
+		flags.BoolVar(&o.verbose, "v", false, "list every violation")
+		flags.StringVar(&o.robots, "robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
+		flags.StringVar(&o.page, "html", "", "also write a page for a browser to this `file`")
+		flags.Func("since", "judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
+		flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
+		flags.Func("obeys", "the groups that a robot obeys, as `ROBOT=GROUP,GROUP`: the first one that robots.txt has; may be repeated", func(value string) error {
+			name, groups, ok := strings.Cut(value, "=")
+			if !ok || name == "" || groups == "" {
+				return errors.New("write it as ExampleBot-Image=ExampleBot-Image,ExampleBot")
+			}
+			o.groups[name] = strings.Split(groups, ",")
+			return nil
+		})
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
 				return 0, command.Usagef("name a log or a WARC file; - is standard input")
 			}
-			return run(ctx, e, options{*asJSON, *robots, *page}, args)
+			return run(ctx, e, o, args)
 		}
 	},
 }
 
-type options struct {
-	asJSON       bool
-	robots, page string
+func timeFlag(t *time.Time) func(string) error {
+	return func(value string) (err error) {
+		for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+			if *t, err = time.Parse(form, value); err == nil {
+				return nil
+			}
+		}
+		return errors.New("write it as 2026-11-20 or 2026-11-20T10:00:00Z")
+	}
 }
 
-// Without -json, at most this many violations are listed.
-const shown = 20
+type options struct {
+	asJSON, verbose bool
+	robots, page    string
+	since, until    time.Time
+	groups          map[string][]string
+}
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
 	say := func(format string, args ...any) { fmt.Fprintf(e.Stderr, "robotscheck audit: "+format+"\n", args...) }
@@ -117,18 +157,26 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 			return 0, err
 		}
 		defer in.Close()
-		inputs = append(inputs, audit.Input{Name: command.ShownName(arg), Reader: in})
+		one := audit.Input{Name: command.ShownName(arg), Reader: in}
+		if arg == "-" {
+			one.Reader = e.Stdin // which may be a file
+		}
+		inputs = append(inputs, one)
 	}
-	var first []audit.Violation
+	var found breaches
 	json := output.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
+		Groups:   o.groups,
+		Since:    o.since,
+		Until:    o.until,
 		OnBroken: broken.add,
 		OnViolation: func(v audit.Violation) {
-			if o.asJSON {
+			switch found.add(v); {
+			case o.asJSON:
 				json.Encode(v)
-			} else if len(first) < shown {
-				first = append(first, v)
+			case o.verbose:
+				fmt.Fprintln(e.Stdout, sentence(v))
 			}
 		},
 	}
@@ -143,16 +191,20 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		}
 	}
 	r := judge.Result()
+	found.sort()
 	if o.asJSON {
 		json.Encode(last(r, doubtful))
 	} else {
-		printText(e.Stdout, r, first, notes(r, doubtful))
+		if o.verbose && r.Violations > 0 {
+			fmt.Fprintln(e.Stdout)
+		}
+		printText(e.Stdout, r, &found, o.verbose, notes(r, doubtful))
 	}
 	if r.Requests == 0 {
 		say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
 	}
 	if o.page != "" {
-		if err := writePage(o.page, r, notes(r, doubtful)); err != nil {
+		if err := writePage(o.page, r, &found, notes(r, doubtful)); err != nil {
 			return 0, err
 		}
 	}
@@ -160,7 +212,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, output.Count(history.Hosts(), "host"))
 	}
 	switch {
-	case r.Violations == 0 && (r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0):
+	case r.Violations == 0 && (r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0 || r.Broken > 0 && r.Broken*100 >= r.Lines):
 		return command.CannotTell, nil
 	case len(doubtful) > 0:
 		return command.Doubtful, nil

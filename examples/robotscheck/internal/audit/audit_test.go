@@ -57,7 +57,7 @@ func TestAudit_Status(t *testing.T) {
 	io.WriteString(zip, good)
 	zip.Close()
 	files := map[string]string{"r.txt": robotsTxt, "good": good, "bad": bad, "good.gz": zipped.String(), "cut.gz": zipped.String()[:zipped.Len()-9],
-		"broken": good + "words\n", "empty": "", "words": "words\n", "history/2026-11-20T10:00:01Z.txt": robotsTxt, "later/2026-11-20T10:00:02Z.txt": robotsTxt}
+		"broken": strings.Repeat(good, 50) + "words\n", "worse": strings.Repeat(good, 49) + "words\n", "empty": "", "words": "words\n", "history/2026-11-20T10:00:01Z.txt": robotsTxt, "later/2026-11-20T10:00:02Z.txt": robotsTxt}
 	tests := []struct {
 		args   string
 		stdin  string
@@ -69,8 +69,10 @@ func TestAudit_Status(t *testing.T) {
 		{"-robots r.txt -", good, command.OK, ""},
 		{"-robots r.txt -", zipped.String(), command.OK, ""},
 		{"-robots r.txt bad", "", command.No, ""},
-		{"-robots r.txt broken", "", command.OK, "broken:3: "},
-		{"-robots r.txt -", "words\n" + good, command.OK, "<stdin>:1: "},
+		{"-robots r.txt broken", "", command.OK, "broken:101: "}, // less than 1 %
+		{"-robots r.txt worse", "", command.CannotTell, "worse:99: "},
+		{"-robots r.txt -", "words\n" + good, command.CannotTell, "<stdin>:1: "},
+		{"-robots r.txt -", "words\n" + bad, command.No, "<stdin>:1: "},
 		{"-robots r.txt cut.gz", "", command.CannotTell, "cut.gz:3: "},
 		{"-robots r.txt empty", "", command.CannotTell, "there is no request in what was read: name an access log"},
 		{"-robots r.txt empty good", "", command.OK, ""},
@@ -204,7 +206,7 @@ func TestWhy(t *testing.T) {
 			"line 2, Disallow: /a; last asked for robots.txt at 2026-11-20T10:00:00Z, 3.0 days before"},
 		{audit.Violation{Kind: audit.Gap, Line: 3, Previous: at, Gap: 1500 * time.Millisecond, Want: 10 * time.Second}, "1.5 s after the page of 2026-11-20T10:00:00Z, of 10 s (line 3)"},
 		{audit.Violation{Kind: audit.RetryAfter, Previous: at, Gap: time.Minute, Want: 150 * time.Minute}, "60 s after 2026-11-20T10:00:00Z, when it was asked to stay away for 2.5 h"},
-		{audit.Violation{Kind: audit.BeforeRobotsTxt}, "without having asked for robots.txt"},
+		{audit.Violation{Kind: audit.BeforeRobotsTxt}, "before it had robots.txt"},
 	} {
 		if got := why(tt.violation); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
@@ -216,7 +218,7 @@ func TestWhy(t *testing.T) {
 // cell stands for several days.
 func TestStrip(t *testing.T) {
 	first := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
-	robot := &audit.RobotResult{Days: map[string]*audit.Day{
+	robot := &audit.Tally{Days: map[string]*audit.Tally{
 		"2026-11-20": {Requests: 1200}, "2026-11-21": {Requests: 2, Violations: 1}, "2026-11-23": {Requests: 3, Unaudited: 3},
 	}}
 	want := []cell{
@@ -245,12 +247,12 @@ func TestAudit_Page(t *testing.T) {
 	if status != command.No || err != nil {
 		t.Fatalf("exit status %d, standard error %q, %v", status, stderr, err)
 	}
-	for _, want := range []string{"8 violations", "/private/&lt;script&gt;", "before-robots-txt", "h2.example", "<h3>Bot</h3>", "1 s after the page of", `class="bad" title="2026-11-20: 3 requests, 2 violations"`, "1 broken line"} {
+	for _, want := range []string{"5 violations", "/private/&lt;script&gt;", "h2.example", "<h3>Bot</h3>", "1 s after the page of", `class="bad" title="2026-11-20: 3 requests, 2 violations"`, "1 broken line"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page says nothing of %q", want)
 		}
 	}
-	for _, want := range []string{"<dt>requests</dt><dd>6<", "<dt>robots</dt><dd>2<", "<dt>hosts</dt><dd>4<", "<dt>violations</dt><dd>8<", "<dt>broken line</dt><dd>1<"} {
+	for _, want := range []string{"<dt>requests</dt><dd>6<", "<dt>robots</dt><dd>2<", "<dt>hosts</dt><dd>4<", "<dt>violations</dt><dd>5<", "<dt>broken line</dt><dd>1<"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page says nothing of %q", want)
 		}

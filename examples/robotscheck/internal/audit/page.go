@@ -26,6 +26,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"noun":     output.Noun,
 	"number":   output.Thousands,
 	"why":      why,
+	"from":     addresses,
 	"target":   target,
 	"stamp":    stamp,
 	"interval": func(d time.Duration) string { return interval(d, d >= 0) },
@@ -47,11 +48,12 @@ type view struct {
 }
 
 type robotView struct {
-	*audit.RobotResult
-	Sum   int
-	Kinds []kindCount
-	Strip []cell
-	More  int // how many violations are not shown
+	*audit.Tally
+	Kinds    []kindCount
+	Strip    []cell
+	Breaches []*breach
+	Listed   []audit.Violation
+	More     int // how many violations are not listed
 }
 
 type kindCount struct {
@@ -65,15 +67,15 @@ type cell struct {
 	Class, Title string
 }
 
-func writePage(name string, r *audit.Result, notes []string) error {
+func writePage(name string, r *audit.Result, found *breaches, notes []string) error {
 	var buf bytes.Buffer
-	if err := page.Execute(&buf, newView(r, notes)); err != nil {
+	if err := page.Execute(&buf, newView(r, found, notes)); err != nil {
 		return err // this happens only if the template is wrong
 	}
 	return os.WriteFile(name, buf.Bytes(), 0o644)
 }
 
-func newView(r *audit.Result, notes []string) *view {
+func newView(r *audit.Result, found *breaches, notes []string) *view {
 	v := &view{Result: r, Style: template.CSS(pageCSS), Notes: notes, More: max(0, len(r.Robots)-pageRobots)}
 	robots := r.Robots[:min(len(r.Robots), pageRobots)]
 	first, last := time.Time{}, time.Time{}
@@ -87,14 +89,13 @@ func newView(r *audit.Result, notes []string) *view {
 	}
 	v.From, v.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
 	for _, robot := range robots {
-		one := robotView{RobotResult: robot, Strip: strip(robot, first, last)}
+		one := robotView{Tally: robot, Strip: strip(robot, first, last), Breaches: found.ofRobot(robot.Name), Listed: found.listed[robot.Name]}
 		for _, kind := range kinds {
 			if n := robot.Kinds[kind]; n > 0 {
 				one.Kinds = append(one.Kinds, kindCount{kind, n})
-				one.Sum += n
 			}
 		}
-		one.More = one.Sum - len(robot.Violations)
+		one.More = robot.Violations - len(one.Listed)
 		v.Robots = append(v.Robots, one)
 	}
 	return v
@@ -105,12 +106,12 @@ const stripCells = 92
 
 // strip returns the cells of a robot, for the days from first to last. The
 // strips of all robots show the same days.
-func strip(robot *audit.RobotResult, first, last time.Time) (cells []cell) {
+func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1
 	each := (days + stripCells - 1) / stripCells
 	for from := 0; from < days; from += each {
-		var sum audit.Day
+		var sum audit.Tally
 		for i := from; i < min(from+each, days); i++ {
 			if d := robot.Days[day(first).AddDate(0, 0, i).Format(time.DateOnly)]; d != nil {
 				sum.Requests += d.Requests

@@ -18,6 +18,8 @@ type summary struct {
 	Violations int    `json:"violations"`
 	Robots     int    `json:"robots"`
 	Unaudited  int    `json:"unaudited"`
+	NotShown   int    `json:"not_shown"`
+	Lines      int    `json:"lines"`
 	Broken     int    `json:"broken"`
 	Cut        int    `json:"cut,omitempty"`
 	Jumps      int    `json:"jumps,omitempty"`
@@ -34,9 +36,9 @@ type span struct {
 }
 
 func last(r *audit.Result, doubtful []doubt.Doubtful) summary {
-	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps, Doubtful: doubtful}
+	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, NotShown: r.NotShown, Lines: r.Lines, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps, Doubtful: doubtful}
 	for _, one := range r.Spans {
-		s.Spans = append(s.Spans, span(one))
+		s.Spans = append(s.Spans, span{one.Name, one.First, one.Last, one.Requests})
 	}
 	return s
 }
@@ -49,26 +51,22 @@ const (
 	shownHosts  = 20
 	shownSpans  = 20
 	shownDoubts = 3
+
+	shownBreaches = 50
 )
 
-func printText(w io.Writer, r *audit.Result, first []audit.Violation, notes []string) {
+func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, notes []string) {
 	fmt.Fprintf(w, "%s, %s, %s\n", output.Count(r.Requests, "request"), output.Count(len(r.Robots), "robot"), output.Count(r.Violations, "violation"))
-	if len(first) > 0 {
-		fmt.Fprintln(w)
-		for _, v := range first {
-			fmt.Fprintln(w, sentence(v))
-		}
-		if n := r.Violations - len(first); n > 0 {
-			fmt.Fprintf(w, "… and %s; -json has all\n", output.Count(n, "more violation"))
-		}
+	if !verbose {
+		printBreaches(w, found)
 	}
 	rows := [][]string{{"robot", "requests", "robots.txt"}}
 	rows[0] = append(rows[0], kindNames()...)
-	rows[0] = append(rows[0], "shortest gap", "Crawl-delay", "unaudited")
+	rows[0] = append(rows[0], "shortest gap", "Crawl-delay", "unaudited", "addresses")
 	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
 		row := []string{output.Printable(robot.Name), output.Thousands(robot.Requests), output.Thousands(robot.Fetches)}
 		row = append(row, counts(robot.Kinds)...)
-		row = append(row, interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), output.Thousands(robot.Unaudited))
+		row = append(row, interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), output.Thousands(robot.Unaudited), output.Thousands(robot.Addresses))
 		rows = append(rows, row)
 	}
 	if len(r.Robots) > 0 {
@@ -77,6 +75,7 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation, notes []st
 	if n := len(r.Robots) - shownRobots; n > 0 {
 		fmt.Fprintf(w, "… and %s\n", output.Count(n, "more robot"))
 	}
+	printAddresses(w, r.Robots)
 	if len(r.Hosts) > 1 {
 		rows = [][]string{append([]string{"host", "requests"}, kindNames()...)}
 		for _, host := range r.Hosts[:min(len(r.Hosts), shownHosts)] {
@@ -90,7 +89,7 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation, notes []st
 	if len(r.Spans) > 0 {
 		rows = [][]string{{"unaudited: no robots.txt is known", "from", "to", "requests"}}
 		for _, s := range r.Spans[:min(len(r.Spans), shownSpans)] {
-			rows = append(rows, []string{output.Printable(hostName(s.Host)), stamp(s.From), stamp(s.To), output.Thousands(s.Requests)})
+			rows = append(rows, []string{output.Printable(hostName(s.Name)), stamp(s.First), stamp(s.Last), output.Thousands(s.Requests)})
 		}
 		table(w, rows)
 		if n := len(r.Spans) - shownSpans; n > 0 {
@@ -102,14 +101,41 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation, notes []st
 	}
 }
 
+// printBreaches prints, for each robot and rule, how often the rule was broken
+// and an example.
+func printBreaches(w io.Writer, found *breaches) {
+	for _, one := range found.all[:min(len(found.all), shownBreaches)] {
+		fmt.Fprintf(w, "\n%s  %s\n  %s\n", output.Printable(one.Robot), one, sentence(one.Violation))
+	}
+	if n := len(found.all) - shownBreaches; n > 0 {
+		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", output.Count(n, "more broken rule"))
+	} else if n := found.all; len(n) > 0 {
+		fmt.Fprintln(w, "\n-v lists every violation.")
+	}
+}
+
+// printAddresses names addresses of the robots that have several.
+func printAddresses(w io.Writer, robots []*audit.Tally) {
+	begin := "\n"
+	for _, robot := range robots[:min(len(robots), shownRobots)] {
+		if robot.Addresses > 1 {
+			fmt.Fprintf(w, "%s%s  %s\n", begin, output.Printable(robot.Name), addresses(robot))
+			begin = ""
+		}
+	}
+}
+
 // notes() returns sentences about what the audit could not read or compare, and
 // about the doubtful files.
 func notes(r *audit.Result, doubtful []doubt.Doubtful) (notes []string) {
 	if r.Broken > 0 {
-		notes = append(notes, linesOrRecords(r.Broken, "broken ")+": not read.")
+		notes = append(notes, fmt.Sprintf("%s: not read. That is %s of all.", linesOrRecords(r.Broken, "broken "), percent(r.Broken, r.Lines)))
 	}
 	if r.Jumps > 0 {
-		notes = append(notes, output.Count(r.Jumps, "jump")+" back in time: no gap is audited across one.")
+		notes = append(notes, linesOrRecords(r.Jumps, "")+" out of order by more than 90 s: not judged on order.")
+	}
+	if r.NotShown > 0 {
+		notes = append(notes, output.Count(r.NotShown, "page")+" not shown: their robots may have got robots.txt before this log, or where it does not show.")
 	}
 	if r.Cut > 0 {
 		notes = append(notes, output.Count(r.Cut, "input")+" not read to the end.")
@@ -145,7 +171,11 @@ func counts(of map[audit.Kind]int) (cells []string) {
 }
 
 func sentence(v audit.Violation) string {
-	return fmt.Sprintf("%s  %s  %s  %s: %s", stamp(v.Time), output.Printable(v.Robot), output.Printable(target(v)), v.Kind, why(v))
+	from := ""
+	if v.Address != "" {
+		from = output.Printable(v.Address) + "  "
+	}
+	return fmt.Sprintf("%s  %s  %s%s  %s: %s", stamp(v.Time), output.Printable(v.Robot), from, output.Printable(target(v)), v.Kind, why(v))
 }
 
 func why(v audit.Violation) string {
@@ -163,7 +193,7 @@ func why(v audit.Violation) string {
 	case audit.RetryAfter:
 		return fmt.Sprintf("%s after %s, when it was asked to stay away for %s", interval(v.Gap, true), stamp(v.Previous), interval(v.Want, true))
 	}
-	return "without having asked for robots.txt"
+	return "before it had robots.txt"
 }
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
@@ -222,4 +252,13 @@ func linesOrRecords(n int, kind string) string {
 		text += "s"
 	}
 	return text
+}
+
+// percent writes n as a part of all. A part that is not 0 is not shown as 0.
+func percent(n, all int) string {
+	part := 100 * float64(n) / float64(max(all, n, 1))
+	if part < 0.1 {
+		return "less than 0.1 %"
+	}
+	return fmt.Sprintf("%.1f %%", part)
 }

@@ -1,0 +1,139 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+)
+
+// A breach is what one robot did against one rule.
+type breach struct {
+	audit.Violation // the first one
+	N               int
+	Last            time.Time
+	addresses       map[string]int
+}
+
+// breaches sums up violations. It keeps a part of them, whatever visitors
+// invent.
+type breaches struct {
+	all     []*breach
+	by      map[breachKey]*breach
+	listed  map[string][]audit.Violation // of each robot, for the page
+	kept    int                          // violations in listed
+	counted int                          // addresses in all breaches
+}
+
+type breachKey struct {
+	robot, rule string
+	kind        audit.Kind
+	line        int
+}
+
+const (
+	mostBreaches  = 10_000
+	mostAddresses = 100_000
+	mostListed    = 10_000
+	listedOfRobot = 100
+	topAddresses  = 3
+)
+
+func (b *breaches) add(v audit.Violation) {
+	if b.by == nil {
+		b.by, b.listed = make(map[breachKey]*breach), make(map[string][]audit.Violation)
+	}
+	if b.kept < mostListed && len(b.listed[v.Robot]) < listedOfRobot {
+		b.kept++
+		b.listed[v.Robot] = append(b.listed[v.Robot], v)
+	}
+	key := breachKey{v.Robot, v.Rule, v.Kind, v.Line}
+	one := b.by[key]
+	if one == nil {
+		if len(b.all) == mostBreaches {
+			return
+		}
+		one = &breach{Violation: v, addresses: make(map[string]int)}
+		b.by[key], b.all = one, append(b.all, one)
+	}
+	one.N++
+	one.Last = v.Time
+	if one.addresses[v.Address] == 0 {
+		if b.counted == mostAddresses || v.Address == "" {
+			return
+		}
+		b.counted++
+	}
+	one.addresses[v.Address]++
+}
+
+// sort puts the rules that were broken most often first.
+func (b *breaches) sort() {
+	slices.SortStableFunc(b.all, func(x, y *breach) int { return cmp.Compare(y.N, x.N) })
+}
+
+// ofRobot returns what a robot broke.
+func (b *breaches) ofRobot(name string) (list []*breach) {
+	for _, one := range b.all {
+		if one.Robot == name {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// String says which rule was broken, how often, when and from where.
+func (b *breach) String() string {
+	text := string(b.Kind)
+	if b.Line > 0 {
+		text += fmt.Sprintf("  line %d, %s", b.Line, output.Printable(b.Rule))
+	}
+	text += "  " + output.Count(b.N, "time")
+	if b.N > 1 {
+		text += fmt.Sprintf("  %s to %s", stamp(b.Time), stamp(b.Last))
+	} else {
+		text += "  " + stamp(b.Time)
+	}
+	if len(b.addresses) == 0 {
+		return text
+	}
+	top := slices.SortedFunc(maps.Keys(b.addresses), func(x, y string) int {
+		return cmp.Or(cmp.Compare(b.addresses[y], b.addresses[x]), cmp.Compare(x, y))
+	})
+	var named []string
+	for _, address := range top[:min(len(top), topAddresses)] {
+		named = append(named, fmt.Sprintf("%s (%s)", output.Printable(address), output.Thousands(b.addresses[address])))
+	}
+	return text + "  " + countAddresses(len(top)) + ": " + strings.Join(named, ", ") + more(len(top)-len(named))
+}
+
+// addresses returns how many addresses a robot has, and the first of them.
+func addresses(robot *audit.Tally) string {
+	if robot.Addresses == 0 {
+		return ""
+	}
+	var named []string
+	for _, address := range robot.FirstAddresses {
+		named = append(named, output.Printable(address))
+	}
+	return countAddresses(robot.Addresses) + ": " + strings.Join(named, ", ") + more(robot.Addresses-len(named))
+}
+
+func countAddresses(n int) string {
+	if n == 1 {
+		return "1 address"
+	}
+	return output.Thousands(n) + " addresses"
+}
+
+func more(n int) string {
+	if n > 0 {
+		return ", …"
+	}
+	return ""
+}

@@ -1,0 +1,105 @@
+package audit
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// An event is a request of a robot. Times are nanoseconds of Unix time.
+type event struct {
+	at       int64 // when it began or, if that is not known, when it ended
+	end      int64 // when it ended; "never" means not known
+	doubt    int64 // how long before its time the robot may have sent it
+	rounded  int64 // how much its time may have been rounded down
+	scheme   string
+	host     string
+	url      string
+	robot    string // the name in the User-Agent
+	address  string // the client's
+	status   int
+	wait     int64    // the wait of a Retry-After, from the answer on; 0 means none
+	capture  *capture // the answer to a request for robots.txt; nil means not known
+	sequence int      // of two events of one time, the lower one is first
+}
+
+// time returns the time by which a log is sorted: the end or, if the end is not
+// known, the start.
+func (e *event) time() int64 {
+	if e.end != never {
+		return e.end
+	}
+	return e.at
+}
+
+func (e *event) isRobots() bool { return isRobots(e.url) }
+
+func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
+
+// before is the order in which events are judged. Of two at the same time, a
+// request for robots.txt is first: the log cannot say that it was not.
+func (e *event) before(f *event) bool {
+	switch {
+	case e.at != f.at:
+		return e.at < f.at
+	case e.isRobots() != f.isRobots():
+		return e.isRobots()
+	}
+	return e.sequence < f.sequence
+}
+
+// A time that is not known has this value.
+const never = math.MinInt64
+
+func asTime(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }
+
+func isRobots(url string) bool {
+	path := pathOf(url)
+	const name = "/robots.txt"
+	return strings.HasPrefix(path, name) && (len(path) == len(name) || path[len(name)] == '?')
+}
+
+// pathOf returns the path and query of a URL. It returns "" if the URL is
+// neither a path nor absolute.
+func pathOf(url string) string {
+	if strings.HasPrefix(url, "/") {
+		return url
+	}
+	_, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		return rest[i:]
+	}
+	return "/"
+}
+
+// originOf returns the scheme and host of an absolute URL. If s is a Host
+// header, the scheme is "". The host is in lower case, without a dot at its
+// end, and without the scheme's default port. If there is no scheme, both 80
+// and 443 count as default ports.
+func originOf(s string) (scheme, host string) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		scheme, rest = "", s
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = rest[i+1:]
+	}
+	scheme, host = strings.ToLower(scheme), strings.ToLower(rest)
+	if scheme != "https" {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	if scheme != "http" {
+		host = strings.TrimSuffix(host, ":443")
+	}
+	if name, port, ok := strings.Cut(host, ":"); ok && strings.HasSuffix(name, ".") {
+		host = strings.TrimSuffix(name, ".") + ":" + port
+	}
+	host = strings.TrimSuffix(host, ".")
+	return scheme, clip(host)
+}
