@@ -19,7 +19,7 @@ var ceilings = struct {
 		"politeness/refusal":      23,
 		"robotsmw/revisit":        18,
 		"robotsmw/evidence":       10,
-		"robotsmw/evidence/audit": 95,
+		"robotsmw/evidence/audit": 80,
 		"robotsmw/webbotauth":     27,
 	},
 	otherNames: 590,

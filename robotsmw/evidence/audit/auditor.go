@@ -85,6 +85,13 @@ func (a *Auditor) begin() {
 	}
 }
 
+// begins notes the time of a line, which may be the earliest.
+func (a *Auditor) begins(at int64) {
+	if a.first == never || at < a.first {
+		a.first = at
+	}
+}
+
 // counts reports whether requests at this time are judged and counted.
 func (a *Auditor) counts(at int64) bool {
 	return (a.Since.IsZero() || at >= a.Since.UnixNano()) && !a.isAfter(at)
@@ -237,14 +244,6 @@ func (a *Auditor) address(t *Tally, address string) {
 	}
 }
 
-// isMissing reports whether a status says that there is no robots.txt, so that
-// nothing is disallowed (RFC 9309 §2.3.1.3).
-func isMissing(status int) bool { return status/100 == 4 && status != 429 }
-
-// isFailure reports whether a status says that robots.txt cannot be had, so
-// that an older copy stays in use (RFC 9309 §2.3.1.4).
-func isFailure(status int) bool { return status/100 == 5 || status == 429 }
-
 func (a *Auditor) fetch(e *event, r *robot, s *site) {
 	v, at := s.visits, e.time()
 	v.asked, a.asked = true, true
@@ -304,7 +303,7 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 	known, shown := f != nil, s.visits.asked || s.accused
 	if known {
 		if s.file != f {
-			s.file, s.rules = f, f.rulesFor(r)
+			s.file, s.rules = f, f.rulesFor(r.name, r.product)
 		}
 		var failed bool
 		known, failed = a.allowed(v, e, r, s)
@@ -375,7 +374,7 @@ func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, fail
 		switch {
 		case last.saw == nil && isFresh:
 			return false, false
-		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r), v.URL).allowed:
+		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r.name, r.product), v.URL).allowed:
 		case isFresh:
 			return true, false
 		default:

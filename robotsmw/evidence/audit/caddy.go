@@ -185,6 +185,16 @@ func otherJSON(line []byte) error {
 	return fmt.Errorf("%s is not read: log in the combined format", whose)
 }
 
+// line reads a line of either format. isRequest is false for a line that is
+// about no request. e is nil unless the request is a robot's.
+func (p *parser) line(line []byte) (e *event, isRequest bool, err error) {
+	if line[0] == '{' {
+		return p.caddy(line)
+	}
+	e, err = p.combined(line)
+	return e, err == nil, err
+}
+
 func (p *parser) caddy(line []byte) (e *event, isRequest bool, err error) {
 	var c caddyLine
 	if !c.split(line) || c.ts == nil {

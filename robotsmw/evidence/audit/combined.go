@@ -39,16 +39,6 @@ const (
 	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
 )
 
-// line reads a line of either format. isRequest is false for a line that is
-// about no request. e is nil unless the request is a robot's.
-func (p *parser) line(line []byte) (e *event, isRequest bool, err error) {
-	if line[0] == '{' {
-		return p.caddy(line)
-	}
-	e, err = p.combined(line)
-	return e, err == nil, err
-}
-
 // dated splits a line of the combined format at its date, as in
 // `names [date] "request…`. The user's name before the date may hold anything
 // but a quote, so what looks like a date counts only if a quote follows it.

@@ -23,6 +23,13 @@ type event struct {
 	sequence int      // of two events of one time, the lower one is first
 }
 
+// A capture is an answer to a request for robots.txt.
+type capture struct {
+	status int
+	body   []byte
+	to     string // if status is a redirect: the origin that redirect() has returned
+}
+
 // time returns the time by which a log is sorted: the end or, if the end is not
 // known, the start.
 func (e *event) time() int64 {
@@ -74,6 +81,12 @@ func pathOf(url string) string {
 	}
 	return "/"
 }
+
+// The constant "longest" limits the name of a host or robot, in bytes. Longer
+// host names cannot be resolved.
+const longest = 255
+
+func clip(s string) string { return s[:min(len(s), longest)] }
 
 // originOf returns the scheme and host of an absolute URL. If s is a Host
 // header, the scheme is "". The host is in lower case, without a dot at its

@@ -48,6 +48,14 @@ func (h *History) only() (host string, ok bool) {
 	return host, true
 }
 
+// isMissing reports whether a status says that there is no robots.txt, so that
+// nothing is disallowed (RFC 9309 §2.3.1.3).
+func isMissing(status int) bool { return status/100 == 4 && status != 429 }
+
+// isFailure reports whether a status says that robots.txt cannot be had, so
+// that an older copy stays in use (RFC 9309 §2.3.1.4).
+func isFailure(status int) bool { return status/100 == 5 || status == 429 }
+
 func (h *History) add(scheme, host string, from int64, c *capture) {
 	if c.status == 304 || isFailure(c.status) {
 		return
@@ -153,13 +161,6 @@ func (l *timeline) at(t int64) *file {
 	return l.versions[i-1].file
 }
 
-// A capture is an answer to a request for robots.txt.
-type capture struct {
-	status int
-	body   []byte
-	to     string // if status is a redirect: the origin that redirect() has returned
-}
-
 // A file is the meaning of an answer for robots.txt: a robots.txt, a status, or
 // a redirect.
 type file struct {
@@ -196,8 +197,8 @@ func (f *file) same(g *file) bool {
 
 // rulesFor returns the rules for a robot. They have a meaning only if the
 // status is 2xx.
-func (f *file) rulesFor(r *robot) *rules {
-	key := strings.ToLower(r.name)
+func (f *file) rulesFor(name string, p product) *rules {
+	key := strings.ToLower(name)
 	if known := f.rules[key]; known != nil {
 		return known
 	}
@@ -208,20 +209,20 @@ func (f *file) rulesFor(r *robot) *rules {
 			f.parsed = parsed
 		}
 	}
-	for _, name := range r.product.groups {
-		if names(parsed, name) {
-			return f.keep(key, newRules(parsed, name))
+	for _, group := range p.groups {
+		if names(parsed, group) {
+			return f.keep(key, newRules(parsed, group))
 		}
 	}
 	// All robots that no group names share the same rules.
-	everybody, name := "*", "*"
-	if r.product.named {
-		everybody, name = "", ""
+	group := "*"
+	if p.named {
+		group = ""
 	}
-	if known := f.rules[everybody]; known != nil {
+	if known := f.rules[group]; known != nil {
 		return known
 	}
-	return f.keep(everybody, newRules(parsed, name))
+	return f.keep(group, newRules(parsed, group))
 }
 
 // names reports whether a group names the robot, other than by "*".

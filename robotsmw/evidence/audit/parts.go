@@ -14,13 +14,7 @@ import (
 // A log is in order, but for lines up to 90 s from their place. Where time goes
 // back by more, another log goes on: that of another front end, which was put
 // behind the first one, or the buffer of another worker. So a log is read once
-// to divide it into parts that are each in order. A part is a list of sections.
-type section struct {
-	begin, end int64 // bytes of the file
-	line       int   // how many lines are before it
-}
-
-// A part is in order up to the time of its newest line.
+// to divide it into parts that are each in order.
 type part struct {
 	sections []section
 	newest   int64

@@ -121,12 +121,6 @@ func robotOf(userAgent string) string {
 	return ""
 }
 
-// The constant "longest" limits the name of a host or robot, in bytes. Longer
-// host names cannot be resolved.
-const longest = 255
-
-func clip(s string) string { return s[:min(len(s), longest)] }
-
 func leadingToken(s string) string {
 	i := 0
 	for i < len(s) && isTokenByte(s[i]) {

@@ -137,3 +137,5 @@ func more(n int) string {
 	}
 	return ""
 }
+
+func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }

@@ -109,8 +109,6 @@ func printBreaches(w io.Writer, found *breaches) {
 	}
 	if n := len(found.all) - shownBreaches; n > 0 {
 		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", output.Count(n, "more broken rule"))
-	} else if n := found.all; len(n) > 0 {
-		fmt.Fprintln(w, "\n-v lists every violation.")
 	}
 }
 
@@ -196,8 +194,6 @@ func why(v audit.Violation) string {
 	return "before it had robots.txt"
 }
 
-func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
-
 // interval formats a duration for people. If known is false, it returns a dash.
 func interval(d time.Duration, known bool) string {
 	switch {
@@ -254,11 +250,7 @@ func linesOrRecords(n int, kind string) string {
 	return text
 }
 
-// percent writes n as a part of all. A part that is not 0 is not shown as 0.
+// percent writes n as a part of all.
 func percent(n, all int) string {
-	part := 100 * float64(n) / float64(max(all, n, 1))
-	if part < 0.1 {
-		return "less than 0.1 %"
-	}
-	return fmt.Sprintf("%.1f %%", part)
+	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(all, n, 1)))
 }
