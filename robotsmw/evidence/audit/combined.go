@@ -236,8 +236,8 @@ func client(names []byte) (host, address []byte) {
 	return nil, first
 }
 
-// agent returns the name of the robot with a User-Agent, and caches it. s is the text
-// in the line, with its escapes.
+// agent returns the name of the robot with a User-Agent, and caches it. s is
+// the text in the line, with its escapes.
 func (p *parser) agent(s []byte) string {
 	if token, ok := p.agents[string(s)]; ok {
 		return token

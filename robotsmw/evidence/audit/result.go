@@ -12,13 +12,13 @@ type Result struct {
 	Requests   int // of robots and browsers
 	Violations int
 	Unaudited  int // page requests that could not be judged, plus requests that a record has lost
-	NotShown   int // page requests whose robot is not shown to have had robots.txt, and not shown to have been without it
+	NotShown   int // page requests whose robot is not shown to have had robots.txt
 	Lines      int // lines and records that were read, whatever their time
 	Broken     int // those that could not be read or used
 	Cut        int // inputs that were not read to their end, loss lines, most faults in records
 	Jumps      int // lines that are too far from their place to be judged on order
 	Robots     []*Tally
-	Hosts      []*Tally // like Robots, with the most violations first; Name is "" if the log does not name the host
+	Hosts      []*Tally // like Robots, with the most violations first
 	// Spans are periods in which requests to a host could not be judged, mostly
 	// because no robots.txt is known. The next request that can be judged ends
 	// a Span. A period in which a record has lost requests is also one; its
@@ -28,7 +28,9 @@ type Result struct {
 
 // A Tally counts requests: those of a robot, to a host, on a day or in a span.
 type Tally struct {
-	Name        string // of robots, as first seen; names that differ only in case are one robot
+	// Name is a robot's as first seen (names that differ only in case are one
+	// robot), or a host's ("" if the log does not name it), or a date.
+	Name        string
 	Requests    int
 	Violations  int
 	Unaudited   int
@@ -39,11 +41,15 @@ type Tally struct {
 	// Only robots have the rest.
 	Fetches        int // of robots.txt
 	Hosts          int
-	Addresses      int // of clients; at least so many, in an input with very many
+	Addresses      int // of clients; at least so many, if there are very many
 	FirstAddresses []string
-	ShortestGap    time.Duration     // between two pages of one host by one address; negative if there was no such gap
-	CrawlDelay     time.Duration     // the longest Crawl-delay in force between two pages
-	Days           map[string]*Tally // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
+	// ShortestGap is between two pages of one host, asked for by one address;
+	// negative if there was no such gap. CrawlDelay is the longest one in force
+	// between two pages.
+	ShortestGap, CrawlDelay time.Duration
+	// Days has a Tally for each date in UTC, such as "2026-11-20", and one
+	// named "…" for the days after the first 1,000.
+	Days map[string]*Tally
 
 	addresses map[string]bool
 	today     *Tally // the last result of day()

@@ -14,9 +14,11 @@ type product struct {
 }
 
 // products are published facts, by the name in the User-Agent, in lower case.
+// Those of Google are at developers.google.com/crawling/docs/crawlers-fetchers,
+// in google-common-crawlers and google-special-case-crawlers. That they share
+// what they have fetched is said in Google's specification of robots.txt, at
+// developers.google.com/crawling/docs/robots-txt/robots-txt-spec.
 var products = map[string]product{
-	// https://developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers
-	// and, about sharing a fetch, .../search/docs/crawling-indexing/robots/robots_txt#caching
 	"googlebot":             {groups: []string{"Googlebot"}, family: "google"},
 	"googlebot-image":       {groups: []string{"Googlebot-Image", "Googlebot"}, family: "google"},
 	"googlebot-video":       {groups: []string{"Googlebot-Video", "Googlebot"}, family: "google"},
@@ -27,7 +29,7 @@ var products = map[string]product{
 	"googleother":           {groups: []string{"GoogleOther"}, family: "google"},
 	"googleother-image":     {groups: []string{"GoogleOther-Image", "GoogleOther"}, family: "google"},
 	"googleother-video":     {groups: []string{"GoogleOther-Video", "GoogleOther"}, family: "google"},
-	// https://developers.google.com/crawling/docs/crawlers-fetchers/google-special-case-crawlers
+	// These do not obey "*".
 	"adsbot-google":        {groups: []string{"AdsBot-Google"}, named: true, family: "google"},
 	"adsbot-google-mobile": {groups: []string{"AdsBot-Google-Mobile"}, named: true, family: "google"},
 	"mediapartners-google": {groups: []string{"Mediapartners-Google"}, named: true, family: "google"},
@@ -35,7 +37,7 @@ var products = map[string]product{
 	"google-safety":        {named: true, family: "google"}, // obeys no robots.txt
 	// https://support.apple.com/119829
 	"applebot": {groups: []string{"Applebot", "Googlebot"}, family: "applebot"},
-	// https://blogs.bing.com/webmaster/2010/06/28/bing-crawler-bingbot-on-the-horizon
+	// blogs.bing.com/webmaster/2010/06/28/bing-crawler-bingbot-on-the-horizon
 	"bingbot": {groups: []string{"bingbot", "msnbot"}, family: "bingbot"},
 	// https://help.yahoo.com/kb/SLN22600.html
 	"slurp": {groups: []string{"Slurp"}, family: "slurp"},

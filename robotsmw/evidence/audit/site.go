@@ -19,7 +19,7 @@ type site struct {
 // A host has what is known about it, whoever asks.
 type host struct {
 	*Tally
-	gone int // the 4xx with which robots.txt was last answered, if no 200 came after that; 0 if not
+	gone int // the 4xx for robots.txt after which no 200 came; 0 if there is none
 }
 
 // visits are the fetches of robots.txt, on one host, by the robots of a family.
