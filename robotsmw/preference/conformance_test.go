@@ -53,15 +53,11 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 		}
 		cases++
 		if c.TDMRep != nil {
-			rep, err := ParseTDMRep(c.TDMRep)
-			if err != nil {
-				t.Fatal(err)
-			}
 			for path, want := range c.Expect {
 				if path == "skip_ref" {
 					continue
 				}
-				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{TDMRep: rep, Target: path}.For(TrainAI).Answer]
+				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{TDMRep: c.TDMRep, Target: path}.For(TrainAI).Answer]
 				// The project tamnd/gao lets the longest location decide, and
 				// compares it with the whole path. In TDMRep, the first
 				// location that matches decides, and a location matches like a
@@ -91,7 +87,7 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			case "ai-input":
 				got = letter[in.For(AIInput).Answer]
 			case "use":
-				got = signalled(in, "use")
+				got, _ = in.ContentUse()
 			case "crawl_delay":
 				got = delay.Seconds()
 			}
@@ -104,15 +100,4 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 	if cases < 10 {
 		t.Errorf("only %d cases", cases)
 	}
-}
-
-func signalled(in Input, name string) (value string) {
-	in.eachSignal(func(text, _ string, _ int, _ string) {
-		for n, v := range signals(text) {
-			if n == name {
-				value = strings.ToLower(v)
-			}
-		}
-	})
-	return value
 }

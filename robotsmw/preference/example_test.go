@@ -48,26 +48,32 @@ func ExampleInput_Says() {
 
 // The file /.well-known/tdmrep.json says for which pages a site reserves the
 // right to text and data mining. The caller fetches this file.
-func ExampleParseTDMRep() {
-	rep, err := preference.ParseTDMRep([]byte(`[
+func ExampleInput_tdmRep() {
+	file := []byte(`[
 		{"location": "/open/", "tdm-reservation": 0},
 		{"location": "/", "tdm-reservation": 1, "tdm-policy": "https://example.com/terms"}
-	]`))
-	if err != nil {
-		log.Fatal(err)
-	}
+	]`)
 	for _, target := range []string{"/open/data", "/article"} {
-		in := preference.Input{TDMRep: rep, Target: target}
+		in := preference.Input{TDMRep: file, Target: target}
 		for _, s := range in.For(preference.TrainAI).Evidence {
 			fmt.Printf("%s: %v, terms %q\n", target, s.Answer, s.Policy)
 		}
 	}
-	rule, ok := rep.Match("/article")
-	fmt.Println(rule.Location, rule.Reserved, rule.Policy, ok)
 	// Output:
 	// /open/data: allow, terms ""
 	// /article: deny, terms "https://example.com/terms"
-	// / true https://example.com/terms true
+}
+
+// Content-Signal also says how far a page may be reused.
+func ExampleInput_ContentUse() {
+	in := preference.Input{
+		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Signal: search=yes, use=full\n")),
+		Header: http.Header{"Content-Signal": {"use=reference"}},
+	}
+	use, by := in.ContentUse()
+	fmt.Printf("%s: %s, line %d\n", use, by.Where, by.Line)
+	// Output:
+	// reference: header, line 1
 }
 
 // An RSL file says what an owner permits and prohibits, and what the owner asks

@@ -1,16 +1,60 @@
 package preference
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A scoped is the value of a robots.txt field. It may be limited to a path.
-type scoped struct {
-	path string // as written; empty means any path
-	text string // what follows the path
-	line int
+const (
+	maxField   = 64 << 10 // how many bytes a field may have, all its lines in a header together
+	maxFields  = 256      // how many fields of one kind are read from our group, and how many licences and unknown labels are returned
+	maxUnknown = 16       // how many unknown labels of one field are listed
+)
+
+// header returns the lines of a field, each as a statement that has no answer
+// yet. It returns false if they are longer than maxField, and then only the
+// first of them.
+func (in Input) header(signal string) (lines []Statement, ok bool) {
+	size := 0
+	for i, text := range in.Header.Values(signal) {
+		if size += len(text) + len(", "); size > maxField {
+			return append(lines, Statement{Signal: signal, Where: "header", Line: 1, Raw: text})[:1], false
+		}
+		lines = append(lines, Statement{Signal: signal, Where: "header", Line: i + 1, Raw: text})
+	}
+	return lines, true
+}
+
+// inForce looks at the fields of our group that have one of the given names. It
+// returns the field with the longest path that matches the target, or several
+// fields if their paths are equally long. The statements have no answer yet.
+func (in Input) inForce(signal string, names ...string) (best []Statement) {
+	if in.Robots == nil {
+		return nil
+	}
+	n := 0
+	for group := range in.Robots.GroupsFor(in.Tokens...) {
+		for _, field := range group.Fields {
+			if !slices.ContainsFunc(names, field.Is) {
+				continue
+			}
+			if n++; n > maxFields {
+				return best
+			}
+			path, text := cutPath(field.Value)
+			s := Statement{Signal: signal, Where: "robots.txt", Line: field.Line, Path: path, Raw: text}
+			switch {
+			case !matches(s.pattern(), in.target()):
+			case len(best) == 0 || longer(s.pattern(), best[0].pattern(), in.target()):
+				best = []Statement{s}
+			case !longer(best[0].pattern(), s.pattern(), in.target()):
+				best = append(best, s)
+			}
+		}
+	}
+	return best
 }
 
 // cutPath splits the value of a field into a path and what follows the path. A
@@ -25,55 +69,31 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
-// maxFields limits how many fields of one kind are read from our group, and how
-// many licences and unknown signals are returned. Real files have a handful.
-const maxFields = 256
-
-// inForce looks at the fields of our group that have one of the given names. It
-// returns the field with the longest path that matches the target, or several
-// fields if their paths are equally long.
-func (in Input) inForce(names ...string) []scoped {
-	if in.Robots == nil {
-		return nil
-	}
-	var best []scoped
-	n := 0
-	for group := range in.Robots.GroupsFor(in.Tokens...) {
-		for _, field := range group.Fields {
-			if !isAny(field, names) {
-				continue
-			}
-			if n++; n > maxFields {
-				return best
-			}
-			path, text := cutPath(field.Value)
-			s := scoped{path, text, field.Line}
-			if !matches(s.pattern(), in.target()) {
-				continue
-			}
-			switch {
-			case len(best) == 0 || longer(s.pattern(), best[0].pattern(), in.target()):
-				best = []scoped{s}
-			case !longer(best[0].pattern(), s.pattern(), in.target()):
-				best = append(best, s)
-			}
-		}
-	}
-	return best
-}
-
-func isAny(f robotstxt.Field, names []string) bool {
-	for _, name := range names {
-		if f.Is(name) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s scoped) pattern() string {
-	if s.path == "" {
+func (s Statement) pattern() string {
+	if s.Path == "" {
 		return "/"
 	}
-	return s.path
+	return s.Path
+}
+
+// matches reports whether a pattern of robots.txt matches the target. It asks
+// the matcher of robotstxt, so escapes, "*" and "$" mean the same here. No
+// pattern matches /robots.txt itself, which is always allowed.
+func matches(pattern, target string) bool { return !allowed("Disallow: "+line(pattern), target) }
+
+// longer reports whether the pattern a is longer than the pattern b. Both
+// patterns must match the target. The function asks the matcher of robotstxt,
+// in which a Disallow overrides an Allow only if the Disallow is longer.
+func longer(a, b, target string) bool {
+	return !allowed("Allow: "+line(b)+"\nDisallow: "+line(a), target)
+}
+
+func allowed(rules, target string) bool {
+	return robotstxt.Parse([]byte("User-agent: *\n" + rules + "\n")).Rules().Allowed(target)
+}
+
+// line escapes the characters of a pattern that cannot stand in a line of
+// robots.txt. A pattern from a robots.txt has none of them.
+func line(pattern string) string {
+	return strings.NewReplacer("#", "%23", "\n", "%0A", "\r", "%0D").Replace(pattern)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Input holds the places where an owner may have said something about a page.
-// Every field may be empty.
+// Every field may be empty. An Input is safe for concurrent use.
 type Input struct {
 	Robots *robotstxt.File // the origin's robots.txt; nil means none, or that it is not used
 	Tokens []string        // our product tokens select the group in Robots; if empty, the group of "*"
@@ -26,7 +26,7 @@ type Input struct {
 	// appear and old ones change all the time.
 	PolicyTokens map[Use][]string
 
-	TDMRep TDMRep // the parsed /.well-known/tdmrep.json; nil means none, or that it is not used
+	TDMRep []byte // the body of /.well-known/tdmrep.json; nil means none, or that it is not used
 
 	// RSL are the page's RSL files, as ParseRSL returned them. The caller
 	// fetches them, for example from the addresses that Licenses lists. Empty
@@ -41,27 +41,17 @@ func (in Input) target() string {
 	return in.Target
 }
 
-// A TDMRep holds the entries of a file /.well-known/tdmrep.json, in the order
-// of the file.
-type TDMRep []TDMRule
-
-// A TDMRule is one entry of a TDMRep.
-type TDMRule struct {
-	Location string // a pattern as in robots.txt
-	Reserved bool
-	Policy   string // the address of the terms; empty means none
-}
-
 // A Statement is one thing that an owner has said.
 type Statement struct {
-	Use    Use    `json:"use"`
+	Use    Use    `json:"use"` // or an unknown label, as it was written in lower case
 	Answer Answer `json:"answer"`
-	Signal Signal `json:"signal"`
+	Signal string `json:"signal"`           // "Content-Usage", "Content-Signal", "TDM-Reservation", "noai", "noimageai", "noml", "policy token" or "RSL"
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
 	Line   int    `json:"line,omitempty"`   // the number of the line in the file, page or header field; 0 means not known
 	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty means no limit
-	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
+	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"; 300 bytes at most
 	Policy string `json:"policy,omitempty"` // the URL of the terms, from tdm-policy or from RSL's "custom" or "standard"
+	Draft  string `json:"draft,omitempty"`  // the drafts or reports that define the signal; empty if none that may still change
 }
 
 // String returns, for example, "deny by Content-Usage in robots.txt, line 2:
@@ -80,4 +70,24 @@ func (s Statement) String() string {
 		}
 		return r
 	}, b.String())
+}
+
+// about returns the statement with a use and an answer.
+func (s Statement) about(use Use, answer Answer) Statement {
+	s.Use, s.Answer = use, answer
+	return s
+}
+
+// unreadable returns what a statement that cannot be read says about each of
+// the uses that it might be about: nothing.
+func (s Statement) unreadable(labels map[string]Use) (all []Statement) {
+	s.Raw = "cannot be read: " + s.Raw
+	for _, use := range uses {
+		for _, labelled := range labels {
+			if use == labelled {
+				all = append(all, s.about(use, Unknown))
+			}
+		}
+	}
+	return all
 }

@@ -12,7 +12,8 @@ type License struct {
 
 // Licenses returns up to 256 licences: those that robots.txt names for the
 // whole origin (License lines), then those that the header names (Link with
-// rel="license"). Package pagelinks lists those that the page itself names.
+// rel="license"). If the Link fields have more than 64 KiB, they name none.
+// Package pagelinks lists those that the page itself names.
 func (in Input) Licenses() (all []License) {
 	if in.Robots != nil {
 		for f := range in.Robots.Fields("License") {
@@ -24,8 +25,12 @@ func (in Input) Licenses() (all []License) {
 			}
 		}
 	}
-	for i, line := range in.Header.Values("Link") {
-		for _, link := range splitOutside(line, ',') {
+	lines, ok := in.header("Link")
+	if !ok {
+		return all
+	}
+	for _, line := range lines {
+		for _, link := range splitOutside(line.Raw, ',') {
 			parts := splitOutside(link, ';')
 			target := strings.TrimSpace(parts[0])
 			if len(target) < 2 || target[0] != '<' || target[len(target)-1] != '>' {
@@ -35,7 +40,7 @@ func (in Input) Licenses() (all []License) {
 				name, value, _ := strings.Cut(param, "=")
 				rel := strings.Trim(strings.TrimSpace(value), `"`)
 				if len(all) < maxFields && strings.EqualFold(strings.TrimSpace(name), "rel") && hasWord(rel, "license") {
-					all = append(all, License{target[1 : len(target)-1], "header", i + 1})
+					all = append(all, License{target[1 : len(target)-1], "header", line.Line})
 					break
 				}
 			}

@@ -2,40 +2,37 @@ package preference
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-func (in Input) policyTokens(use Use) (all []Statement) {
+// policyTokens returns what the groups for the policy tokens say. The "*" group
+// can deny, but not allow.
+func (in Input) policyTokens() (all []Statement) {
 	if in.Robots == nil {
 		return nil
 	}
-	tokens := in.PolicyTokens[use]
-	if g := general(use); g != use {
-		tokens = append(tokens[:len(tokens):len(tokens)], in.PolicyTokens[g]...)
-	}
-	for _, token := range tokens {
-		m := in.Robots.Rules(token).Match(in.target())
-		named, line := false, 0
-		for _, agent := range m.Group {
-			if !strings.HasPrefix(agent.Value, "*") {
-				named, line = true, agent.Line
-				break
+	for _, use := range slices.Sorted(maps.Keys(in.PolicyTokens)) {
+		for _, token := range in.PolicyTokens[use] {
+			m := in.Robots.Rules(token).Match(in.target())
+			named := slices.IndexFunc(m.Group, func(agent robotstxt.UserAgent) bool { return !strings.HasPrefix(agent.Value, "*") })
+			if m.Allowed && named < 0 {
+				continue
 			}
+			s := Statement{Use: use, Answer: Deny, Signal: policyToken, Where: "robots.txt", Line: m.Line, Path: m.Pattern}
+			if m.Allowed {
+				s.Answer = Allow
+			}
+			if m.Line > 0 {
+				s.Raw = fmt.Sprintf("%s: %s for %s", m.Kind, m.Pattern, token)
+			} else {
+				s.Raw, s.Line = "User-agent: "+token, m.Group[max(named, 0)].Line
+			}
+			all = append(all, s)
 		}
-		s := Statement{Use: use, Answer: Deny, Signal: PolicyToken, Where: "robots.txt", Line: m.Line, Path: m.Pattern}
-		switch {
-		case m.Allowed && !named:
-			continue
-		case m.Allowed:
-			s.Answer = Allow
-		}
-		if m.Line == 0 {
-			s.Line = line
-			s.Raw = "User-agent: " + token
-		} else {
-			s.Raw = fmt.Sprintf("%s: %s for %s", m.Kind, m.Pattern, token)
-		}
-		all = append(all, s)
 	}
 	return all
 }

@@ -1,80 +1,97 @@
 package preference
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-var signalKeys = map[Use]string{Search: "search", TrainAI: "ai-train", AIInput: "ai-input"}
+// signalLabels are the labels of Content-Signal that have the values yes and
+// no.
+var signalLabels = map[string]Use{"search": Search, "ai-train": TrainAI, "ai-input": AIInput}
 
-func (in Input) contentSignal(use Use) (all []Statement) {
-	key := signalKeys[general(use)]
-	if key == "" {
-		return nil
-	}
-	say := func(text, where string, line int, path string) {
-		for name, value := range signals(text) {
-			answer := Unknown
-			switch {
-			case !strings.EqualFold(name, key):
-				continue
-			case strings.EqualFold(value, "yes"), value == "1":
-				answer = Allow
-			case strings.EqualFold(value, "no"), value == "0":
-				answer = Deny
-			default:
-				continue
-			}
-			all = append(all, Statement{Use: use, Answer: answer, Signal: ContentSignal, Where: where, Line: line, Path: path, Raw: text})
+// contentUses are the values of Content-Signal's label "use", the least first.
+var contentUses = []string{"immediate", "reference", "full"}
+
+// ContentUse returns how far a page may be reused, by the label "use" of
+// Content-Signal: "immediate" (read, but neither kept nor reused), "reference"
+// (indexed, quoted and linked to) or "full" (summarized and reproduced). If
+// several are said, the least counts. The Statement says which line said so. If
+// none is said, least is empty.
+func (in Input) ContentUse() (least string, by Statement) {
+	rank := len(contentUses)
+	for _, s := range in.statements() {
+		_, value, _ := strings.Cut(s.Raw, "=")
+		if r := slices.Index(contentUses, strings.ToLower(value)); s.Signal == contentSignal && s.Use == "use" && r >= 0 && r < rank {
+			rank, least, by = r, contentUses[r], s
 		}
 	}
-	in.eachSignal(say)
+	return least, by
+}
+
+func (in Input) contentSignal() (all []Statement) {
+	lines, ok := in.header(contentSignal)
+	if !ok {
+		all, lines = lines[0].unreadable(signalLabels), nil
+	}
+	for _, s := range append(in.inForce(contentSignal, contentSignal, "ContentSignal"), lines...) {
+		all = append(all, s.readSignal()...)
+	}
 	return all
 }
 
-// unknownSignals returns what Content-Signal says under keys that are not in
-// signalKeys.
-func (in Input) unknownSignals() (all []Statement) {
-	in.eachSignal(func(text, where string, line int, path string) {
-		for name, value := range signals(text) {
-			name = strings.ToLower(name)
-			known := false
-			for _, key := range signalKeys {
-				known = known || name == key
-			}
-			if !known && name != "" && len(all) < maxFields {
-				all = append(all, Statement{Use: Use(name), Signal: ContentSignal, Where: where, Line: line, Path: path, Raw: name + "=" + value})
-			}
+// readSignal reads s.Raw. If a label is repeated, "no" outweighs "yes".
+func (s Statement) readSignal() (all []Statement) {
+	if len(s.Raw) > maxField {
+		return s.unreadable(signalLabels)
+	}
+	said, unknown := make(map[Use]Answer), 0
+	for label, value := range signals(s.Raw) {
+		label = strings.ToLower(label)
+		use, isKnown := signalLabels[label]
+		if !isKnown {
+			use = Use(label)
 		}
-	})
+		switch value = strings.ToLower(value); {
+		case isKnown && (value == "no" || value == "0"):
+			said[use] = Deny
+		case isKnown && (value == "yes" || value == "1"):
+			if said[use] != Deny {
+				said[use] = Allow
+			}
+		case label != "" && unknown < maxUnknown:
+			unknown++
+			other := s.about(use, Unknown)
+			other.Raw = label + "=" + value
+			all = append(all, other)
+		}
+	}
+	for _, use := range uses {
+		if answer := said[use]; answer != "" {
+			all = append(all, s.about(use, answer))
+		}
+	}
 	return all
 }
 
-func (in Input) eachSignal(say func(text, where string, line int, path string)) {
-	for _, s := range in.inForce("Content-Signal", "ContentSignal") {
-		say(s.text, "robots.txt", s.line, s.path)
-	}
-	for i, text := range in.Header.Values("Content-Signal") {
-		say(text, "header", i+1, "")
-	}
-}
-
-// signals yields the names and values in a Content-Signal. Commas should
+// signals yields the labels and values in a Content-Signal. Commas should
 // separate them, but some sites write white space or semicolons. The function
 // accepts these too, because it would otherwise miss a "no".
-func signals(text string) func(yield func(name, value string) bool) {
+func signals(text string) func(yield func(label, value string) bool) {
 	const parts = ",; \t"
-	return func(yield func(name, value string) bool) {
+	return func(yield func(label, value string) bool) {
 		for {
-			name, rest, ok := strings.Cut(text, "=")
+			label, rest, ok := strings.Cut(text, "=")
 			if !ok {
 				return
 			}
-			name = strings.TrimRight(name, " \t")
-			name = name[strings.LastIndexAny(name, parts)+1:]
+			label = strings.TrimRight(label, " \t")
+			label = label[strings.LastIndexAny(label, parts)+1:]
 			value := strings.TrimLeft(rest, " \t")
 			text = ""
 			if end := strings.IndexAny(value, parts); end >= 0 {
 				value, text = value[:end], value[end:]
 			}
-			if !yield(name, strings.Trim(value, `"`)) {
+			if !yield(label, strings.Trim(value, `"`)) {
 				return
 			}
 		}

@@ -6,39 +6,50 @@ import (
 	"github.com/goodbots/courtesy/politeness/structured"
 )
 
-// maxField is how many bytes a field may have.
-const maxField = 64 << 10
+// usageLabels are the labels of Content-Usage.
+var usageLabels = map[string]Use{"train-ai": TrainAI, "ai-use": AIInput, "search": Search}
 
-func (in Input) contentUsage(use Use) (all []Statement) {
-	key := string(general(use))
-	if key != "train-ai" && key != "search" { // the vocabulary of the draft has only these two uses
-		return nil
-	}
-	say := func(text, where string, line int, path string) {
-		answer := Unknown
-		members, _ := structured.Dictionary([]string{text}, maxField)
-		for _, m := range members {
-			switch {
-			case m.Key != key:
-			case m.Value == "y":
-				answer = Allow
-			case m.Value == "n":
-				answer = Deny
-			}
-		}
-		if answer == Unknown {
-			return
-		}
-		all = append(all, Statement{Use: use, Answer: answer, Signal: ContentUsage, Where: where, Line: line, Path: path, Raw: text})
-	}
-	if fields := in.inForce("Content-Usage"); len(fields) > 0 && in.Robots.Rules(in.Tokens...).Allowed(in.target()) {
-		for _, s := range fields {
-			say(s.text, "robots.txt", s.line, s.path)
+func (in Input) contentUsage() (all []Statement) {
+	lines := in.inForce(contentUsage, contentUsage)
+	if len(lines) > 0 && in.Robots.Rules(in.Tokens...).Allowed(in.target()) {
+		for _, s := range lines {
+			all = append(all, s.readUsage()...)
 		}
 	}
 	// All header lines are read as one Dictionary (RFC 9651 §3.2).
-	if lines := in.Header.Values("Content-Usage"); len(lines) > 0 {
-		say(strings.Join(lines, ", "), "header", 1, "")
+	lines, ok := in.header(contentUsage)
+	switch {
+	case !ok:
+		all = append(all, lines[0].unreadable(usageLabels)...)
+	case len(lines) > 0:
+		lines[0].Raw = strings.Join(in.Header.Values(contentUsage), ", ")
+		all = append(all, lines[0].readUsage()...)
+	}
+	return all
+}
+
+// readUsage reads s.Raw.
+func (s Statement) readUsage() (all []Statement) {
+	members, ok := structured.Dictionary([]string{s.Raw}, maxField)
+	if !ok {
+		return s.unreadable(usageLabels)
+	}
+	unknown := 0
+	for _, m := range members {
+		use, isKnown := usageLabels[m.Key]
+		answer := map[string]Answer{"y": Allow, "n": Deny}[m.Value]
+		switch {
+		case !isKnown:
+			if unknown++; unknown <= maxUnknown {
+				said := s.about(Use(m.Key), Unknown)
+				said.Raw = m.Key + "=" + m.String()
+				all = append(all, said)
+			}
+		case answer == "":
+			all = append(all, s.about(use, Unknown))
+		default:
+			all = append(all, s.about(use, answer))
+		}
 	}
 	return all
 }

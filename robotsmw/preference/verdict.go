@@ -1,5 +1,7 @@
 package preference
 
+import "slices"
+
 // A Verdict is the answer about one use, with everything that was said about
 // the use.
 type Verdict struct {
@@ -22,34 +24,46 @@ func (v Verdict) String() string {
 // For returns the Verdict on a use: the answer and its evidence. If any signal
 // denies the use, the answer is deny. If none denies it and one allows it, the
 // answer is allow. Otherwise the answer is unknown.
-func (in Input) For(use Use) Verdict {
-	v := Verdict{Use: use}
-	for _, s := range in.statements(use) {
-		v.Evidence = append(v.Evidence, s)
-		v.Answer = max(v.Answer, s.Answer)
+func (in Input) For(use Use) Verdict { return verdictOf(use, in.statements()) }
+
+func verdictOf(use Use, all []Statement) Verdict {
+	v := Verdict{Use: use, Answer: Unknown}
+	for _, s := range all {
+		if s.Use != use && (use != TrainAIImages || s.Use != TrainAI) {
+			continue
+		}
+		v.Evidence = append(v.Evidence, s.about(use, s.Answer))
+		if s.Answer == Deny || v.Answer == Unknown {
+			v.Answer = s.Answer
+		}
 	}
 	return v
 }
 
-// Says returns everything that was said about the uses of this package.
-// Content-Signal may have keys that this package does not know, as in
-// "use=reference". Up to 256 of these are returned too, each in a Statement
-// whose Use is the key and whose Answer is Unknown.
-func (in Input) Says() []Statement {
-	var all []Statement
-	for _, use := range []Use{Search, TrainAI, TrainAIImages, AIInput} {
-		all = append(all, in.statements(use)...)
+// Says returns everything that was said about the uses of this package, and
+// then up to 256 statements with labels that this package does not know, such
+// as "use=reference". Each of these has the label as its Use, and decides
+// nothing: its Answer is Unknown.
+func (in Input) Says() (said []Statement) {
+	all := in.statements()
+	for _, use := range uses {
+		said = append(said, verdictOf(use, all).Evidence...)
 	}
-	return append(all, in.unknownSignals()...)
+	unknown := slices.DeleteFunc(all, func(s Statement) bool { return slices.Contains(uses, s.Use) })
+	return append(said, unknown[:min(len(unknown), maxFields)]...)
 }
 
-func (in Input) statements(use Use) []Statement {
-	var all []Statement
-	all = append(all, in.contentUsage(use)...)
-	all = append(all, in.contentSignal(use)...)
-	all = append(all, in.tdm(use)...)
-	all = append(all, in.directives(use)...)
-	all = append(all, in.policyTokens(use)...)
-	all = append(all, in.rsl(use)...)
+// statements returns what each signal says.
+func (in Input) statements() []Statement {
+	all := slices.Concat(in.contentUsage(), in.contentSignal(), in.tdm(), in.directives(), in.policyTokens(), in.rsl())
+	for i := range all {
+		s := &all[i]
+		s.Draft = drafts[s.Signal]
+		if len(s.Raw) > maxRaw {
+			s.Raw = s.Raw[:maxRaw-len("...")] + "..."
+		}
+	}
 	return all
 }
+
+const maxRaw = 300 // bytes

@@ -157,7 +157,7 @@ type Summary struct {
 
 	// Drafts maps each signal that was seen to the draft that defines it.
 	// Signals that no draft defines are not in the map.
-	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
+	Drafts map[string]string `json:"drafts,omitempty"`
 }
 
 // A UseSummary counts the pages that allow a use and the pages that deny it.

@@ -22,7 +22,8 @@ type Said struct {
 	Directives       []robotsmeta.Rule `json:"directives,omitempty"`
 	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
 
-	Uses     []Use     `json:"uses,omitempty"` // one for each use; nil if nothing was said about any use
+	Uses     []Use     `json:"uses,omitempty"`  // one for each use; nil if nothing was said about any use
+	Reuse    *Use      `json:"reuse,omitempty"` // how far the page may be reused ("immediate", "reference" or "full"); nil if nothing was said
 	Licenses []License `json:"licenses,omitempty"`
 
 	NotFollowed []string `json:"not_followed,omitempty"` // links with rel=nofollow
@@ -32,15 +33,9 @@ type Said struct {
 
 // A Use is what the owner says about one use of a page.
 type Use struct {
-	Use      preference.Use    `json:"use"`
-	Answer   preference.Answer `json:"answer"`
-	Evidence []Statement       `json:"evidence,omitempty"`
-}
-
-// A Statement is one thing that was said about a use.
-type Statement struct {
-	preference.Statement
-	Draft string `json:"draft,omitempty"` // the draft that defines the signal; "" if no draft does
+	Use      preference.Use         `json:"use"`
+	Answer   preference.Answer      `json:"answer"`
+	Evidence []preference.Statement `json:"evidence,omitempty"`
 }
 
 // A License is a link to licence terms.
@@ -86,16 +81,20 @@ func (s Said) Evidence() (lines []Evidence) {
 		for _, u := range s.Uses {
 			answers = append(answers, fmt.Sprintf("%s %v", u.Use, u.Answer))
 			for _, statement := range u.Evidence {
-				sum.OfSite = sum.OfSite && statement.ofSite()
+				sum.OfSite = sum.OfSite && isOfSite(statement)
 			}
 		}
 		sum.Text = "uses: " + strings.Join(answers, ", ")
 		lines = append(lines, sum)
 	}
-	for _, u := range s.Uses {
+	all := s.Uses
+	if s.Reuse != nil {
+		all = append(slices.Clip(all), *s.Reuse)
+	}
+	for _, u := range all {
 		for _, statement := range u.Evidence {
-			line := Evidence{Text: statement.text(), OfSite: statement.ofSite()}
-			isDirective := slices.Contains([]preference.Signal{preference.NoAI, preference.NoImageAI, preference.NoML}, statement.Signal)
+			line := Evidence{Text: textOf(statement), OfSite: isOfSite(statement)}
+			isDirective := slices.Contains([]string{"noai", "noimageai", "noml"}, statement.Signal)
 			if !isDirective && !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
@@ -135,20 +134,18 @@ func wording(r robotsmeta.Rule) string {
 	return r.Raw
 }
 
-// ofSite reports whether the statement comes from a file that covers many
+// isOfSite reports whether the statement comes from a file that covers many
 // pages.
-func (s Statement) ofSite() bool {
-	return s.Where == "robots.txt" || s.Signal == preference.ReallySimpleLicensing
-}
+func isOfSite(s preference.Statement) bool { return s.Where == "robots.txt" || s.Signal == "RSL" }
 
-func (s Statement) text() string {
+func textOf(s preference.Statement) string {
 	words := s.Raw
 	switch s.Signal {
-	case preference.ContentUsage, preference.ContentSignal:
+	case "Content-Usage", "Content-Signal":
 		if s.Path != "" {
 			words = s.Path + " " + words
 		}
-		words = string(s.Signal) + ": " + words
+		words = s.Signal + ": " + words
 	}
 	text := fmt.Sprintf("%s, line %d: %s", s.Where, s.Line, Printable(words))
 	if s.Policy != "" {

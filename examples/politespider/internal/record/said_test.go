@@ -35,7 +35,7 @@ func TestFlags(t *testing.T) {
 
 // Evidence returns a line for each thing that a page says, with its place.
 func TestEvidence(t *testing.T) {
-	tdm := preference.Statement{Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.TDMReservation, Where: "header", Line: 2, Raw: "1", Policy: "https://a.example/policy.json"}
+	tdm := preference.Statement{Use: preference.TrainAI, Answer: preference.Deny, Signal: "TDM-Reservation", Where: "header", Line: 2, Raw: "1", Policy: "https://a.example/policy.json"}
 	for _, tt := range []struct {
 		name string
 		said Said
@@ -47,8 +47,11 @@ func TestEvidence(t *testing.T) {
 		{"a refresh", Said{Refresh: "5; url=/next"}, []Evidence{{"refresh: 5; url=/next", false}}},
 		{"a reservation, which is no directive", Said{
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 1, Name: "tdm-reservation", Raw: "tdm-reservation: 1"}},
-			Uses:       []Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []Statement{{Statement: tdm}}}},
+			Uses:       []Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{tdm}}},
 		}, []Evidence{{"uses: train-ai deny", false}, {"header, line 2: 1, terms: https://a.example/policy.json", false}}},
+		{"how far it may be reused", Said{Reuse: &Use{Use: "reference", Answer: preference.Unknown, Evidence: []preference.Statement{
+			{Use: "use", Answer: preference.Unknown, Signal: "Content-Signal", Where: "robots.txt", Line: 2, Raw: "use=reference"},
+		}}}, []Evidence{{"robots.txt, line 2: Content-Signal: use=reference", true}}},
 		{"many links", Said{NotFollowed: []string{"/1", "/2", "/3", "/4"}},
 			[]Evidence{{"rel=nofollow: /1", false}, {"rel=nofollow: /2", false}, {"rel=nofollow: /3", false}, {"rel=nofollow: 1 link more", false}}},
 	} {

@@ -163,8 +163,8 @@ func hostileCrawl(t *testing.T, texts []string) *Crawl {
 		c.Add(record.Record{Verdict: record.Fetched, URL: u, Host: host, From: u, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Interval: 1}}, Said: record.Said{
 			Examined: "not examined", Coding: text, Canonical: text, Refresh: text, NotFollowed: []string{text},
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Scope: text, Name: text, Raw: text}},
-			Uses: []record.Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{
-				Statement: preference.Statement{Where: "header", Signal: preference.ContentUsage, Path: text, Raw: text, Policy: text}, Draft: "draft",
+			Uses: []record.Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
+				Where: "header", Signal: "Content-Usage", Path: text, Raw: text, Policy: text, Draft: "draft",
 			}}}},
 			Licenses: []record.License{{URL: text, Where: "link"}},
 		}})
@@ -180,7 +180,7 @@ func hostileSummary(text string) record.Summary {
 		Hosts:  []record.HostSummary{{Host: text + ".example", RobotsTxt: text}},
 		Lost:   []record.Record{{URL: text, Host: text, Error: text, Verdict: record.Failed}},
 		Uses:   []record.UseSummary{{Use: preference.TrainAI, Deny: 1}},
-		Drafts: map[preference.Signal]string{preference.ContentUsage: "draft"},
+		Drafts: map[string]string{"Content-Usage": "draft"},
 	}
 }
 

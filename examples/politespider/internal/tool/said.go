@@ -28,6 +28,9 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 	said.Directives = slices.Collect(says.Rules())
 	said.UnavailableAfter, _ = says.UnavailableAfter()
 	said.Uses = usesOf(in)
+	if reuse, by := in.ContentUse(); reuse != "" {
+		said.Reuse = &record.Use{Use: preference.Use(reuse), Answer: by.Answer, Evidence: []preference.Statement{by}}
+	}
 	for _, l := range in.Licenses() {
 		said.Licenses = append(said.Licenses, record.License{URL: l.URL, Where: l.Where, Line: l.Line})
 	}
@@ -38,12 +41,8 @@ func usesOf(in preference.Input) (all []record.Use) {
 	said := false
 	for _, use := range uses {
 		verdict := in.For(use)
-		u := record.Use{Use: use, Answer: verdict.Answer}
-		for _, statement := range verdict.Evidence {
-			u.Evidence = append(u.Evidence, record.Statement{Statement: statement, Draft: statement.Signal.Draft()})
-			said = true
-		}
-		all = append(all, u)
+		said = said || len(verdict.Evidence) > 0
+		all = append(all, record.Use(verdict))
 	}
 	if !said {
 		return nil

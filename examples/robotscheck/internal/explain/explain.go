@@ -23,8 +23,9 @@ var Command = command.Command{
 	Short: "may a robot fetch a path, and which line says so",
 	Help: `
 Explain says whether a robot may fetch each PATH, which rule of the robots.txt decides, and what would decide without that
-rule (the runner-up). If Google's parser or the draft of 1996 would decide otherwise, it says so, too. PATH is "/path?query" or
-a whole URL. If there is no PATH and the URL has a path, that URL is explained.
+rule (the runner-up). It also says which lines speak of the use of PATH for search and AI. If Google's parser or the draft
+of 1996 would decide otherwise, it says so, too. PATH is "/path?query" or a whole URL. If there is no PATH and the URL has a
+path, that URL is explained.
 
   robotscheck explain -agent ExampleBot robots.txt /private/ /private/press.html
   robotscheck explain -agent Googlebot https://example.com/private/
@@ -39,6 +40,8 @@ With -json, one object for each PATH and agent:
 ` + verdict.Help + `
   group     the user-agent lines that select the group: [{"value", "line"}]
   runner_up what would decide without that rule: allowed, reason, rule, line
+  uses      what the file says about "search", "train-ai" and "ai-input": [{"use", "answer", "evidence"}], and "reuse", the
+            least "use" of its Content-Signal; as robotscheck page prints them
   dialects  what "google" (its parser) and "koster1996" (the draft of 1996) say: allowed, reason, rule, line
 ` + doubt.Help + "\n" + fetchedHelp,
 	Setup: func(flags *flag.FlagSet) command.Action {

@@ -87,3 +87,28 @@ func TestExplain_OtherNames(t *testing.T) {
 		}
 	}
 }
+
+// Explain says which line speaks of each use of the path.
+func TestExplain_Uses(t *testing.T) {
+	s := &source.Source{Name: "robots.txt", Text: []byte("User-agent: *\nContent-Usage: train-ai=n\nContent-Signal: /a ai-input=no, search=yes, use=reference\n")}
+	for agent, wants := range map[string][]string{
+		"ExampleBot": {
+			"  search      allow by Content-Signal in robots.txt, line 3: ai-input=no, search=yes, use=reference\n",
+			"  train-ai    deny by Content-Usage in robots.txt, line 2: train-ai=n\n",
+			"  ai-input    deny by Content-Signal in robots.txt, line 3: ",
+			"  reuse       Content-Signal in robots.txt, line 3: use=reference\n",
+		},
+		"*": {"  train-ai    deny by Content-Usage in robots.txt, line 2: train-ai=n\n"},
+	} {
+		var out strings.Builder
+		explain(s, agent, "/a/b").print(&out, s, 0)
+		for _, want := range wants {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in\n%s", agent, want, out.String())
+			}
+		}
+	}
+	if x := explain(s, "ExampleBot", "/b"); len(x.Uses) != 1 || x.Reuse != nil {
+		t.Errorf("of another path: %+v %v", x.Uses, x.Reuse)
+	}
+}

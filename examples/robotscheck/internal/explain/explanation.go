@@ -8,6 +8,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -19,6 +20,8 @@ type explanation struct {
 	Group    []userAgentLine            `json:"group,omitempty"`
 	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
 	Dialects map[string]verdict.Verdict `json:"dialects,omitempty"`
+	Uses     []preference.Verdict       `json:"uses,omitempty"`  // the uses about which the file says something
+	Reuse    *preference.Statement      `json:"reuse,omitempty"` // the least "use" of Content-Signal; nil if none is said
 	Doubt    string                     `json:"doubt,omitempty"` // why the file is doubtful; see package doubt
 	Fetched  *fetched                   `json:"fetched,omitempty"`
 }
@@ -49,6 +52,18 @@ func explain(s *source.Source, agent, target string) explanation {
 		without := robotstxt.Parse(withoutRule(s.Text, x.Line))
 		v := verdict.Judge(without.Rules(agent), source.Sent(target))
 		x.RunnerUp = &v
+	}
+	in := preference.Input{Robots: s.File(robotstxt.RFC9309), Target: source.Sent(target)}
+	if agent != "*" {
+		in.Tokens = []string{agent}
+	}
+	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.AIInput} {
+		if v := in.For(use); len(v.Evidence) > 0 {
+			x.Uses = append(x.Uses, v)
+		}
+	}
+	if use, by := in.ContentUse(); use != "" {
+		x.Reuse = &by
 	}
 	x.Dialects = make(map[string]verdict.Verdict)
 	for _, d := range otherDialects {

@@ -71,6 +71,14 @@ func (x explanation) print(w io.Writer, s *source.Source, around int) {
 			fmt.Fprintf(w, "  runner-up   none: %s without that line, as %s\n", r.Word(), r.Why())
 		}
 	}
+	for _, v := range x.Uses {
+		for _, statement := range v.Evidence {
+			fmt.Fprintf(w, "  %-10s  %s\n", v.Use, output.Printable(statement.String()))
+		}
+	}
+	if x.Reuse != nil {
+		fmt.Fprintf(w, "  %-10s  %s in %s, line %d: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, x.Reuse.Line, output.Printable(x.Reuse.Raw))
+	}
 	same := true
 	for _, d := range otherDialects {
 		v := x.Dialects[d.member]

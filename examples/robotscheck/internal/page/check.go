@@ -183,5 +183,8 @@ func (p *check) report(source string, text []byte, says robotsmw.Page, in prefer
 	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.TrainAIImages, preference.AIInput} {
 		r.Uses = append(r.Uses, in.For(use))
 	}
+	if use, by := in.ContentUse(); use != "" {
+		r.Reuse = &by
+	}
 	return r
 }

@@ -41,7 +41,8 @@ With -json, one object:
   restrictions the result: "noindex", "nofollow", "noarchive", "nosnippet", "max-snippet: 20", ...
   directives   [{"name", "value", "known", "source", "scope", "line", "raw"}]: all that was said
   uses         [{"use", "answer", "evidence"}]: "search", "train-ai", "train-ai-images", "ai-input" are "allow", "deny"
-               or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy"}]
+               or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy", "draft"}]
+  reuse        the least "use" of Content-Signal ("use=immediate", "use=reference" or "use=full", in raw), as above
   licenses     [{"url", "where", "line", "error"}]; if there is an error, the terms could not be read
   links        with -links: [{"url", "element", "rel", "follow", "why"}]
   doubt        why the page is not text, or, for a URL, why its robots.txt may not be meant for robots; absent if there is

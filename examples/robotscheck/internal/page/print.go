@@ -89,7 +89,7 @@ func (r *report) printDirectives(w io.Writer) {
 }
 
 func (r *report) printUses(w io.Writer) {
-	if !slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return len(v.Evidence) > 0 }) {
+	if r.Reuse == nil && !slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return len(v.Evidence) > 0 }) {
 		return
 	}
 	fmt.Fprintln(w, "\nuses")
@@ -106,6 +106,9 @@ func (r *report) printUses(w io.Writer) {
 			}
 		}
 		fmt.Fprintln(rows)
+	}
+	if r.Reuse != nil {
+		fmt.Fprintf(rows, "  reuse\t%s\t%s in %s, line %d\n", r.Reuse.Raw, r.Reuse.Signal, r.Reuse.Where, r.Reuse.Line)
 	}
 	rows.Flush()
 }

@@ -17,18 +17,19 @@ import (
 
 // A report is the result, as -json prints it.
 type report struct {
-	Source       string               `json:"source"`
-	Agent        string               `json:"agent,omitempty"`
-	Status       int                  `json:"status,omitempty"`
-	Examined     string               `json:"examined,omitempty"`
-	Refusal      *refusal.Refusal     `json:"refusal,omitempty"`
-	Restrictions []string             `json:"restrictions"`
-	Directives   []robotsmeta.Rule    `json:"directives,omitempty"`
-	Uses         []preference.Verdict `json:"uses,omitempty"`
-	Licenses     []license            `json:"licenses,omitempty"`
-	Links        []judgedLink         `json:"links,omitempty"`
-	Doubt        string               `json:"doubt,omitempty"` // why the page or the robots.txt is doubtful
-	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
+	Source       string                `json:"source"`
+	Agent        string                `json:"agent,omitempty"`
+	Status       int                   `json:"status,omitempty"`
+	Examined     string                `json:"examined,omitempty"`
+	Refusal      *refusal.Refusal      `json:"refusal,omitempty"`
+	Restrictions []string              `json:"restrictions"`
+	Directives   []robotsmeta.Rule     `json:"directives,omitempty"`
+	Uses         []preference.Verdict  `json:"uses,omitempty"`
+	Reuse        *preference.Statement `json:"reuse,omitempty"` // the least "use" of Content-Signal; nil if none is said
+	Licenses     []license             `json:"licenses,omitempty"`
+	Links        []judgedLink          `json:"links,omitempty"`
+	Doubt        string                `json:"doubt,omitempty"` // why the page or the robots.txt is doubtful
+	Decision     *robotsmw.Decision    `json:"decision,omitempty"`
 
 	doubtful string // the URL or file that Doubt is about
 }

@@ -258,7 +258,7 @@ func (l *Ledger) heard(u record.Use) {
 	for _, statement := range u.Evidence {
 		if statement.Draft != "" {
 			if l.total.Drafts == nil {
-				l.total.Drafts = make(map[preference.Signal]string)
+				l.total.Drafts = make(map[string]string)
 			}
 			l.total.Drafts[statement.Signal] = statement.Draft
 		}

@@ -71,9 +71,9 @@ func TestTextPrinter(t *testing.T) {
 // Evidence is below the line of its page. What robots.txt says is printed once
 // for each host. Control characters are escaped.
 func TestTextPrinter_Evidence(t *testing.T) {
-	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{Statement: preference.Statement{
-		Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.ContentUsage,
-		Where: "robots.txt", Line: 2, Path: "/a", Raw: "train-ai=n"}, Draft: "draft-x"}}}
+	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
+		Use: preference.TrainAI, Answer: preference.Deny, Signal: "Content-Usage",
+		Where: "robots.txt", Line: 2, Path: "/a", Raw: "train-ai=n", Draft: "draft-x"}}}
 	page := record.Record{Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", Said: record.Said{
 		Directives: []robotsmeta.Rule{
 			{Source: robotsmeta.Meta, Line: 3, Name: "noarchive", Known: true, Raw: "noarchive"},
@@ -159,7 +159,7 @@ func TestTextPrinter_Summary(t *testing.T) {
 		Seconds: 3, Fetched: 2, Moved: 1, NotFound: 1, Refused: 1, Elsewhere: 3, Stopped: "max-pages", Left: 1,
 		NotToKeep: []record.Record{{Verdict: record.Fetched, URL: u + "staff", Status: 200, NoIndex: true}},
 		Uses:      []record.UseSummary{{Use: preference.Search, Allow: 2}, {Use: preference.TrainAI, Allow: 1, Deny: 1}},
-		Drafts:    map[preference.Signal]string{preference.ContentUsage: "draft-x-01"},
+		Drafts:    map[string]string{"Content-Usage": "draft-x-01"},
 	})
 	const want = `
 0 hosts in 3.0s: 2 pages fetched, 1 moved, 1 not found, 1 refused
