@@ -3,13 +3,12 @@ package preference
 import (
 	"slices"
 	"strings"
-
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 const (
 	maxField   = 64 << 10 // how many bytes a field may have, all its lines in a header together
 	maxFields  = 256      // how many fields of one kind are read from our group, and how many licences and unknown labels are returned
+	maxRaw     = 300      // how many bytes of a field a statement shows
 	maxUnknown = 16       // how many unknown labels of one field are listed
 )
 
@@ -74,26 +73,4 @@ func (s Statement) pattern() string {
 		return "/"
 	}
 	return s.Path
-}
-
-// matches reports whether a pattern of robots.txt matches the target. It asks
-// the matcher of robotstxt, so escapes, "*" and "$" mean the same here. No
-// pattern matches /robots.txt itself, which is always allowed.
-func matches(pattern, target string) bool { return !allowed("Disallow: "+line(pattern), target) }
-
-// longer reports whether the pattern a is longer than the pattern b. Both
-// patterns must match the target. The function asks the matcher of robotstxt,
-// in which a Disallow overrides an Allow only if the Disallow is longer.
-func longer(a, b, target string) bool {
-	return !allowed("Allow: "+line(b)+"\nDisallow: "+line(a), target)
-}
-
-func allowed(rules, target string) bool {
-	return robotstxt.Parse([]byte("User-agent: *\n" + rules + "\n")).Rules().Allowed(target)
-}
-
-// line escapes the characters of a pattern that cannot stand in a line of
-// robots.txt. A pattern from a robots.txt has none of them.
-func line(pattern string) string {
-	return strings.NewReplacer("#", "%23", "\n", "%0A", "\r", "%0D").Replace(pattern)
 }

@@ -1,32 +1,10 @@
 package preference
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // signalLabels are the labels of Content-Signal that have the values yes and
 // no.
 var signalLabels = map[string]Use{"search": Search, "ai-train": TrainAI, "ai-input": AIInput}
-
-// contentUses are the values of Content-Signal's label "use", the least first.
-var contentUses = []string{"immediate", "reference", "full"}
-
-// ContentUse returns how far a page may be reused, by the label "use" of
-// Content-Signal: "immediate" (read, but neither kept nor reused), "reference"
-// (indexed, quoted and linked to) or "full" (summarized and reproduced). If
-// several are said, the least counts. The Statement says which line said so. If
-// none is said, least is empty.
-func (in Input) ContentUse() (least string, by Statement) {
-	rank := len(contentUses)
-	for _, s := range in.statements() {
-		_, value, _ := strings.Cut(s.Raw, "=")
-		if r := slices.Index(contentUses, strings.ToLower(value)); s.Signal == contentSignal && s.Use == "use" && r >= 0 && r < rank {
-			rank, least, by = r, contentUses[r], s
-		}
-	}
-	return least, by
-}
 
 func (in Input) contentSignal() (all []Statement) {
 	lines, ok := in.header(contentSignal)

@@ -1,6 +1,9 @@
 package preference
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Verdict is the answer about one use, with everything that was said about
 // the use.
@@ -53,6 +56,25 @@ func (in Input) Says() (said []Statement) {
 	return append(said, unknown[:min(len(unknown), maxFields)]...)
 }
 
+// contentUses are the values of Content-Signal's label "use", the least first.
+var contentUses = []string{"immediate", "reference", "full"}
+
+// ContentUse returns how far a page may be reused, by the label "use" of
+// Content-Signal: "immediate" (read, but neither kept nor reused), "reference"
+// (indexed, quoted and linked to) or "full" (summarized and reproduced). If
+// several are said, the least counts. The Statement says which line said so. If
+// none is said, least is empty.
+func (in Input) ContentUse() (least string, by Statement) {
+	rank := len(contentUses)
+	for _, s := range in.statements() {
+		_, value, _ := strings.Cut(s.Raw, "=")
+		if r := slices.Index(contentUses, strings.ToLower(value)); s.Signal == contentSignal && s.Use == "use" && r >= 0 && r < rank {
+			rank, least, by = r, contentUses[r], s
+		}
+	}
+	return least, by
+}
+
 // statements returns what each signal says.
 func (in Input) statements() []Statement {
 	all := slices.Concat(in.contentUsage(), in.contentSignal(), in.tdm(), in.directives(), in.policyTokens(), in.rsl())
@@ -65,5 +87,3 @@ func (in Input) statements() []Statement {
 	}
 	return all
 }
-
-const maxRaw = 300 // bytes
