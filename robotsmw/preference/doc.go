@@ -55,22 +55,22 @@
 // # The rules of each signal
 //
 // Content-Usage has the labels "train-ai" ([TrainAI]), "ai-use" ([AIInput]) and
-// "search" ([Search]), in lower case, with the tokens "y" and "n" as values. Any
-// other label or value is listed and decides nothing. Parameters are ignored. If
-// a label is repeated, the last value counts. In robots.txt, Content-Usage is
-// read from the group for our product token. Its value is a Dictionary of
-// Structured Fields (RFC 9651), with an optional path before it. Of the lines
-// whose path matches, only those with the longest path are used. Among lines
-// with equally long paths, and between robots.txt and header, "n" outweighs
-// "y". If the crawler may not fetch the target, all lines of Content-Usage in
-// robots.txt are ignored. A line that is no Dictionary cannot be read. The lines
-// of the header are one Dictionary.
+// "search" ([Search]), in lower case, with the tokens "y" and "n" as values.
+// Any other label or value is listed and decides nothing. Parameters are
+// ignored. If a label is repeated, the last value counts. In robots.txt,
+// Content-Usage is read from the group for our product token. Its value is a
+// Dictionary of Structured Fields (RFC 9651), with an optional path before it.
+// Of the lines whose path matches, only those with the longest path are used.
+// Among lines with equally long paths, and between robots.txt and header, "n"
+// outweighs "y". If the crawler may not fetch the target, all lines of
+// Content-Usage in robots.txt are ignored. A line that is no Dictionary cannot
+// be read. The lines of the header are one Dictionary.
 //
 // Content-Signal has the labels "ai-train" ([TrainAI]), "ai-input" ([AIInput])
 // and "search" ([Search]). Lines in robots.txt are chosen by group and path as
 // for Content-Usage. But they are used even if the crawler may not fetch the
-// target. Each line is read by itself, and leniently: labels, "yes" and "no" may
-// be in any letter case, and "1" and "0" are accepted. So are semicolons or
+// target. Each line is read by itself, and leniently: labels, "yes" and "no"
+// may be in any letter case, and "1" and "0" are accepted. So are semicolons or
 // spaces instead of commas. If a label is repeated, "no" outweighs "yes". Any
 // other label or value is listed and decides nothing. The label "use" decides
 // nothing either: [Input.ContentUse] returns the least of its values.
@@ -79,8 +79,8 @@
 //
 // TDMRep is about training: tdm-reservation is 1 (reserved) or 0. Any other
 // value is listed and decides nothing. A meta overrides the header, and the
-// header overrides the file. Of several metas or header lines, 1 outweighs 0. In
-// the file, only the first matching location is used.
+// header overrides the file. Of several metas or header lines, 1 outweighs 0.
+// In the file, only the first matching location is used.
 //
 // RSL: the url of a content element matches like a pattern of robots.txt, and
 // an empty url matches everything. Of the elements that match, only those with

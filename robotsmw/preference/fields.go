@@ -7,7 +7,7 @@ import (
 
 const (
 	maxField   = 64 << 10 // how many bytes a field may have, all its lines in a header together
-	maxFields  = 256      // how many fields of one kind are read from our group, and how many licences and unknown labels are returned
+	maxFields  = 256      // how many fields of one kind, licences and unknown labels are read from a file
 	maxRaw     = 300      // how many bytes of a field a statement shows
 	maxUnknown = 16       // how many unknown labels of one field are listed
 )

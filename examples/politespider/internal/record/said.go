@@ -23,7 +23,7 @@ type Said struct {
 	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
 
 	Uses     []Use     `json:"uses,omitempty"`  // one for each use; nil if nothing was said about any use
-	Reuse    *Use      `json:"reuse,omitempty"` // how far the page may be reused ("immediate", "reference" or "full"); nil if nothing was said
+	Reuse    *Use      `json:"reuse,omitempty"` // how far it may be reused; nil if nothing was said
 	Licenses []License `json:"licenses,omitempty"`
 
 	NotFollowed []string `json:"not_followed,omitempty"` // links with rel=nofollow
