@@ -6,281 +6,57 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
-// It is also the context of that request. This context derives from the
-// caller's context, and ends when the attempt is over or its timeout has
-// passed.
-//
-// An attempt keeps its own deadline. context.WithDeadline would make a timer
-// for each attempt. That costs too much, because each page of a crawl is an
-// attempt. All parts of an attempt are in one allocation, which saves time too.
-// The price is that an unclosed body keeps the whole attempt in memory, until
-// the attempt's slot is freed.
 type attempt struct {
-	context.Context // the caller's context
-	grant           Grant
-	wire            wire        // unset if the attempt is not paced
-	body            body        // the response's body
-	left            func() bool // stops watching the caller's context; nil means that context never ends
-	switched        bool        // the server switched protocols, so the body has no timeout
-
-	watch      *watch // nil means no timeout
-	timeout    time.Duration
-	deadline   time.Time
-	prev, next *attempt // guarded by watch.mu; nil means the attempt is not in the watch
-
-	mu     sync.Mutex
-	err    error         // why the context ended; nil means the context has not ended
-	late   bool          // the timeout ended the context
-	again  bool          // the context ended because net/http was about to send the request again
-	done   chan struct{} // nil means nobody has called Done
-	ending *ending       // the functions to call at the end
-	first  struct {      // for the first call of AfterFunc; net/http calls AfterFunc only once
-		ending
-		// taken is set at the first call and stays set. If a later call used
-		// attempt.first again, the stop() of the first call could remove the
-		// later function.
-		taken bool
-	}
+	grant    Grant
+	caller   context.Context
+	ctx      context.Context // the request's own: derives from caller, ends with the attempt
+	cancel   context.CancelFunc
+	stop     func() bool // of the AfterFunc that frees the slot when ctx ends
+	timeout  time.Duration
+	wire     wire
+	body     body
+	switched bool // the server switched protocols, so the body has no timeout
 }
 
-// An ending is a function that was passed to AfterFunc.
-type ending struct {
-	f    func()
-	next *ending
-}
-
-// Deadline returns the attempt's own deadline or the caller's, whichever is
-// earlier. Either may be missing.
-func (a *attempt) Deadline() (time.Time, bool) {
-	d, ok := a.Context.Deadline()
-	if a.watch == nil || ok && d.Before(a.deadline) {
-		return d, ok
+// begin starts an attempt whose grant has just been given. Whatever ends the
+// attempt's context also frees its slot, even if nobody closes the body.
+func (a *attempt) begin(caller context.Context, timeout time.Duration) {
+	a.caller, a.timeout = caller, timeout
+	if timeout > 0 {
+		a.grant.keep(timeout)
+		a.ctx, a.cancel = context.WithTimeout(caller, timeout)
+	} else {
+		a.ctx, a.cancel = context.WithCancel(caller)
 	}
-	return a.deadline, true
-}
-
-// Value returns the attempt's trace hooks if the attempt is paced and key is
-// clientTraceKey. Otherwise it returns the value in the caller's context.
-func (a *attempt) Value(key any) any {
-	if a.wire.attempt != nil && key == clientTraceKey {
-		return &a.wire.trace
-	}
-	return a.Context.Value(key)
-}
-
-func (a *attempt) Done() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.done == nil {
-		a.done = make(chan struct{})
-		if a.err != nil {
-			close(a.done)
-		}
-	}
-	return a.done
-}
-
-func (a *attempt) Err() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.err
-}
-
-// AfterFunc calls f when the attempt ends. Package context calls AfterFunc for
-// each context that derives from the attempt. Without this method, package
-// context would start a goroutine that waits for Done.
-func (a *attempt) AfterFunc(f func()) (stop func() bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.err != nil {
-		go f()
-		return func() bool { return false }
-	}
-	e := &a.first.ending
-	if a.first.taken {
-		e = new(ending)
-	}
-	a.first.taken = true
-	e.f, e.next = f, a.ending
-	a.ending = e
-	return func() bool {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		for at := &a.ending; *at != nil; at = &(*at).next {
-			if *at == e {
-				*at, e.f, e.next = e.next, nil, nil
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// cancel ends the context. Only the first call counts.
-func (a *attempt) cancel(err error, late bool) {
-	a.mu.Lock()
-	if a.err != nil {
-		a.mu.Unlock()
-		return
-	}
-	a.err, a.late = err, late
-	if a.done != nil {
-		close(a.done)
-	}
-	e := a.ending
-	a.ending = nil
-	a.mu.Unlock()
-	for ; e != nil; e = e.next {
-		e.f() // does not block: package context starts a goroutine for anything slow
-		e.f = nil
-	}
-}
-
-// endReplay ends the attempt's context because net/http is about to send the
-// request again.
-func (a *attempt) endReplay() {
-	a.mu.Lock()
-	a.again = a.again || a.err == nil
-	a.mu.Unlock()
-	a.cancel(context.Canceled, false)
-}
-
-// isReplay reports whether endReplay ended the attempt.
-func (a *attempt) isReplay() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.again
-}
-
-// timeOut ends the attempt when its time is over.
-func (a *attempt) timeOut() {
-	a.cancel(context.DeadlineExceeded, true)
-	if a.left != nil {
-		a.left() // otherwise the caller's context would keep the attempt in memory
-	}
-	a.grant.Done(Outcome{})
-}
-
-// leave ends the attempt when the caller's context ends.
-func (a *attempt) leave() {
-	a.cancel(a.Context.Err(), false)
-	if a.watch != nil {
-		a.watch.end(a)
-	}
-	a.grant.Done(Outcome{})
+	a.stop = context.AfterFunc(a.ctx, func() { a.grant.Done(Outcome{}) })
+	a.ctx = a.wire.watch(a.ctx, &a.grant, a.cancel)
 }
 
 // end ends the attempt with outcome o, and frees the slot.
 func (a *attempt) end(o Outcome) {
-	if a.watch != nil {
-		a.watch.end(a)
-	}
-	if a.left != nil {
-		a.left()
-	}
-	a.grant.done(a.Context, o)
-	a.cancel(context.Canceled, false)
+	a.stop()
+	a.grant.done(a.caller, o)
+	a.cancel()
 }
 
-// explain returns an error that names AttemptTimeout if the timeout has ended
-// the attempt. Otherwise it returns err.
+// explain returns the error to tell the caller, given one of Base. It names
+// AttemptTimeout if that has ended the attempt.
 func (a *attempt) explain(err error) error {
+	if ended := a.wire.failure(); ended != nil {
+		return ended
+	}
 	switch {
-	case a.switched || !a.timedOut():
+	case a.switched || a.ctx.Err() != context.DeadlineExceeded || a.caller.Err() != nil:
 		return err
 	case err == context.DeadlineExceeded:
 		return &timeoutError{after: a.timeout} // err would add nothing to the message
 	}
 	return &timeoutError{a.timeout, err}
-}
-
-func (a *attempt) timedOut() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.late
-}
-
-// A watch ends the attempts of a Transport at their timeouts. All attempts have
-// the same timeout, so they time out in the order in which they began, and one
-// timer for the oldest attempt is enough. A timer for each attempt would cost
-// more than all other work of a Transport, because setting a timer that is
-// earlier than all others wakes a thread.
-type watch struct {
-	mu    sync.Mutex
-	first *attempt // the oldest; all attempts are linked into a ring
-	set   bool     // a timer is set, perhaps for an attempt that has ended
-}
-
-// begin adds an attempt, sets its deadline and returns the present time.
-func (w *watch) begin(a *attempt) (now time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now = time.Now() // taken under the lock, so that the ring is in the order of deadlines
-	a.deadline = now.Add(a.timeout)
-	if w.first == nil {
-		a.prev, a.next = a, a
-		w.first = a
-	} else {
-		a.prev, a.next = w.first.prev, w.first
-		a.prev.next, a.next.prev = a, a
-	}
-	if !w.set {
-		w.set = true
-		time.AfterFunc(a.timeout, w.look)
-	}
-	return now
-}
-
-// end removes an attempt if it is still in the watch.
-func (w *watch) end(a *attempt) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.remove(a)
-}
-
-func (w *watch) remove(a *attempt) {
-	switch {
-	case a.next == nil:
-		return
-	case a.next == a:
-		w.first = nil
-	default:
-		a.prev.next, a.next.prev = a.next, a.prev
-		if w.first == a {
-			w.first = a.next
-		}
-	}
-	a.prev, a.next = nil, nil
-}
-
-// look ends the attempts whose time is over, and sets the timer for the oldest
-// of the others.
-func (w *watch) look() {
-	for _, a := range w.over() {
-		a.timeOut()
-	}
-}
-
-func (w *watch) over() (late []*attempt) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := time.Now()
-	for a := w.first; a != nil; a = w.first {
-		if left := a.deadline.Sub(now); left > 0 {
-			time.AfterFunc(left, w.look)
-			return late
-		}
-		w.remove(a)
-		late = append(late, a)
-	}
-	w.set = false
-	return late
 }
 
 // body wraps a response's body. The attempt ends when the body is closed, or

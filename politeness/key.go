@@ -196,6 +196,28 @@ func canonicalHost(host string) (string, error) {
 	}
 }
 
+// canonicalURL returns a URL whose host is as HostKey names it, if u's host has
+// non-ASCII letters. Otherwise it returns u itself. The connection pools of
+// net/http convert such a host in two ways, and HTTP/2 may then never find the
+// connection that it has just made.
+func canonicalURL(u *url.URL) *url.URL {
+	if isASCII(u.Host) {
+		return u
+	}
+	host, err := canonicalHost(u.Hostname())
+	if err != nil || !isASCII(host) {
+		return u
+	}
+	sent := *u
+	if sent.Host = host; strings.Contains(host, ":") {
+		sent.Host = "[" + host + "]"
+	}
+	if port := u.Port(); port != "" {
+		sent.Host += ":" + port
+	}
+	return &sent
+}
+
 // nextForm takes one step from a host's spelling towards its one form. The one
 // form itself is returned unchanged.
 func nextForm(host string) string {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
@@ -455,10 +456,10 @@ func TestReplayEnds(t *testing.T) {
 		asked := 0
 		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
 			asked++
-			w := &wire{attempt: req.Context().(*attempt)}
+			trace := httptrace.ContextClientTrace(req.Context())
 			for range 2 {
-				w.getConn("example.com:80")
-				w.wroteHeaders()
+				trace.GetConn("example.com:80")
+				trace.WroteHeaders()
 			}
 			return nil, req.Context().Err()
 		})

@@ -1,11 +1,9 @@
 package politeness
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -19,14 +17,14 @@ import (
 // requests to its host. If a body holds up a request for 5 s and nobody reads
 // the body in that time, the log names the body's URL once.
 //
+// A host with non-ASCII letters is sent as [HostKey] names it, because
+// http.Transport may otherwise connect to it again and again without end.
+//
 // Transport changes neither the request nor the response, except that it wraps
 // the response's Body. After its first use, a Transport must not be copied and
 // its fields must not be changed.
 type Transport struct {
-	// Base makes the requests. nil means http.DefaultTransport. If Base wraps
-	// an http.Transport that sends HTTP/2 without TLS, Base must have a method
-	// Unwrap() http.RoundTripper that returns the http.Transport. Otherwise a
-	// request that net/http sends again may fail.
+	// Base makes the requests. nil means http.DefaultTransport.
 	Base http.RoundTripper
 
 	// Limiter sets the pace. nil means a zero Limiter that belongs to this
@@ -43,9 +41,7 @@ type Transport struct {
 	// Upgrade is an error.
 	AttemptTimeout time.Duration
 
-	own     Limiter
-	watched sync.Once
-	watch   *watch // a pointer, because its timer must not keep the Transport alive
+	own Limiter
 }
 
 func (t *Transport) limiter() *Limiter {
@@ -78,9 +74,9 @@ func (t *Transport) CloseIdleConnections() {
 // at another host's pace.
 //
 // If the server refuses an HTTP/2 stream, or closes a connection before it
-// answers, net/http may send the request again by itself. If the host's
-// requests have an interval, RoundTrip prevents this and makes a new request
-// instead, which waits for the host. RoundTrip does so up to six times.
+// answers, net/http may send the request again by itself. RoundTrip prevents
+// this and makes a new request instead, which waits for the host. RoundTrip
+// does so up to six times.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
@@ -100,15 +96,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		if ctx := req.Context(); ctx.Err() != nil { // a Trace or Observer may end ctx when it is told of the grant
-			if sent.Body != nil {
-				sent.Body.Close()
-			}
-			a.grant.Done(Outcome{})
-			return nil, &cancelError{a.grant.key, ctx.Err(), context.Cause(ctx)}
-		}
 		resp, err := t.try(a, req, sent)
-		if err == nil || !canReplay(req) || !a.isReplay() {
+		if err == nil || !canReplay(req) || !a.wire.isReplay() {
 			return resp, err
 		}
 		if sent, err = replay(req); err != nil {
@@ -121,40 +110,23 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, &replayError{req.URL.Host}
 }
 
-// begin starts an attempt whose grant has just been given. It returns the time
-// of the start.
-func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
-	grant := &a.grant
-	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
-	if grant.isPaced() {
-		a.wire.attempt, a.wire.plainH2 = a, sendsPlainHTTP2(t.base())
-		a.Context = a.wire.hook(ctx)
-	}
-	if a.timeout > 0 {
-		grant.keep(a.timeout)
-		t.watched.Do(func() { t.watch = new(watch) })
-		a.watch = t.watch
-	}
-	// The end of the context frees the slot, even if nobody closes the body.
-	if grant.ends {
-		a.left = context.AfterFunc(ctx, a.leave)
-	}
-	if a.watch == nil {
-		return time.Now()
-	}
-	return a.watch.begin(a) // must come last, because the attempt may time out at once
-}
-
 // try makes one request and makes sure that its slot is freed. fresh is req
 // with a body that has not been read.
 func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
-	start := t.begin(req.Context(), a)
+	a.begin(req.Context(), orDefault(t.AttemptTimeout, 30*time.Second, 0))
+	start := time.Now()
 	defer func() {
 		if resp == nil { // Base failed, or panicked
 			a.end(Outcome{})
 		}
 	}()
-	sent := fresh.WithContext(a)
+	sent := fresh.WithContext(a.ctx)
+	if u := canonicalURL(req.URL); u != req.URL {
+		if sent.Host == req.URL.Host {
+			sent.Host = u.Host
+		}
+		sent.URL = u
+	}
 	resp, err = t.base().RoundTrip(sent)
 	var latency time.Duration
 	if a.grant.limiter.Adaptive.Factor > 0 { // otherwise nothing uses the latency

@@ -621,28 +621,3 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 		})
 	})
 }
-
-// If Trace.Granted cancels the request's context, nothing is sent.
-func TestContextThatEndsWithTheGrant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
-			asked++
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
-		})
-		tr := &Transport{Base: base, Limiter: &Limiter{}}
-		cause := errors.New("another has it")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		ctx = WithTrace(ctx, &Trace{Granted: func(time.Time) { cancel(cause) }})
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tr.RoundTrip(req); !errors.Is(err, context.Canceled) || !errors.Is(err, cause) || asked != 0 {
-			t.Errorf("%v, and Base was asked %d times", err, asked)
-		}
-		if s := tr.Limiter.Stats(); s.InFlight != 0 {
-			t.Errorf("%+v", s)
-		}
-	})
-}

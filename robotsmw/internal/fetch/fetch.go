@@ -38,6 +38,8 @@ type Question struct {
 	URL  *url.URL
 	Host string // Host header; "" means the URL's own
 
+	Elsewhere bool // another host redirects here: the question waits its turn
+
 	// The validators of the copy at hand; "" means none.
 	ETag         string
 	LastModified string
@@ -80,7 +82,11 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	})
 	defer timer.Stop()
 	defer expect(nil)
-	ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
+	if q.Elsewhere {
+		ctx = politeness.WithCrawlDelay(ctx, politeness.ExemptInTurn)
+	} else {
+		ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
+	}
 	ctx = politeness.WithTrace(ctx, &politeness.Trace{
 		Queued: func(until time.Time, why politeness.Reason) {
 			timer.Stop()

@@ -106,6 +106,8 @@ func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.R
 // record prev has for u and host.
 func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record.Record) fetch.Question {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
+	own, _ := origin.RobotsURL(f.Origin)
+	q.Elsewhere = u.Hostname() != own.Hostname()
 	if l.cfg.Asked != nil {
 		q.Answered = func(resp *http.Response, body []byte, err error) {
 			if err = orDropped(f, err); !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent
