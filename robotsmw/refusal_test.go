@@ -108,6 +108,8 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "404 in an unknown coding", status: 404, headers: []string{html, "Content-Encoding: br"}, body: "x", want: allowAll},
 		{name: "404 in a coding that is broken", status: 404, headers: []string{html, "Content-Encoding: gzip"}, body: gzipped(notFoundPage)[:30], want: allowAll},
 		{name: "404 with a page about walls", status: 404, headers: []string{html}, body: "<html>Just a moment... px-captcha, cf-mitigated: challenge, Access Denied</html>", want: allowAll},
+		{name: "a short 404 behind Imperva", status: 404, headers: []string{html}, body: `<html><head><meta name="robots" content="noindex"><script src="/_Incapsula_Resource?SWJIYLWA=5074"></script></head><body>Not found</body></html>`, want: allowAll},
+		{name: "410 with a wall's mark", status: 410, headers: []string{html}, body: pageOfAnubis, want: allowAll},
 		{name: "410", status: 410, headers: []string{html}, body: notFoundPage, want: allowAll},
 		{name: "418", status: 418, body: "I'm a teapot", want: allowAll},
 		{name: "451", status: 451, want: allowAll},

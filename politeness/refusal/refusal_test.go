@@ -183,6 +183,7 @@ func TestLookAlikes(t *testing.T) {
 		{"a visitor who passed Fastly's challenge", answer(200, "set-cookie: _fs_ch_cp_x4=abc"), "<html>hello</html>"},
 		{"a page about captchas", answer(200), "<html><title>What is a captcha?</title>Just a moment... px-captcha, cf-mitigated: challenge, Access Denied</html>"},
 		{"a page about Anubis", answer(200), "<html><pre>&lt;script id=\"anubis_challenge\"</pre></html>"},
+		{"a short article about Imperva's incidents", answer(200), "<html><title>Help</title><p>What does &quot;Request unsuccessful. Incapsula incident ID: 877000250&quot; mean? The Incapsula incident ID names one request.</html>"},
 		{"a page about Imperva's incidents", answer(200), strings.Replace(long, "<body>", "<body>Incapsula incident ID", 1)},
 		{"a form with a reCAPTCHA", answer(200), `<html><form><div class="g-recaptcha" data-sitekey="6L"></div></form></html>`},
 		{"not found, while a challenge of Fastly's is on", answer(404, "set-cookie: _fs_ch_st_x4=abc"), "<html>no such page</html>"},

@@ -16,7 +16,8 @@ import (
 // The function "decoded" returns the body without its content coding. Reading a
 // coded body fails when ctx ends, or after [longestCoded] bytes of input. A
 // body that has no coding, or that Base has decoded already, is returned as it
-// is.
+// is. If the header names something that is no coding, such as a charset, the
+// body is read as it is, as long as it is plain text.
 func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
@@ -50,8 +51,29 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 			return z, nil
 		}
 		return flate.NewReader(r), nil
+	case "br", "zstd", "compress", "x-compress", "dcb", "dcz": // IANA, HTTP Content Coding Registry
+		return nil, unknownCoding(coding)
 	}
-	return nil, fmt.Errorf("unknown content coding %.60q", coding)
+	return &plainText{r, coding}, nil
+}
+
+func unknownCoding(coding string) error { return fmt.Errorf("unknown content coding %.60q", coding) }
+
+// plainText reads a body whose Content-Encoding is unknown. Reading fails at a
+// control character that no text has: then the body has been coded.
+type plainText struct {
+	body   io.Reader
+	coding string
+}
+
+func (t *plainText) Read(p []byte) (int, error) {
+	n, err := t.body.Read(p)
+	for _, b := range p[:n] {
+		if b == 0x7f || b < ' ' && !strings.ContainsRune("\t\r\n\f", rune(b)) {
+			return 0, unknownCoding(t.coding)
+		}
+	}
+	return n, err
 }
 
 // codingOf returns the content coding of a body, in lower case, or "" if the

@@ -57,6 +57,37 @@ func TestManyCodings(t *testing.T) {
 	}
 }
 
+// A name that is no coding is ignored before a body that is plain text. A body
+// in a coding that is not known is not read as text.
+func TestNamesThatAreNoCodings(t *testing.T) {
+	const rules = "User-agent: *\r\n\tDisallow: /\u00e4\f\n"
+	for _, tt := range []struct {
+		coding, body string
+		good         bool
+	}{
+		{"utf-8", rules, true},
+		{"none", rules, true},
+		{"binary", rules, true},
+		{"aws-chunked", rules, true},
+		{"UTF-8", rules, true},
+		{"utf-8", "User-agent: *\x00", false},
+		{"utf-8", "\x1f\x8b\x08", false},
+		{"lzma", "]\x00\x00", false},
+		{"none", "x\x7f", false},
+		{"utf-8, none", rules, false},
+		{"br", rules, false},
+		{"zstd", rules, false},
+		{"compress", rules, false},
+		{"dcb", rules, false},
+		{"dcz", rules, false},
+	} {
+		ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {tt.coding}}, Body: io.NopCloser(strings.NewReader(tt.body))})
+		if (err == nil) != tt.good || tt.good && string(ans.Body) != tt.body {
+			t.Errorf("%s, %q: %q, %v", tt.coding, tt.body, ans.Body, err)
+		}
+	}
+}
+
 // If there is no body at all, the file is empty, whatever coding the header
 // names.
 func TestEmptyBodiesInACoding(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 // refusalOf returns which bot wall answered instead of the site, and how, such
 // as "AWS WAF: challenge (202, x-amzn-waf-action: challenge)". It returns "" if
-// the site itself seems to have answered, or if the status alone decides. The
-// last argument is the beginning of the body, as far as it was read.
+// the site itself seems to have answered, or if the status alone decides. begin
+// is the beginning of the body, as far as it was read.
 //
 // RFC 9309 does not mention bot walls. A wall that answers for robots.txt says
 // nothing about the site's rules, so the file is unreachable (RFC 9309
@@ -26,6 +26,8 @@ func refusalOf(resp *http.Response, begin []byte) string {
 	switch {
 	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
 		return "" // the status decides: see the package doc of robotsmw
+	case found && !r.Sure && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone):
+		return "" // a guess from the page's marks does not outweigh such a status
 	case found && (r.Sure || !success || html || len(text) == 0): // a guess does not count if the status is 2xx and the text may be rules
 		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
 	case resp.StatusCode == http.StatusPartialContent:
