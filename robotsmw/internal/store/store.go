@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,7 +42,7 @@ type Keeper struct {
 	slack   time.Duration
 	kind    *record.Kind
 	failed  func(op string, err error)
-	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds
+	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds; 0 means it answers
 	forgets atomic.Int64 // how many times Forget was called
 }
 
@@ -65,9 +66,9 @@ func (k *Keeper) Forget(name string) {
 // Forgotten returns how many times Forget was called. Put needs this number.
 func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
 
-// Put stores the result of a fetch. The last argument is the number that
-// Forgotten returned when the fetch began. If any origin was forgotten since
-// then, nothing is stored, which may cost a fetch.
+// Put stores the result of a fetch. forgotten is the number that Forgotten
+// returned when the fetch began. If any origin was forgotten since then,
+// nothing is stored, which may cost a fetch.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
 	if k.forgets.Load() != forgotten {
 		return
@@ -139,17 +140,29 @@ func (k *Keeper) report(op string, err error) {
 	}
 }
 
-var errStorePaused = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
+var errLeftAlone = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
+
+// calls counts the calls under way, to all Stores together. A call that does
+// not return keeps its goroutine, so there are at most mostCalls. Those that
+// are not late yet take at most half of what the late ones leave. So there is
+// always room to ask a Store again.
+var calls struct {
+	sync.Mutex
+	active, late int
+}
+
+const mostCalls = 1000
 
 // try calls the Store in a goroutine and waits for the result, but no longer
 // than timeout, even if the Store ignores its context. A panic becomes an
-// error. After a call that took too long, the Store is not called again until
-// pauseAfter is over.
+// error. After a call that took too long, the Store is not called until
+// pauseAfter is over, and then by one call at a time until one returns in time.
 func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	var zero T
 	now := time.Now()
-	if now.UnixNano() < k.pause.Load() {
-		return zero, errStorePaused
+	pause := k.pause.Load()
+	if pause != 0 && (now.UnixNano() < pause || !k.pause.CompareAndSwap(pause, leftAloneAt(now))) || !mayCall() {
+		return zero, errLeftAlone
 	}
 	type result struct {
 		value T
@@ -157,22 +170,54 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	done := make(chan result, 1)
+	done, late := make(chan result), make(chan struct{})
 	go func() {
 		var r result
 		defer func() {
 			if p := recover(); p != nil {
 				r.err = fmt.Errorf("robotsmw: the store panicked: %v", p)
 			}
-			done <- r
+			select {
+			case done <- r:
+			case <-late:
+				countCall(0, -1)
+			}
 		}()
 		r.value, r.err = call(ctx)
 	}()
 	select {
 	case r := <-done:
+		countCall(-1, 0)
+		if pause != 0 {
+			k.pause.Store(0)
+		}
 		return r.value, r.err
 	case <-ctx.Done():
-		k.pause.Store(now.Add(timeout + pauseAfter).UnixNano())
+		countCall(-1, 1)
+		close(late)
+		k.pause.Store(leftAloneAt(now))
 		return zero, fmt.Errorf("robotsmw: the store did not answer: %w", ctx.Err())
 	}
 }
+
+// mayCall counts a call that begins, unless there are too many.
+func mayCall() bool {
+	calls.Lock()
+	defer calls.Unlock()
+	if calls.active >= (mostCalls-calls.late)/2 {
+		return false
+	}
+	calls.active++
+	return true
+}
+
+func countCall(active, late int) {
+	calls.Lock()
+	defer calls.Unlock()
+	calls.active += active
+	calls.late += late
+}
+
+// leftAloneAt returns until when a Store is not called if a call of it that
+// began at start does not return.
+func leftAloneAt(start time.Time) int64 { return start.Add(timeout + pauseAfter).UnixNano() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -123,6 +124,46 @@ func TestStoreThatHangs(t *testing.T) {
 			t.Error("not asked again after ten seconds")
 		}
 		time.Sleep(2 * time.Hour)
+	})
+}
+
+// A Store whose calls never return keeps a thousand goroutines at most, however
+// long it is asked by however many. Once it answers again, it is used within a
+// minute, although the old calls do not return.
+func TestStoreThatNeverReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var answers atomic.Bool
+		var stuck, calls atomic.Int64
+		end := make(chan struct{})
+		k := New(aStore{get: func(context.Context) ([]byte, error) {
+			calls.Add(1)
+			if !answers.Load() {
+				stuck.Add(1)
+				<-end
+			}
+			return nil, fs.ErrNotExist
+		}}, time.Minute, time.Second, &record.Kind{}, func(string, error) {})
+		for range 20 {
+			var wg sync.WaitGroup
+			for range 5000 {
+				wg.Go(func() { k.Get(name) })
+			}
+			wg.Wait()
+			time.Sleep(time.Minute)
+		}
+		if n := stuck.Load(); n > 1000 {
+			t.Errorf("%d goroutines are stuck in the Store", n)
+		}
+		answers.Store(true)
+		before := calls.Load()
+		for range 60 {
+			k.Get(name)
+			time.Sleep(time.Second)
+		}
+		if n := calls.Load() - before; n < 45 {
+			t.Errorf("%d calls in the minute after the Store answers again", n)
+		}
+		close(end)
 	})
 }
 
