@@ -3,6 +3,8 @@ package robotsmw
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +60,30 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 		}
 		if s := c.Stats(); s.Bytes < limit/2 || s.Origins < 20 {
 			t.Errorf("%+v: the cache holds less than it may", s)
+		}
+	})
+}
+
+// MaxBytes holds whatever MaxOrigins is, also if each file is as large as a
+// file may be.
+func TestBytesOfTheLargestFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 4 << 20
+		rule := strings.Repeat("x", 500)
+		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			var text strings.Builder
+			text.WriteString("User-agent: *\n")
+			for i := range 900 {
+				fmt.Fprintf(&text, "Disallow: /%d/%s/%s\n", i, r.URL.Host, rule)
+			}
+			return answerOf(r, 200, text.String()), nil
+		})
+		c := newTestTransport(t, web, func(o *Options) { o.MaxBytes = limit }).Checker()
+		for i := range 40 {
+			decide(t, c, fmt.Sprintf("http://h%d.example/", i))
+			if s := c.Stats(); s.Bytes > limit {
+				t.Fatalf("%+v after %d origins", s, i+1)
+			}
 		}
 	})
 }

@@ -169,7 +169,7 @@ func (o Options) config() (*config, error) {
 	}
 	c := &config{Options: o, tokens: tokens}
 	c.page = page.Options{
-		Tokens: tokens, Off: o.Page.Off, HeadOnly: o.Page.HeadOnly, Decoder: o.Page.Decoder,
+		Tokens: tokens, Off: o.Page.Off, HeadOnly: o.Page.HeadOnly,
 		ReadAhead: o.Page.ReadAhead,
 	}
 	if c.Base, err = o.base(); err != nil {

@@ -3,7 +3,6 @@ package robotsmw
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -106,14 +105,6 @@ type PageOptions struct {
 	// as without ReadAhead. 0 means that RoundTrip returns as soon as Base
 	// does.
 	ReadAhead time.Duration
-
-	// Decoder returns a reader that decodes a Content-Encoding such as "br" or
-	// "zstd" (in lower case). Decoder is for callers who set Accept-Encoding
-	// themselves. It is given a copy, in memory, of the beginning of the
-	// response's body. If Decoder returns an error or a nil reader, the page is
-	// not examined. Decoder must not call PageDirectives. Nil means that only
-	// gzip and deflate are known.
-	Decoder func(coding string, body io.Reader) (io.Reader, error)
 }
 
 func (o PageOptions) check() error {

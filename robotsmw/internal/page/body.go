@@ -192,7 +192,7 @@ func (b *Body) scanCoded() {
 	b.decoded = len(b.coded)
 	b.scanner = htmlmeta.Scanner{Tokens: b.scanner.Tokens, HeadOnly: b.scanner.HeadOnly, Charset: b.scanner.Charset}
 	r, err := b.decode(bytes.NewReader(b.coded))
-	if err != nil || r == nil {
+	if err != nil {
 		switch {
 		case b.ended == notEnded: // the coding's header may be incomplete
 		case b.ended == endedEarly && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
@@ -200,9 +200,6 @@ func (b *Body) scanCoded() {
 			b.state = NotExamined
 		}
 		return
-	}
-	if c, ok := r.(io.Closer); ok {
-		defer c.Close()
 	}
 	_, err = io.Copy(&b.scanner, io.LimitReader(r, htmlmeta.Window))
 	switch {
@@ -220,7 +217,7 @@ func (b *Body) scanCoded() {
 func (b *Body) headDone() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.decode != nil {
+	if b.decode != nil && len(b.coded) >= b.decoded+b.decoded/4 { // so that a page that drips is not decoded for each byte
 		b.scanCoded()
 	}
 	return b.scanner.HeadDone() || b.scanner.Done()

@@ -14,7 +14,7 @@ type decodeFunc func(io.Reader) (io.Reader, error)
 
 // decoder returns the function that decodes the body, or nil if the body has no
 // coding. It returns false if the coding cannot be decoded.
-func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
+func decoder(h http.Header) (decode decodeFunc, known bool) {
 	lines := h["Content-Encoding"]
 	if len(lines) == 0 {
 		return nil, true
@@ -29,10 +29,8 @@ func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
 		return func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }, true
 	case coding == "deflate":
 		return inflate, true
-	case o.Decoder == nil:
-		return nil, false
 	}
-	return func(r io.Reader) (io.Reader, error) { return o.Decoder(coding, r) }, true
+	return nil, false
 }
 
 // inflate decodes the coding "deflate", which is the zlib format (RFC 9110

@@ -20,7 +20,7 @@ func Look(ctx context.Context, resp *http.Response, method string, o *Options) (
 	case o.Off:
 		return nil, NotExamined
 	}
-	decode, known := o.decoder(resp.Header)
+	decode, known := decoder(resp.Header)
 	if !known {
 		return nil, NotExamined
 	}

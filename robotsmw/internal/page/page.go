@@ -5,10 +5,7 @@
 // Options.ReadAhead is set.
 package page
 
-import (
-	"io"
-	"time"
-)
+import "time"
 
 // Options say how bodies are examined. They mirror robotsmw.PageOptions.
 type Options struct {
@@ -16,7 +13,6 @@ type Options struct {
 	Off       bool
 	HeadOnly  bool
 	ReadAhead time.Duration
-	Decoder   func(coding string, body io.Reader) (io.Reader, error)
 }
 
 // A State says how much of a page was examined for directives.

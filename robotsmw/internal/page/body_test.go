@@ -1,0 +1,48 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+// A page in gzip comes byte by byte. What is decoded to find the end of its
+// head grows with the page, and not with its square.
+func TestReadAheadOfADrippingPage(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, "<html><head><title>")
+	for range 20_000 { // letters at random, so that gzip does not shorten them much
+		z.Write([]byte{byte('a' + rand.IntN(26))})
+	}
+	z.Close()
+	size := packed.Len()
+	resp := &http.Response{
+		StatusCode: 200, ContentLength: -1, Header: http.Header{"Content-Type": {"text/html"}},
+		Body: io.NopCloser(iotest.OneByteReader(&packed)),
+	}
+	decoded := 0
+	b := &Body{ReadCloser: resp.Body, opts: &Options{ReadAhead: time.Hour}, left: -1}
+	b.decode = func(r io.Reader) (io.Reader, error) { return gzip.NewReader(&counted{r, &decoded}) }
+	b.readAhead(context.Background())
+	if len(b.ahead) != size || decoded > 10*size {
+		t.Errorf("%d of %d bytes were read, and %d decoded", len(b.ahead), size, decoded)
+	}
+}
+
+type counted struct {
+	io.Reader
+	n *int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	*c.n += n
+	return n, err
+}
