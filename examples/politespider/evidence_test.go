@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-var said = regexp.MustCompile(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`)
+var said = regexp.MustCompile(`the record is in \S.*; its head is [0-9]+:[0-9a-f]{64}\n`)
 
 // The report says why a page was not fetched, and names the line of the record
 // that proves the reason.
@@ -44,7 +45,7 @@ func TestCrawl_Evidence(t *testing.T) {
 				t.Errorf("exit status %d: %s", status, &stderr)
 			}
 			if !said.MatchString(stderr.String()) {
-				t.Errorf("standard error %q does not say the last hash", stderr.String())
+				t.Errorf("standard error %q does not say the head", stderr.String())
 			}
 		}
 	})
@@ -91,6 +92,59 @@ func TestCrawl_Evidence(t *testing.T) {
 			t.Errorf("line %d of %s proves nothing", p.Line, p.File)
 		}
 	}
+}
+
+// During a long crawl, the spider says every hour what the head of the record
+// is, and at the end once more. Each is a line of the record.
+func TestCrawl_EvidenceSaysItsHeadEachHour(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "record")
+	var stderr lockedBuffer
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				io.WriteString(w, "User-agent: *\nCrawl-delay: 3000\n")
+				return
+			}
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>")
+		}))
+		command := tool.Command{Crawl: crawl, Args: []string{agent, "-evidence", record, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		if status := command.Run(context.Background()); status != tool.ExitOK {
+			t.Errorf("exit status %d", status)
+		}
+	})
+	lines, err := os.ReadFile(filepath.Join(record, "evidence-000001.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads := regexp.MustCompile(`its head is ([0-9]+):([0-9a-f]{64})\n`).FindAllStringSubmatch(stderr.String(), -1)
+	if len(heads) != 3 {
+		t.Errorf("%d heads in two and a half hours, want 3: %s", len(heads), stderr.String())
+	}
+	for _, head := range heads {
+		line := regexp.MustCompile(`(?m)^\{"n":` + head[1] + `,.*"hash":"` + head[2] + `"\}$`)
+		if !line.Match(lines) {
+			t.Errorf("%s is no line of the record", head[0])
+		}
+	}
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 // With -from-end, the interval begins at the end of an answer. So a slow answer

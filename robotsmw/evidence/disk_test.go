@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -213,23 +215,23 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 	if most > 200_000 || most < 100_000 {
 		t.Errorf("it took %d bytes", most)
 	}
-	all, err := segments(dir)
+	all, err := chain.Segments(os.DirFS(dir))
 	if err != nil || len(all) < 3 || all[0] == 1 {
 		t.Fatalf("segments %v, %v", all, err)
 	}
-	var end link
+	var end chain.Link
 	for i, n := range all {
-		next, good, size, err := scan(filepath.Join(dir, linesName(n)))
-		if err != nil || good != size {
-			t.Fatalf("segment %d: %d bytes of %d are good, %v", n, good, size, err)
-		}
-		text, err := os.ReadFile(filepath.Join(dir, linesName(n)))
+		text, err := os.ReadFile(filepath.Join(dir, chain.LinesName(n)))
 		if err != nil {
 			t.Fatal(err)
 		}
+		next, good, err := chain.Scan(bytes.NewReader(text))
+		if err != nil || good != int64(len(text)) {
+			t.Fatalf("segment %d: %d bytes of %d are good, %v", n, good, len(text), err)
+		}
 		var events []string
 		for line := range lines(text) {
-			prev, at, ok := follows(line)
+			prev, at, ok := chain.Check(line)
 			if !ok || i > 0 && prev != end {
 				t.Fatalf("segment %d does not go on where the last one ended", n)
 			}
@@ -257,7 +259,7 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 		}
 		// Kill the process at a random moment after it has begun a segment.
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-			if all, _ := segments(dir); len(all) > i {
+			if all, _ := chain.Segments(os.DirFS(dir)); len(all) > i {
 				break
 			}
 			if time.Now().After(deadline) {
@@ -349,7 +351,7 @@ func TestACutIsSaidAndSkipped(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			path := filepath.Join(dir, linesName(2))
+			path := filepath.Join(dir, chain.LinesName(2))
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -53,7 +54,8 @@ func Example() {
 	if err := rec.Close(); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("the hash to deposit has", len(rec.Head()), "digits")
+	line, hash, _ := strings.Cut(rec.Head(), ":")
+	fmt.Println("to deposit: the hash of line", line, "with", len(hash), "digits")
 
 	f, err := os.Open(filepath.Join(dir, "evidence-000001.jsonl"))
 	if err != nil {
@@ -78,7 +80,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// the hash to deposit has 64 digits
+	// to deposit: the hash of line 12 with 64 digits
 	// asked for http://shop.example/robots.txt after 0.01 s, delay
 	// asked for http://shop.example/ after 0.1 s, crawl-delay
 	// not asked for http://shop.example/cart: Disallow: /cart

@@ -25,6 +25,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -334,7 +335,7 @@ func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 		if fetched := of(lines, "robots"); len(fetched) != 1 || fetched[0].From != "fetch" {
 			t.Errorf("robots: %+v", fetched)
 		}
-		if last := lines[len(lines)-1]; last.Event != "close" || last.Hash != rec.Head() {
+		if last := lines[len(lines)-1]; last.Event != "close" || fmt.Sprint(last.N, ":", last.Hash) != rec.Head() {
 			t.Errorf("the last line is %+v, the head %s", last, rec.Head())
 		}
 	})
@@ -407,7 +408,7 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	packed, err := os.ReadFile(filepath.Join(dir, warcName(1)))
+	packed, err := os.ReadFile(filepath.Join(dir, chain.WARCName(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -524,7 +525,7 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	packed, err := os.ReadFile(filepath.Join(dir, warcName(1)))
+	packed, err := os.ReadFile(filepath.Join(dir, chain.WARCName(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -599,7 +600,7 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := len(mustRead(t, dir))
-	for _, name := range []string{linesName(1), warcName(1)} {
+	for _, name := range []string{chain.LinesName(1), chain.WARCName(1)} {
 		path := filepath.Join(dir, name)
 		text, err := os.ReadFile(path)
 		if err != nil {

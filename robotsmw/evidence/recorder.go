@@ -19,6 +19,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
 // Options say how much space a record may take, and which Logger gets warnings.
@@ -47,7 +48,7 @@ type Recorder struct {
 	queue  queue
 	writer writer
 	lock   *os.File
-	head   atomic.Pointer[link]
+	head   atomic.Pointer[chain.Link]
 
 	mu       sync.Mutex
 	robot    []byte // the JSON members that only the line "robot" has; nil before the first Observe
@@ -93,7 +94,7 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	r.writer = writer{
 		dir: dir, create: create, most: most, segment: segment, session: newUUID(random),
 		logger: cmp.Or(opts.Logger, slog.Default()), forget: r.queue.forget,
-		told: func(l link) { r.head.Store(&l) },
+		told: func(l chain.Link) { r.head.Store(&l) },
 	}
 	r.writer.warc.random = random
 	if err := r.writer.resume(); err != nil {
@@ -171,10 +172,11 @@ func (r *Recorder) attached() []*politeness.Limiter {
 	return r.limiters
 }
 
-// Head returns the hash of the line that was written last, in hex. If you keep
-// a copy of the hash elsewhere, you can prove later that neither this line nor
-// any line before it was changed.
-func (r *Recorder) Head() string { return string(r.head.Load().hash[:]) }
+// Head returns the number and the hash of the line that was written last, as in
+// "17:9f86…". If you keep a copy elsewhere, you can prove later that neither
+// this line nor any line before it was changed or taken away: an audit takes it
+// as its flag -head.
+func (r *Recorder) Head() string { return r.head.Load().String() }
 
 // Close waits until everything is written, and ends the session. Later requests
 // are not recorded. Close returns an error if lines were lost or if the end

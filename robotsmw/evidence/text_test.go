@@ -49,23 +49,6 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// The function "follows" never panics. If it accepts a line, the line is JSON,
-// and its number is one more than that of prev.
-func FuzzFollows(f *testing.F) {
-	line, _ := first().appendLine(nil, []byte(`"event":"close"`))
-	f.Add(line)
-	f.Add([]byte("{}\n"))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		prev, next, ok := follows(line)
-		if !ok {
-			return
-		}
-		if next.n != prev.n+1 || json.Unmarshal(line, new(map[string]any)) != nil {
-			t.Errorf("%q follows %d", line, prev.n)
-		}
-	})
-}
-
 // A robots.txt matches a redacted URL in the same way as the URL that was sent.
 func TestRedacted(t *testing.T) {
 	for text, want := range map[string]string{

@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
 // A writer puts lines into segments. One goroutine at a time uses it: first the
@@ -28,22 +29,22 @@ type writer struct {
 	warcs   file
 	number  int
 	oldest  int
-	end     link  // the end of the chain on the disk
-	good    int64 // how many bytes of the open segment are complete lines on the disk
+	end     chain.Link // the end of the chain on the disk
+	good    int64      // how many bytes of the open segment are complete lines on the disk
 	warc    warcFile
 	ended   *whole // the WARC file of the previous segment, or nil
 	cut     *cut   // nil unless the previous segment has a broken end
 	why     string
 
-	standing [][]byte // the robot and limiter lines, which each segment repeats
-	out      []byte   // lines that are not on the disk yet
-	begun    []entry  // empty; kept so that write() can use its memory again
-	ahead    link     // the end of the chain, including the lines in writer.out
+	standing [][]byte   // the robot and limiter lines, which each segment repeats
+	out      []byte     // lines that are not on the disk yet
+	begun    []entry    // empty; kept so that write() can use its memory again
+	ahead    chain.Link // the end of the chain, including the lines in writer.out
 	lost     loss
 	all      int       // how many lines were lost in the session
 	retry    time.Time // after a disk error, no segment is begun before this time
 	forget   func()    // queue.forget, called when lines are lost or deleted
-	told     func(link)
+	told     func(chain.Link)
 }
 
 // A file receives the lines of a segment or the records of its WARC file.
@@ -62,29 +63,10 @@ type cut struct {
 	offset, rest int64
 }
 
-func linesName(n int) string { return fmt.Sprintf("evidence-%06d.jsonl", n) }
-func warcName(n int) string  { return fmt.Sprintf("robots-%06d.warc.gz", n) }
-
-func segments(dir string) ([]int, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var all []int
-	for _, e := range entries {
-		digits := strings.TrimSuffix(strings.TrimPrefix(e.Name(), "evidence-"), ".jsonl")
-		if n, err := strconv.Atoi(digits); err == nil && n > 0 && e.Name() == linesName(n) {
-			all = append(all, n)
-		}
-	}
-	slices.Sort(all)
-	return all, nil
-}
-
 // resume finds the end of the record in the directory.
 func (w *writer) resume() error {
-	w.end, w.why = first(), "open"
-	all, err := segments(w.dir)
+	w.end, w.why = chain.Start(), "open"
+	all, err := chain.Segments(os.DirFS(w.dir))
 	if err != nil {
 		return err
 	}
@@ -92,8 +74,14 @@ func (w *writer) resume() error {
 		w.oldest, w.number = all[0], all[len(all)-1]
 	}
 	for i, n := range slices.Backward(all) {
-		end, good, size, err := scan(filepath.Join(w.dir, linesName(n)))
+		f, err := os.Open(filepath.Join(w.dir, chain.LinesName(n)))
 		if err != nil {
+			return err
+		}
+		end, good, err := chain.Scan(f)
+		size, err2 := f.Seek(0, io.SeekEnd)
+		f.Close()
+		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
 		if i == len(all)-1 && good < size {
@@ -106,7 +94,7 @@ func (w *writer) resume() error {
 	}
 	w.ahead = w.end
 	if w.number > 0 {
-		w.ended = wholeOf(w.dir, warcName(w.number))
+		w.ended = wholeOf(w.dir, chain.WARCName(w.number))
 	}
 	return nil
 }
@@ -164,7 +152,7 @@ func (w *writer) add(e *entry, text []byte) {
 		more = w.warc.exchange(e.exchange)
 	}
 	start := len(w.out)
-	w.out, w.ahead = w.ahead.appendLine(w.out, text, more)
+	w.out, w.ahead = w.ahead.Append(w.out, text, more)
 	if e.isFact() {
 		w.warc.fact(e.about, e.time, w.out[start:])
 	}
@@ -176,7 +164,7 @@ func (w *writer) add(e *entry, text []byte) {
 // on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
-		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
+		w.out, w.ahead = w.ahead.Append(w.out, lossText(&w.lost, w.lost.to))
 	}
 	if err := w.warc.flush(w.warcs); err != nil {
 		w.fail(err)
@@ -190,7 +178,7 @@ func (w *writer) flush() (kept int, ok bool) {
 		whole := bytes.LastIndexByte(w.out[:n], '\n') + 1
 		if whole > 0 {
 			last := bytes.LastIndexByte(w.out[:whole-1], '\n') + 1
-			_, w.end, _ = follows(w.out[last:whole])
+			_, w.end, _ = chain.Check(w.out[last:whole])
 			w.good += int64(whole)
 			kept = bytes.Count(w.out[:whole], []byte{'\n'})
 		}
@@ -221,7 +209,7 @@ func (w *writer) fail(err error) {
 	w.lost.cause = err.Error()
 	if w.lines != nil {
 		w.lines.Close()
-		w.ended = wholeOf(w.dir, warcName(w.number))
+		w.ended = wholeOf(w.dir, chain.WARCName(w.number))
 	}
 	if w.warcs != nil {
 		w.warcs.Close()
@@ -261,14 +249,14 @@ func (w *writer) open(now time.Time) bool {
 	}
 	w.shrink()
 	number := w.number + 1
-	path := filepath.Join(w.dir, linesName(number))
+	path := filepath.Join(w.dir, chain.LinesName(number))
 	lines, err := w.create(path)
 	if err != nil {
 		w.fail(err)
 		return false
 	}
 	w.lines = lines
-	warcs, err := w.create(filepath.Join(w.dir, warcName(number)))
+	warcs, err := w.create(filepath.Join(w.dir, chain.WARCName(number)))
 	if err != nil {
 		os.Remove(path)
 		w.fail(err)
@@ -278,18 +266,18 @@ func (w *writer) open(now time.Time) bool {
 	if w.oldest == 0 {
 		w.oldest = number
 	}
-	w.warc.begin(warcName(number), now)
-	w.out, w.ahead = w.ahead.appendLine(w.out[:0], w.segmentText(now))
+	w.warc.begin(chain.WARCName(number), now)
+	w.out, w.ahead = w.ahead.Append(w.out[:0], w.segmentText(now))
 	for _, text := range w.standing {
 		start := len(w.out)
-		w.out, w.ahead = w.ahead.appendLine(w.out, text)
+		w.out, w.ahead = w.ahead.Append(w.out, text)
 		w.warc.fact("", now, w.out[start:])
 	}
 	before, ended := w.cut, w.ended
 	end := w.end
 	if _, ok := w.flush(); !ok { // undo all of the above
 		os.Remove(path)
-		os.Remove(filepath.Join(w.dir, warcName(number)))
+		os.Remove(filepath.Join(w.dir, chain.WARCName(number)))
 		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
 		return false
 	}
@@ -343,14 +331,14 @@ func (w *writer) shrink() {
 	if w.most < 0 {
 		return
 	}
-	all, err := segments(w.dir)
+	all, err := chain.Segments(os.DirFS(w.dir))
 	if err != nil {
 		return // opening the next segment probably fails too, and then reports the error
 	}
 	var total int64
 	sizes := make([]int64, len(all))
 	for i, n := range all {
-		for _, name := range []string{linesName(n), warcName(n)} {
+		for _, name := range []string{chain.LinesName(n), chain.WARCName(n)} {
 			if info, err := os.Stat(filepath.Join(w.dir, name)); err == nil {
 				sizes[i] += info.Size()
 			}
@@ -360,8 +348,8 @@ func (w *writer) shrink() {
 	// Keep room for the next segment and its WARC file. The newest of the
 	// existing segments is never deleted.
 	for i := 0; i < len(all)-1 && total+2*w.segment > w.most; i++ {
-		os.Remove(filepath.Join(w.dir, warcName(all[i])))
-		if os.Remove(filepath.Join(w.dir, linesName(all[i]))) != nil {
+		os.Remove(filepath.Join(w.dir, chain.WARCName(all[i])))
+		if os.Remove(filepath.Join(w.dir, chain.LinesName(all[i]))) != nil {
 			return
 		}
 		total -= sizes[i]

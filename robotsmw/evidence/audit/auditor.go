@@ -20,6 +20,10 @@ type Auditor struct {
 	// Only requests from Since on and before Until are judged and counted.
 	// Earlier ones say what robots knew. A zero time is no limit.
 	Since, Until time.Time
+	// Head is a line that a record must have, as evidence.Recorder.Head returns
+	// it: its hash, or its number and its hash with a colon between them. "" is
+	// no line.
+	Head string
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time, but for lines that are out of order by more than 90 seconds.
 	OnViolation func(Violation)

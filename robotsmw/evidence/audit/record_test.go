@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -19,9 +21,28 @@ type recorded struct {
 	prev string
 }
 
+var robotsForm = regexp.MustCompile(`^"event":"robots","time":"([^"]*)","robots_url":"([^"]*)"(?:,"from":"fetch")?,"status":(\d+)(?:,"sha256":"([^"]*)")?`)
+
+// answered puts a fetch line before each robots line that is not from a Store.
+func answered(members []string) (all []string) {
+	for _, m := range members {
+		if f := robotsForm.FindStringSubmatch(m); f != nil {
+			fetch := fmt.Sprintf(`"event":"fetch","time":"%s","robots_url":"%s","url":"%[2]s","status":%s`, f[1], f[2], f[3])
+			if f[4] != "" {
+				fetch += fmt.Sprintf(`,"sha256":"%s"`, f[4])
+			}
+			if !slices.Contains(all, fetch) {
+				all = append(all, fetch)
+			}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
 func (r *recorded) lines(members ...string) string {
 	var b strings.Builder
-	for _, m := range members {
+	for _, m := range answered(members) {
 		if r.prev == "" {
 			r.prev = strings.Repeat("0", 64)
 		}
@@ -158,7 +179,7 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 	page := func(since string) string {
 		return `"event":"request","time":"2026-12-20T10:00:30Z","limiter":1,"request":2,"url":"https://a.example/b","host":"a.example","start":"2026-12-20T10:00:30Z","interval":1,"delay":1,"decision":{"allowed":true,"decided":"2026-12-20T10:00:30Z","reason":"unreachable","robots_url":"https://a.example/robots.txt","status":503,"cause":"503","failed_since":"2026-` + since + `T10:00:01Z"}`
 	}
-	const down, none, disallowed = `"status":503,"cause":"503"`, `"status":404`, "10:00:30 ExampleBot a.example/b disallowed\n"
+	const down, none, disallowed = `"status":503,"cause":"503"`, `"status":404,"fetched":"2026-12-01T10:00:01Z"`, "10:00:30 ExampleBot a.example/b disallowed\n"
 	allows := crawler + `,"allow_after_30_days":true`
 	tests := []struct {
 		name  string
@@ -194,7 +215,7 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	cut := text[:len(text)-300]
 	var second recorded
 	n := strings.Count(cut, "\n")
-	second.lines(whole[:n]...)
+	second.lines(answered(whole)[:n]...)
 	goodLength := strings.LastIndex(cut, "\n") + 1
 	next := second.lines(strings.Replace(strings.Replace(opened, `"segment":1`, `"segment":2`, 1), `"session":"s1"`, fmt.Sprintf(`"session":"s2","cut":{"segment":1,"offset":%d,"bytes":%d}`, goodLength, len(cut)-goodLength), 1), crawler, limits, closed)
 	tests := []struct {
@@ -204,14 +225,14 @@ func TestReadRecord_NotWhole(t *testing.T) {
 		cut   int
 	}{
 		{"whole", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text)}}, "", 0},
-		{"killed", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}}, "evidence-000001.jsonl:8 ", 1},
-		{"killed between two lines", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text[:goodLength])}}, "evidence-000001.jsonl:7 ", 1},
+		{"killed", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}}, "evidence-000001.jsonl:9 ", 1},
+		{"killed between two lines", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text[:goodLength])}}, "evidence-000001.jsonl:8 ", 1},
 		{"killed, and gone on with", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}, "evidence-000002.jsonl": {Data: []byte(next)}}, "evidence-000002.jsonl:1 ", 1},
 		{"a line taken out", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(strings.Join(append(strings.SplitAfter(text, "\n")[:6:6], strings.SplitAfter(text, "\n")[7:]...), ""))}}, "evidence-000001.jsonl:7 ", 1},
 		{"the first segment deleted", fstest.MapFS{"evidence-000002.jsonl": {Data: []byte(next)}}, "evidence-000002.jsonl:1 ", 1},
 		{"a loss", recordOf(append(append([]string{}, begin...), `"event":"loss","time":"2026-11-20T10:00:09Z","from":"2026-11-20T10:00:02Z","to":"2026-11-20T10:00:08Z","lost":{"request":3,"done":2},"cause":"disk full"`, closed)...), "", 1},
-		{"a decision by a file that is not there", recordOf(append(append([]string{}, begin...), pageLine("10:00:09", "/b", "10:00:01.5", rulesThen), closed)...), "evidence-000001.jsonl:7 ", 1},
-		{"a decision with another line", recordOf(append(append([]string{}, begin...), strings.Replace(good, `"reason":"no-match"`, `"reason":"rule","line":7,"rule":"Allow: /"`, 1), closed)...), "evidence-000001.jsonl:7 ", 1},
+		{"a decision by a file that is not there", recordOf(append(append([]string{}, begin...), pageLine("10:00:09", "/b", "10:00:01.5", rulesThen), closed)...), "evidence-000001.jsonl:8 ", 1},
+		{"a decision with another line", recordOf(append(append([]string{}, begin...), strings.Replace(good, `"reason":"no-match"`, `"reason":"rule","line":7,"rule":"Allow: /"`, 1), closed)...), "evidence-000001.jsonl:8 ", 1},
 		{"another robots.txt", recordOf(opened, crawler, limits, strings.Replace(fileLine(rulesThen), "/private/", "/nothing/", 1), closed), "evidence-000001.jsonl:4 ", 1},
 	}
 	for _, tt := range tests {
@@ -277,7 +298,7 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 				continue
 			}
 			got := read(changed)
-			if got.result.Cut != 1 || len(got.broken) != 1 || !errors.Is(got.broken[0].Err, errDecision) || got.broken[0].Line != 7 {
+			if got.result.Cut != 1 || len(got.broken) != 1 || !errors.Is(got.broken[0].Err, errDecision) || got.broken[0].Line != 8 {
 				t.Errorf("%s, with %s: %+v %v", what, how, got.result, got.broken)
 			}
 		}

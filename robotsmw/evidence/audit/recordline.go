@@ -11,15 +11,12 @@ import (
 // A recordLine has what an audit needs from one line of a record. The comment
 // above each group of fields says which kinds of line have these fields.
 type recordLine struct {
-	N     uint64    `json:"n"`
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
-	Prev  string    `json:"prev"`
 
-	// in segment and close lines
-	Session string     `json:"session"`
-	Why     string     `json:"why"`
-	Cut     *recordCut `json:"cut"`
+	// in segment lines
+	Why string     `json:"why"`
+	Cut *recordCut `json:"cut"`
 
 	// in robot lines
 	Tokens            []string          `json:"tokens"`
@@ -28,23 +25,31 @@ type recordLine struct {
 	Override          map[string]string `json:"override"`
 
 	// in limiter lines
+	Concurrency   int     `json:"concurrency"`
 	EndToStart    bool    `json:"end_to_start"`
 	MaxCrawlDelay float64 `json:"max_crawl_delay"`
 	ClampDelay    bool    `json:"clamp_crawl_delay"`
 	MaxRetryAfter float64 `json:"max_retry_after"`
+	Lease         float64 `json:"lease"`
+	Key           string  `json:"key"`
 
-	// in file and robots lines
-	SHA256  string    `json:"sha256"`
-	Text    string    `json:"text"`
-	Base64  string    `json:"base64"`
-	URL     string    `json:"robots_url"`
-	Status  int       `json:"status"`
-	Fetched time.Time `json:"fetched"`
-	Expires time.Time `json:"expires"`
-	Cause   string    `json:"cause"`
+	// in file, fetch and robots lines
+	SHA256      string    `json:"sha256"`
+	Text        string    `json:"text"`
+	Base64      string    `json:"base64"`
+	URL         string    `json:"robots_url"`
+	Status      int       `json:"status"`
+	Location    string    `json:"location"`
+	Conditional bool      `json:"conditional"`
+	Error       string    `json:"error"`
+	Renewed     bool      `json:"renewed"`
+	Redirects   int       `json:"redirects"`
+	Fetched     time.Time `json:"fetched"`
+	Expires     time.Time `json:"expires"`
+	Cause       string    `json:"cause"`
 
-	// in request, answer and pause lines; "url" and "decision" are also in
-	// decision lines
+	// in request, answer, pause and done lines; "url" is also in fetch and
+	// decision lines, and "decision" in decision lines
 	Limiter    int             `json:"limiter"`
 	Request    int             `json:"request"`
 	Target     string          `json:"url"`
@@ -52,6 +57,7 @@ type recordLine struct {
 	Robots     bool            `json:"robots"`
 	Start      time.Time       `json:"start"`
 	At         time.Time       `json:"at"`
+	End        time.Time       `json:"end"`
 	Until      time.Time       `json:"until"`
 	Delay      float64         `json:"delay"`
 	CrawlDelay float64         `json:"crawl_delay"`
@@ -83,6 +89,7 @@ type recordDecision struct {
 	GroupLines []int     `json:"group_lines"`
 	RobotsURL  string    `json:"robots_url"`
 	SHA256     string    `json:"sha256"`
+	Status     int       `json:"status"`
 	Fetched    time.Time `json:"fetched"`
 	Expires    time.Time `json:"expires"`
 	Stale      bool      `json:"stale"`
@@ -122,21 +129,12 @@ func inJSON(text string) string {
 	return string([]rune(text))
 }
 
-// A recordPiece is a part of a WARC file (with Offset and Length), or a whole
-// WARC file (with Bytes).
-type recordPiece struct {
-	File   string `json:"file"`
-	Offset int64  `json:"offset"`
-	Length int64  `json:"length"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
-}
-
-// happened returns the time of a request, an answer or a pause, by the clock of
-// its Limiter.
-func (v *recordLine) happened() time.Time {
-	if v.Event == "request" {
-		return v.Start
+// lossSpan returns the span of time of a loss line.
+func (v *recordLine) lossSpan() (from, to time.Time) {
+	from, err := time.Parse(time.RFC3339Nano, v.From)
+	to, err2 := time.Parse(time.RFC3339Nano, v.To)
+	if err != nil || err2 != nil {
+		return v.Time, v.Time
 	}
-	return v.At
+	return from, to
 }

@@ -11,12 +11,13 @@ import (
 type Result struct {
 	Requests   int // of robots and browsers
 	Violations int
-	Unaudited  int // page requests that could not be judged, plus requests that a record has lost
-	NotShown   int // page requests whose robot is not shown to have had robots.txt
-	Lines      int // lines and records that were read, whatever their time
-	Broken     int // those that could not be read or used
-	Cut        int // inputs that were not read to their end, loss lines, most faults in records
-	Jumps      int // lines that are too far from their place to be judged on order
+	Unaudited  int             // page requests that could not be judged, plus requests that a record has lost
+	NotShown   int             // page requests whose robot is not shown to have had robots.txt
+	Lines      int             // lines and records that were read, whatever their time
+	Broken     int             // those that could not be read or used
+	Cut        int             // inputs that were not read to their end, loss lines, most faults in records
+	Jumps      int             // lines that are too far from their place to be judged on order
+	Records    []*RecordResult // in the order in which they were read
 	Robots     []*Tally
 	Hosts      []*Tally // like Robots, with the most violations first
 	// Spans are periods in which requests to a host could not be judged, mostly
@@ -24,6 +25,18 @@ type Result struct {
 	// a Span. A period in which a record has lost requests is also one; its
 	// Name is "". After 1,000, one Span named "…" covers the rest.
 	Spans []Tally
+}
+
+// A RecordResult says whether a record is whole, and agrees with itself.
+type RecordResult struct {
+	Name       string
+	Lines      int    // with the right hash
+	Head       string // the hash of the last of these lines
+	Changed    int    // lines, files and parts of WARC files that are not as they were written
+	Contradict int    // lines that another line contradicts
+	Incomplete int    // places where it is not known what is missing: an end that is cut off, a loss, …
+	HeadFound  bool   // whether the record has the line of Auditor.Head
+	Overridden int    // requests that obeyed a file of the operator in place of the site's
 }
 
 // A Tally counts requests: those of a robot, to a host, on a day or in a span.

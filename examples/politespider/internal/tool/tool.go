@@ -126,7 +126,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 			return ExitFailed, fmt.Errorf("-store: %w", err)
 		}
 	}
-	recorded, err := proof.Open(o.evidence, logger)
+	recorded, err := proof.Open(o.evidence, logger, func(says string) { c.say("%s", says) })
 	if err != nil {
 		return ExitFailed, err
 	}

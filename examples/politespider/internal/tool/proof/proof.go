@@ -5,6 +5,7 @@ package proof
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -23,11 +25,14 @@ import (
 type Record struct {
 	dir      string
 	recorder *evidence.Recorder
+	end      func() // ends the hourly sentences
 }
 
 // Open begins or continues the record in a directory. If dir is "", it returns
-// nil.
-func Open(dir string, logger *slog.Logger) (*Record, error) {
+// nil. Until the record is closed, say is called every hour with a sentence for
+// the user. It has the place and the head of the record, which users should
+// keep elsewhere.
+func Open(dir string, logger *slog.Logger, say func(string)) (*Record, error) {
 	if dir == "" {
 		return nil, nil
 	}
@@ -35,7 +40,25 @@ func Open(dir string, logger *slog.Logger) (*Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-evidence: %w", err)
 	}
-	return &Record{dir, recorder}, nil
+	ctx, end := context.WithCancel(context.Background())
+	r := &Record{dir, recorder, end}
+	go func() {
+		hours := time.NewTicker(time.Hour)
+		defer hours.Stop()
+		for {
+			select {
+			case <-hours.C:
+				say(r.head())
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return r, nil
+}
+
+func (r *Record) head() string {
+	return fmt.Sprintf("the record is in %s; its head is %s", r.dir, r.recorder.Head())
 }
 
 // Observe sets observers in opts. The observers record the crawl.
@@ -46,14 +69,15 @@ func (r *Record) Observe(opts *robotsmw.Options) error {
 	return r.recorder.Observe(opts)
 }
 
-// Close ends the record. It returns a sentence for the user, with the place of
-// the record and its last hash. Users should keep the hash elsewhere.
+// Close ends the record. It returns a sentence for the user, as Open says. A
+// second call does nothing more.
 func (r *Record) Close() (says string, err error) {
 	if r == nil {
 		return "", nil
 	}
+	r.end()
 	err = r.recorder.Close()
-	return fmt.Sprintf("the record is in %s; its last hash is %s", r.dir, r.recorder.Head()), err
+	return r.head(), err
 }
 
 // Refusals returns the proof for each URL that was left alone: the line of the

@@ -1,0 +1,231 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
+)
+
+var errNoRecord = errors.New("there is no record in the directory")
+
+// ReadRecord judges a crawl by the record that package evidence has written
+// into a directory.
+//
+// ReadRecord checks the record itself. Each line must have the hash of the line
+// before it. Each robots.txt and each part of a WARC file must have the hash
+// that a line gives for it. No line may contradict another one that it rests
+// on: a robots line its fetch, a fetch its part of the WARC file, a decision
+// the robots.txt of its URL's origin, an override the robot line, a request the
+// limiter line.
+//
+// ReadRecord also checks what the record says. The robots.txt in force must
+// allow each request for a page. A decision, with its group, rule and line,
+// must follow from the robots.txt that it names. A decision that allowed a
+// request must be based on the newest robots.txt. After the end of its
+// lifetime, a file may be used in two cases only: if a later fetch has failed,
+// or if the decision is marked stale and the file was fetched at most 24 hours
+// before. The gap between two requests to a host must be long enough, and no
+// page may be requested during a pause. Times of two sessions are compared by
+// the wall clock, to the second.
+//
+// ReadRecord passes each fault in the record itself to OnBroken, and counts it
+// in Result.Broken, Result.Cut, and those of changes and
+// contradictions in the RecordResult too. A loss line says how many
+// requests were lost: these are unaudited. ReadRecord returns an error if ctx
+// ends or if there is no record.
+func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
+	segments, err := chain.Segments(dir)
+	if err != nil {
+		return err
+	}
+	if len(segments) == 0 {
+		return fmt.Errorf("%s: %w", name, errNoRecord)
+	}
+	a.begin()
+	sums := &RecordResult{Name: strings.TrimSuffix(name, "/")}
+	a.result.Records = append(a.result.Records, sums)
+	r := &recordReader{dir: dir, a: a, sums: sums}
+	r.judge = newRecordJudge(&recordRobot{a, sums, r.say, "unknown"})
+	for i, n := range segments {
+		next := 0
+		if i+1 < len(segments) {
+			next = segments[i+1]
+		}
+		if err := r.segment(ctx, n, next); err != nil {
+			return err
+		}
+	}
+	if r.open {
+		r.say(errUnclosed)
+	}
+	r.judge.pace.endSession()
+	return nil
+}
+
+// A recordReader reads the lines of a record and checks that each line follows
+// the previous one.
+type recordReader struct {
+	dir   fs.FS
+	a     *Auditor
+	sums  *RecordResult
+	judge *recordJudge
+	end   chain.Link
+	open  bool   // a session has begun and has no close line yet
+	after bool   // a line that cannot be used comes before the next one
+	file  string // the segment being read
+	line  int    // the number of the line in that segment
+}
+
+// say reports a fault at the line that is being read.
+func (r *recordReader) say(err error) {
+	f, _ := errors.AsType[*recordFault](err)
+	switch {
+	case f == nil:
+	case f.kind == changed:
+		r.sums.Changed++
+		r.judge.partial = true
+	case f.kind == contradicts:
+		r.sums.Contradict++
+	}
+	r.a.result.Cut++
+	r.a.broken(Broken{Input: r.sums.Name + "/" + r.file, Line: max(r.line, 1), Err: err})
+}
+
+// segment reads a segment of the record. next is the number of the following
+// one, or 0.
+func (r *recordReader) segment(ctx context.Context, n, next int) error {
+	r.file, r.line = chain.LinesName(n), 0
+	file, err := r.dir.Open(r.file)
+	if err != nil {
+		r.say(err)
+		return nil
+	}
+	defer file.Close()
+	good := r.goodPart(n, next)
+	in := bufio.NewReaderSize(file, 64<<10)
+	for offset := int64(0); ctx.Err() == nil; {
+		line, size, err := chain.ReadLine(in)
+		if len(line) == 0 && errors.Is(err, io.EOF) {
+			return nil
+		}
+		r.line++
+		if err != nil && !errors.Is(err, io.EOF) {
+			r.say(err)
+			return nil
+		}
+		offset += size
+		before, after, ok := chain.Check(line)
+		var v recordLine
+		ok = ok && json.Unmarshal(line, &v) == nil
+		switch {
+		case good >= 0 && offset > good: // the next segment says that the process died here
+			if ok {
+				r.say(errChanged)
+				return nil
+			}
+		case ok:
+			r.follow(before, after)
+			r.take(&v)
+		case err != nil: // the line has no end
+			r.say(errCut)
+			r.open = false // so that errUnclosed is not reported as well
+		default:
+			r.say(errChanged)
+			r.after = true
+		}
+	}
+	return ctx.Err()
+}
+
+// follow notes the next line of the chain, and whether it is the line of
+// Auditor.Head.
+func (r *recordReader) follow(before, after chain.Link) {
+	switch {
+	case r.end.N == 0 && before != chain.Start() && !r.after:
+		r.judge.partial = true
+		r.say(errBeginning)
+	case r.end.N > 0 && before != r.end && !r.after:
+		r.say(errMissing)
+	}
+	r.end, r.after = after, false
+	r.sums.Lines++
+	r.sums.Head = string(after.Hash[:])
+	if h := r.a.Head; r.sums.Changed == 0 && (strings.EqualFold(h, r.sums.Head) || strings.EqualFold(h, after.String())) {
+		r.sums.HeadFound = true
+	}
+}
+
+// goodPart returns how many bytes of segment n are good, if the first line of
+// the next segment says that the rest is not. Otherwise it returns -1.
+func (r *recordReader) goodPart(n, next int) int64 {
+	if next == 0 {
+		return -1
+	}
+	file, err := r.dir.Open(chain.LinesName(next))
+	if err != nil {
+		return -1
+	}
+	defer file.Close()
+	line, _, _ := chain.ReadLine(bufio.NewReader(file))
+	var v recordLine
+	if _, _, ok := chain.Check(line); !ok || json.Unmarshal(line, &v) != nil || v.Cut == nil || v.Cut.Segment != n {
+		return -1
+	}
+	return v.Cut.Offset
+}
+
+// take judges a line whose hash is right. It also checks that a session is
+// closed before the next one begins, and that robots.txt files and parts of
+// WARC files have the right hashes.
+func (r *recordReader) take(v *recordLine) {
+	switch v.Event {
+	case "segment":
+		if v.Why == "open" {
+			if r.open {
+				r.say(errUnclosed)
+			}
+			r.judge.pace.endSession()
+		}
+		r.open = true
+	case "close":
+		r.open = false
+	case "loss":
+		r.lost(v)
+	case "file":
+		text := []byte(v.Text)
+		if v.Base64 != "" {
+			text, _ = base64.StdEncoding.DecodeString(v.Base64)
+		}
+		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != v.SHA256 {
+			r.say(errFile)
+			return
+		}
+		r.judge.addFile(v.SHA256, text)
+	}
+	if err := v.checkPieces(r.dir); err != nil {
+		r.say(err)
+	}
+	if err := r.judge.line(v); err != nil {
+		r.say(err)
+	}
+}
+
+// lost reads a loss line. It counts the lost requests as unaudited.
+func (r *recordReader) lost(v *recordLine) {
+	r.a.result.Cut++
+	r.judge.partial = true
+	n := v.Lost["request"]
+	r.a.result.Unaudited += n
+	from, to := v.lossSpan()
+	r.a.result.addSpan(Span{From: from, To: to, Requests: n})
+}

@@ -1,0 +1,366 @@
+package audit
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// The type recordOrigins has what a record says about robots.txt.
+type recordOrigins struct {
+	robot   recordLine                  // the latest robot line
+	files   map[string]*robotstxt.Rules // by the hash of the file
+	origins map[string]*recordOrigin    // by the URL of robots.txt
+	hops    map[string]bool             // where redirects of robots.txt lead; see hopKey
+	forgot  bool                        // hops has been full
+	partial bool                        // lines are missing, so others may rest on them
+}
+
+func newRecordOrigins() *recordOrigins {
+	return &recordOrigins{files: make(map[string]*robotstxt.Rules), origins: make(map[string]*recordOrigin), hops: make(map[string]bool)}
+}
+
+func (k *recordOrigins) setRobot(v *recordLine) {
+	if !slices.Equal(k.robot.Tokens, v.Tokens) {
+		clear(k.files) // they have the rules for another robot
+	}
+	k.robot = *v
+}
+
+func (k *recordOrigins) addFile(sha256 string, text []byte) {
+	k.files[sha256] = robotstxt.Parse(text).Rules(k.robot.Tokens...)
+}
+
+// A recordOrigin is what a record says about an origin's robots.txt.
+type recordOrigin struct {
+	states  []state // the latest ones
+	fetches []fetched
+}
+
+// A state is what was known about an origin's robots.txt from state.from on.
+type state struct {
+	from, fetched, expires time.Time
+	sha256                 string
+	status                 int
+	failed                 bool      // robots.txt could not be fetched
+	stored                 bool      // the state is from the Store
+	since                  time.Time // when this series of failures began, if failed is true
+	answered               time.Time // the time of the last good fetch before these failures; zero if not known
+}
+
+// The type "fetched" is what a fetch line says. No robots line rests on it yet.
+type fetched struct {
+	at             time.Time
+	status         int
+	sha256         string
+	to             string // the URL of the robots.txt that a redirect leads to
+	isGood, isSame bool   // a whole 2xx; a 304 to a conditional request
+}
+
+const (
+	keptStates = 8
+	keptHops   = 100_000
+
+	// settles is how long a new robots.txt may be in the record before the
+	// crawler must obey it. The crawler records a file before it uses it.
+	settles = 5 * time.Second
+
+	// apart is how far apart in time an answer and what is made of it may be.
+	apart = time.Minute
+)
+
+var (
+	errDecision = &recordFault{contradicts, "the decision does not follow from the robots.txt that it names"}
+	errFetch    = &recordFault{contradicts, "the decision rests on a robots.txt that the record does not have"}
+
+	// errUnknown means that lines are missing on which a decision may rest.
+	errUnknown = errors.New("the decision cannot be judged")
+)
+
+func (k *recordOrigins) origin(robotsURL string) *recordOrigin {
+	o := k.origins[robotsURL]
+	if o == nil {
+		o = new(recordOrigin)
+		k.origins[robotsURL] = o
+	}
+	return o
+}
+
+func (k *recordOrigins) addFetch(v *recordLine) {
+	o := k.origin(v.URL)
+	k.addHop(v)
+	f := fetched{at: v.Time, status: v.Status, sha256: v.SHA256, isSame: v.Status == 304 && v.Conditional}
+	f.isGood = v.Status/100 == 2 && v.Error == ""
+	if v.Status/100 == 3 {
+		if to, err := resolve(v.Target, v.Location); err == nil && to.EscapedPath() == "/robots.txt" && to.RawQuery == "" {
+			f.to = canonical(to.String())
+		}
+	}
+	o.fetches = append(o.fetches, f)
+	if len(o.fetches) > 2*keptStates {
+		o.fetches = slices.Delete(o.fetches, 0, 1)
+	}
+}
+
+func resolve(from, location string) (*url.URL, error) {
+	base, err := url.Parse(from)
+	if err != nil {
+		return nil, err
+	}
+	return base.Parse(location)
+}
+
+// addHop notes where a redirect of a robots.txt leads: the request for it is no
+// page.
+func (k *recordOrigins) addHop(v *recordLine) {
+	if v.Status/100 != 3 || v.Location == "" {
+		return
+	}
+	to, err := resolve(v.Target, v.Location)
+	if err != nil || len(v.Location) >= longestAgent || len(k.hops) >= keptHops {
+		k.forgot = true
+		return
+	}
+	k.hops[hopKey(to)] = true
+}
+
+// hopKey returns the same key for all spellings of a URL.
+func hopKey(u *url.URL) string {
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + "/" + strings.TrimPrefix(u.Path, "/")
+}
+
+// isForRobots reports whether a request with this URL can be one for a
+// robots.txt.
+func (k *recordOrigins) isForRobots(target string) bool {
+	u, err := url.Parse(target)
+	return isRobots(target) || k.forgot || k.partial || err != nil || k.hops[hopKey(u)]
+}
+
+// robots adds a state. It returns an error if the state does not follow from a
+// fetch.
+func (k *recordOrigins) robots(v *recordLine) error {
+	o := k.origin(v.URL)
+	s := state{from: v.Time, fetched: v.Fetched, expires: v.Expires, sha256: v.SHA256, status: v.Status,
+		failed: v.Cause != "", stored: v.From == "store", since: v.Time}
+	if n := len(o.states); n > 0 && s.failed {
+		if last := o.states[n-1]; last.failed {
+			s.since, s.answered = last.since, last.answered
+		} else {
+			s.answered = last.from
+		}
+	}
+	err := k.rests(v, o, s)
+	o.states = append(o.states, s)
+	if len(o.states) > keptStates {
+		o.states = slices.Delete(o.states, 0, 1)
+	}
+	if k.partial {
+		return nil
+	}
+	return err
+}
+
+// rests returns an error if a robots line does not rest on a fetch that the
+// record has.
+func (k *recordOrigins) rests(v *recordLine, o *recordOrigin, s state) error {
+	if s.expires.Sub(s.fetched) > fresh {
+		return contradiction("the robots.txt expires more than 24 hours after it was fetched")
+	}
+	if s.stored {
+		isOld := !s.fetched.IsZero() && s.from.Sub(s.fetched) > fresh+apart
+		if isOld && !slices.ContainsFunc(o.states, func(s state) bool { return s.failed && !s.stored }) {
+			return contradiction("the robots.txt from the store is more than 24 hours old, and no fetch has failed since")
+		}
+		return nil
+	}
+	for i, f := range slices.Backward(o.fetches) {
+		if k.leads(f, v) {
+			from := i
+			for from > 0 && o.fetches[from-1].status/100 == 3 { // the redirects that led there
+				from--
+			}
+			o.fetches = slices.Delete(o.fetches, from, i+1)
+			return nil
+		}
+	}
+	return contradiction("no fetch in the record has this result")
+}
+
+// leads reports whether a robots line can follow from a fetch.
+func (k *recordOrigins) leads(f fetched, v *recordLine) bool {
+	isNow := f.at.Sub(v.Fetched).Abs() <= apart
+	switch {
+	case v.Cause != "":
+		return true // also a whole 2xx: a wall may have answered
+	case v.Renewed:
+		return f.isSame && isNow
+	case f.status == v.Status && (f.isGood || f.status/100 != 2):
+		return isNow && f.sha256 == v.SHA256
+	case f.status/100 != 3 || v.Redirects == 0:
+		return false
+	}
+	// The robots.txt of another origin counts for this one. It may have been
+	// fetched earlier.
+	other := k.origins[f.to]
+	return other == nil || len(other.states) == 0 || slices.ContainsFunc(other.states, func(s state) bool {
+		return s.sha256 == v.SHA256 && s.fetched.Equal(v.Fetched)
+	})
+}
+
+// inForce returns the state in force when a decision was made. In the first
+// seconds after a change, the decision may still name the previous state, which
+// then counts as the one in force.
+func (o *recordOrigin) inForce(d *recordDecision) state {
+	in := o.states[0]
+	for _, s := range o.states {
+		if !s.from.Add(settles).After(d.Decided) || s.fetched.Equal(d.Fetched) && s.from.Before(d.Decided.Add(settles)) {
+			in = s
+		}
+	}
+	return in
+}
+
+// isStale reports whether the file that a decision names was too old. A file
+// that was not in force was too old. A file in force was too old if its
+// lifetime had ended more than five seconds before the decision. There are two
+// exceptions for the file in force: a later fetch had failed before the
+// decision, or the decision is marked stale and was made at most 24 hours after
+// the file was fetched.
+func (o *recordOrigin) isStale(d *recordDecision, in state) bool {
+	switch {
+	case d.SHA256 != in.sha256:
+		return true
+	case in.expires.IsZero() || !d.Decided.After(in.expires.Add(settles)):
+		return false
+	case d.Stale && d.Decided.Sub(in.fetched) <= fresh:
+		return false
+	}
+	return !slices.ContainsFunc(o.states, func(s state) bool { return s.failed && !s.from.After(d.Decided) && !s.from.Before(in.from) })
+}
+
+// unreachableFor30Days reports whether robots.txt was unreachable for 30 days
+// up to the last fetch. The failures may have begun before the record, in an
+// earlier process with the same Store. So the decision d may name an earlier
+// beginning of the failures. That beginning counts, unless the record has a
+// good answer after it.
+func (s state) unreachableFor30Days(d *recordDecision) bool {
+	since := s.since
+	if claimed := d.FailedSince; !claimed.IsZero() && claimed.Before(since) && claimed.Add(settles).After(s.answered) {
+		since = claimed
+	}
+	return s.failed && s.from.Sub(since) >= 30*24*time.Hour
+}
+
+// verdict judges a URL by a state. It judges all forms of the path, as the
+// crawler does. ok is false if the record does not have the state's file.
+func (k *recordOrigins) verdict(s state, target string) (m robotstxt.Match, ok bool) {
+	if s.sha256 == "" {
+		forbids := s.failed || k.robot.DisallowForbidden && (s.status == 401 || s.status == 403)
+		return robotstxt.Match{Allowed: !forbids}, true
+	}
+	rules := k.files[s.sha256]
+	if rules == nil {
+		return m, false
+	}
+	m, _ = rules.MatchResolved(target)
+	return m, true
+}
+
+// robotsURL returns the URL of the robots.txt that governs a URL.
+func robotsURL(target string) string {
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return canonical(scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:] + "/robots.txt")
+}
+
+// canonical returns the URL of a robots.txt in the form that records have. A
+// host that is not plain ASCII stays as it is.
+func canonical(robotsURL string) string {
+	u, err := url.Parse(robotsURL)
+	if err != nil {
+		return robotsURL
+	}
+	scheme, host := strings.ToLower(u.Scheme), hostKey(u)
+	if strings.Contains(host, ":") || strings.HasPrefix(u.Host, "[") {
+		host = "[" + host + "]"
+	}
+	if port := strings.TrimLeft(u.Port(), "0"); port != "" && port != map[string]string{"http": "80", "https": "443", "ftp": "21"}[scheme] {
+		host += ":" + port
+	}
+	return scheme + "://" + host + u.Path
+}
+
+// hostKey returns the key that a Limiter has for the host of a URL.
+func hostKey(u *url.URL) string {
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().String()
+	}
+	return host
+}
+
+// isOdd reports whether a host has a form that only the crawler can convert,
+// such as an international name.
+func isOdd(u *url.URL) bool {
+	host := strings.TrimSuffix(u.Hostname(), ".")
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Is4In6()
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last == "" || '0' <= last[0] && last[0] <= '9' || !isPlain(host)
+}
+
+// grounds returns an error if a decision about a URL names a robots.txt that
+// does not govern the URL, or that the record does not have in this form. It
+// returns errUnknown if the record may have lost it.
+func (k *recordOrigins) grounds(target string, d *recordDecision) error {
+	u, err := url.Parse(target)
+	isOdd := err != nil || isOdd(u)
+	if d.RobotsURL == "" {
+		if !k.isOverride(target, d.SHA256, isOdd) {
+			return contradiction("the decision names no robots.txt, and the robot line has no such override for its origin")
+		}
+		return nil
+	}
+	if d.RobotsURL != robotsURL(target) && !isOdd {
+		return contradiction("the decision is by the robots.txt of another origin, %.200q", d.RobotsURL)
+	}
+	o := k.origins[d.RobotsURL]
+	if d.Fetched.IsZero() || o == nil || len(o.states) == 0 || slices.ContainsFunc(o.states, d.isBy) {
+		return nil
+	}
+	same := slices.ContainsFunc(o.states, func(s state) bool { return s.fetched.Equal(d.Fetched) })
+	switch {
+	case same:
+		return contradiction("the decision and the robots line disagree about the robots.txt")
+	case k.partial || len(o.states) == keptStates:
+		return errUnknown
+	}
+	return errFetch
+}
+
+// isBy reports whether a decision follows from a state. While fetches fail, the
+// state has the status of the failure.
+func (d *recordDecision) isBy(s state) bool {
+	return s.fetched.Equal(d.Fetched) && s.sha256 == d.SHA256 && s.expires.Equal(d.Expires) && (s.status == d.Status || s.failed)
+}
+
+// isOverride reports whether the robot line has an override for a URL's origin.
+func (k *recordOrigins) isOverride(target, sha256 string, isOdd bool) bool {
+	for origin, hash := range k.robot.Override {
+		if hash == sha256 && sha256 != "" && (isOdd || !isPlain(origin) || robotsURL(origin) == robotsURL(target)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,326 @@
+package audit
+
+import (
+	"net/url"
+	"slices"
+	"time"
+)
+
+// A paceEvent is the start or the end of a request, an answer that asks the
+// crawler to stay away, or a pause. Each Limiter has a clock of its own.
+type paceEvent struct {
+	event    string
+	at, wall time.Time // by the Limiter's clock, and by the wall clock
+	limiter  int
+	request  int
+	key      string // of the host
+	url      string
+	isPage   bool
+	interval time.Duration // start: the delay; answer: the wait that it asks for
+	crawl    time.Duration // the Crawl-delay
+	until    time.Time     // pause: its end
+	asks     bool          // answer: its status makes a Retry-After count
+
+	host *recordHost // start, with EndToStart
+	next *paceEvent  // start: the next start at the host
+}
+
+// A recordPace judges the pace of a record's requests.
+type recordPace struct {
+	*recordRobot
+	known    *recordOrigins
+	limiters map[int]*recordLimiter // by the Limiter's number
+	earlier  map[string]time.Time   // the last page of each host in earlier sessions, by the wall clock
+	moments  []*paceEvent           // not judged yet, sorted by time
+	newest   time.Time              // the latest of them so far
+}
+
+func newRecordPace(robot *recordRobot, known *recordOrigins) *recordPace {
+	return &recordPace{recordRobot: robot, known: known, limiters: make(map[int]*recordLimiter), earlier: make(map[string]time.Time)}
+}
+
+// A recordLimiter is a Limiter, and the paces of its hosts.
+type recordLimiter struct {
+	*recordLine
+	hosts  map[string]*recordHost
+	flying map[int]*paceEvent // the requests that have not ended, with EndToStart
+	count  int                // the number of the latest request
+}
+
+// A recordHost is the pace of one host.
+type recordHost struct {
+	latest, page mark       // of all requests, and of those for pages
+	last         *paceEvent // the latest request
+	paged        time.Time  // the latest page, by the wall clock
+	asked, left  time.Time  // the begin and the end of the pause that ends last
+}
+
+// A mark is the latest start, and the time from which the next interval counts.
+type mark struct{ start, from time.Time }
+
+const (
+	recordReach = 10 * time.Second // how far from its place a line about the pace may be
+	mostMoments = 1 << 16
+	mostFlying  = 1 << 16
+
+	// noted is how much later than the slot is free its end may be noted.
+	noted = 10 * time.Millisecond
+	// stepped is how far the wall clocks of two sessions may be apart.
+	stepped = time.Second
+)
+
+// limiter returns a Limiter of this session.
+func (p *recordPace) limiter(number int) *recordLimiter {
+	l := p.limiters[number]
+	if l == nil {
+		l = &recordLimiter{recordLine: new(recordLine), hosts: make(map[string]*recordHost), flying: make(map[int]*paceEvent)}
+		p.limiters[number] = l
+	}
+	return l
+}
+
+func (l *recordLimiter) host(key string) *recordHost {
+	h := l.hosts[key]
+	if h == nil {
+		h = new(recordHost)
+		l.hosts[key] = h
+	}
+	return h
+}
+
+// endSession judges the pace to the end of a session. The next session has new
+// Limiters and clocks.
+func (p *recordPace) endSession() {
+	for _, m := range p.moments {
+		p.judge(m)
+	}
+	p.moments, p.newest = nil, time.Time{}
+	for _, l := range p.limiters {
+		for key, h := range l.hosts {
+			if h.paged.After(p.earlier[key]) {
+				p.earlier[key] = h.paged
+			}
+		}
+	}
+	clear(p.limiters)
+}
+
+// pace takes a line about the pace. The record has lines in the order in which
+// they were noted. They are judged in the order of the events.
+func (p *recordPace) add(v *recordLine) {
+	m := p.moment(v)
+	i, _ := slices.BinarySearchFunc(p.moments, m, func(o, m *paceEvent) int {
+		if c := o.at.Compare(m.at); c != 0 {
+			return c
+		}
+		if o.event == "request" && m.event == "request" && o.request > m.request {
+			return 1
+		}
+		return -1
+	})
+	p.moments = slices.Insert(p.moments, i, m)
+	if m.at.After(p.newest) {
+		p.newest = m.at
+	}
+	for len(p.moments) > 0 && (len(p.moments) > mostMoments || p.moments[0].at.Before(p.newest.Add(-recordReach))) {
+		p.count(p.moments[0])
+		p.judge(p.moments[0])
+		p.moments = slices.Delete(p.moments, 0, 1)
+	}
+}
+
+func (p *recordPace) moment(v *recordLine) *paceEvent {
+	m := &paceEvent{event: v.Event, at: v.At, wall: v.Time, limiter: v.Limiter, request: v.Request, key: v.Host}
+	l := p.limiter(v.Limiter)
+	switch v.Event {
+	case "request":
+		m.at, m.url, m.isPage = v.Start, shortURL(v.Target), !v.Robots || !p.known.isForRobots(v.Target)
+		m.interval = asDuration(max(v.Delay, l.Delay))
+		if m.isPage {
+			m.crawl = p.crawlDelay(v, l)
+		}
+	case "done":
+		m.at = v.End
+	case "answer":
+		m.interval = asDuration(v.Asks)
+		if l.MaxRetryAfter > 0 {
+			m.interval = min(m.interval, asDuration(l.MaxRetryAfter))
+		}
+		m.asks = v.Status == 429 || v.Status == 503 || v.Status/100 == 3
+	case "pause":
+		m.until = v.Until
+	}
+	return m
+}
+
+// crawlDelay returns the Crawl-delay that a request must keep. This is the
+// longer of two: the Crawl-delay in the request's line, and the one in the
+// robots.txt that the request's decision names. The latter is at most the
+// Limiter's MaxCrawlDelay if ClampDelay is set.
+func (p *recordPace) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
+	delay := asDuration(v.CrawlDelay)
+	if v.Decision == nil {
+		return delay
+	}
+	rules := p.known.files[v.Decision.SHA256]
+	if rules == nil {
+		return delay
+	}
+	asked, _ := rules.CrawlDelay()
+	if l.ClampDelay && l.MaxCrawlDelay > 0 {
+		asked = min(asked, asDuration(l.MaxCrawlDelay))
+	}
+	return max(delay, asked)
+}
+
+// count reports a request whose line is missing: a Limiter numbers its requests
+// without a hole. The requests of a session's last seconds are not counted,
+// because their lines may come when the record is already closed.
+func (p *recordPace) count(m *paceEvent) {
+	if m.event != "request" {
+		return
+	}
+	l := p.limiter(m.limiter)
+	if l.count > 0 && m.request > l.count+1 && !p.known.partial {
+		p.say(contradiction("request %d of limiter %d is missing, or more of them", l.count+1, m.limiter))
+	}
+	l.count = max(l.count, m.request)
+}
+
+// limits returns an error if a request contradicts its limiter line.
+func (p *recordPace) limits(v *recordLine) error {
+	l := p.limiter(v.Limiter)
+	if p.known.partial {
+		return nil
+	}
+	if v.Delay < l.Delay {
+		return contradiction("the request says that the delay is %v s, its limiter says %v s", v.Delay, l.Delay)
+	}
+	if u, err := url.Parse(v.Target); err == nil && l.Key == "host" && !isOdd(u) && v.Host != hostKey(u) {
+		return contradiction("the request has the pace of %.100q, which is another host", v.Host)
+	}
+	return nil
+}
+
+// judge judges the pace of a request. From answers and pauses, it learns when
+// the host must be left alone.
+func (p *recordPace) judge(m *paceEvent) {
+	l := p.limiter(m.limiter)
+	if m.event == "done" {
+		p.ended(m, l)
+		return
+	}
+	h := l.host(m.key)
+	switch m.event {
+	case "request":
+		p.gap(m, h)
+		if l.EndToStart {
+			if len(l.flying) >= mostFlying {
+				clear(l.flying)
+			}
+			m.host, l.flying[m.request] = h, m
+		}
+	case "answer":
+		if m.asks && m.interval > 0 {
+			h.rest(m.at, m.at.Add(min(m.interval, maxRest)))
+		}
+	case "pause":
+		h.rest(m.at, m.until)
+	}
+}
+
+func (h *recordHost) rest(at, until time.Time) {
+	if until.After(h.left) {
+		h.asked, h.left = at, until
+	}
+}
+
+// gap reports a violation if a request for a page began in a pause, or if any
+// request began too soon after an earlier one.
+func (p *recordPace) gap(m *paceEvent, h *recordHost) {
+	if m.at.Before(h.left) && m.at.After(h.asked) && m.isPage {
+		p.report(Violation{Time: m.at, URL: m.url, Kind: RetryAfter, Previous: h.asked, Gap: m.at.Sub(h.asked), Want: h.left.Sub(h.asked)})
+	}
+	// Any two requests must be at least the delay apart, and any two requests
+	// for pages at least the Crawl-delay. If both gaps are too short, only the
+	// gap that misses its minimum by more is reported.
+	last, want := h.latest, m.interval
+	if m.isPage {
+		if !h.page.start.IsZero() {
+			r, _ := p.site(m.url)
+			r.sums.gap(m.at.Sub(h.page.start), m.crawl)
+		} else {
+			p.gapSince(m)
+		}
+		if h.page.lacks(m.at, m.crawl) > last.lacks(m.at, want) {
+			last, want = h.page, m.crawl
+		}
+	}
+	if last.lacks(m.at, want) > 0 {
+		p.tooSoon(m, last.start, want+last.from.Sub(last.start))
+	}
+	h.latest = mark{m.at, m.at}
+	if m.isPage {
+		h.page, h.paged = mark{m.at, m.at}, m.wall
+	}
+	if h.last != nil {
+		following := *m // a copy, which keeps no later requests
+		h.last.next = &following
+	}
+	h.last = m
+}
+
+// lacks returns by how much a request comes too soon. It is 0 or less if the
+// request does not.
+func (k mark) lacks(at time.Time, want time.Duration) time.Duration {
+	if k.start.IsZero() || want <= 0 {
+		return 0
+	}
+	lack := want - at.Sub(k.from)
+	if k.from.After(k.start) {
+		lack -= noted
+	}
+	return lack
+}
+
+func (p *recordPace) tooSoon(m *paceEvent, previous time.Time, want time.Duration) {
+	p.report(Violation{Time: m.at, URL: m.url, Kind: Gap, Previous: previous, Gap: m.at.Sub(previous), Want: want})
+}
+
+// gapSince compares the first page of a session with the latest one of the
+// sessions before, by the wall clock. If that clock was set back, nothing is
+// known.
+func (p *recordPace) gapSince(m *paceEvent) {
+	last, ok := p.earlier[m.key]
+	if gap := m.wall.Sub(last); ok && gap >= 0 && gap < m.crawl-stepped {
+		p.report(Violation{Time: m.wall, URL: m.url, Kind: Gap, Previous: last, Gap: gap, Want: m.crawl})
+	}
+}
+
+// ended notes the end of a request. With EndToStart, the interval counts from
+// there, and with one slot no other request may have begun before. If a request
+// takes longer than its lease, it loses its slot.
+func (p *recordPace) ended(m *paceEvent, l *recordLimiter) {
+	f := l.flying[m.request]
+	delete(l.flying, m.request)
+	if f == nil || l.Lease > 0 && m.at.Sub(f.at) >= asDuration(l.Lease) {
+		return
+	}
+	if next := f.next; next != nil && l.Concurrency == 1 && next.at.Before(m.at.Add(-noted)) {
+		p.tooSoon(next, f.at, m.at.Sub(f.at)+next.interval)
+	}
+	f.host.latest.ends(m.at)
+	if f.isPage {
+		f.host.page.ends(m.at)
+	}
+}
+
+func (k *mark) ends(at time.Time) {
+	if at.After(k.from) {
+		k.from = at
+	}
+}
+
+func asDuration(seconds float64) time.Duration {
+	return time.Duration(min(max(seconds, 0), 9e9) * float64(time.Second))
+}

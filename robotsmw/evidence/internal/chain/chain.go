@@ -1,0 +1,141 @@
+// Package chain knows the form of a record on disk: the names of its files, and
+// how each line names the line before it by a hash. Package evidence writes
+// this form, and package audit checks it.
+package chain
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LinesName returns the name of a segment of the record, which has its lines.
+// WARCName returns the name of the WARC file that belongs to the segment.
+func LinesName(segment int) string { return fmt.Sprintf("evidence-%06d.jsonl", segment) }
+func WARCName(segment int) string  { return fmt.Sprintf("robots-%06d.warc.gz", segment) }
+
+// Segments returns the numbers of the segments in a directory, sorted.
+func Segments(dir fs.FS) ([]int, error) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, e := range entries {
+		digits := strings.TrimSuffix(strings.TrimPrefix(e.Name(), "evidence-"), ".jsonl")
+		if n, err := strconv.Atoi(digits); err == nil && n > 0 && e.Name() == LinesName(n) {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// A Link is the end of a chain of lines: the number and hash of the last line.
+// Two Links are equal if they have the same lines before them.
+type Link struct {
+	N    uint64
+	Hash [2 * sha256.Size]byte // in hex
+}
+
+// Start returns the Link before the first line.
+func Start() (l Link) {
+	copy(l.Hash[:], bytes.Repeat([]byte{'0'}, len(l.Hash)))
+	return l
+}
+
+// String returns the number and the hash of the line, as in "17:9f86…".
+func (l Link) String() string { return fmt.Sprintf("%d:%s", l.N, l.Hash[:]) }
+
+const (
+	begin = `{"n":`
+	prev  = `,"prev":"`
+	hash  = `,"hash":"`
+	end   = `"}` + "\n"
+
+	// sealed is the number of bytes at the end of a line that are not hashed.
+	sealed = len(hash) + 2*sha256.Size + len(end)
+)
+
+// Append appends the line that follows l, and returns the new end of the chain.
+// members is the text between "n" and "prev". Its parts are joined with nothing
+// between them. The text must neither begin nor end with a comma.
+func (l Link) Append(b []byte, members ...[]byte) ([]byte, Link) {
+	start := len(b)
+	b = append(strconv.AppendUint(append(b, begin...), l.N+1, 10), ',')
+	for _, m := range members {
+		b = append(b, m...)
+	}
+	b = append(append(append(append(b, prev...), l.Hash[:]...), '"'), hash...)
+	sum := sha256.Sum256(b[start : len(b)-len(hash)])
+	l.N++
+	hex.Encode(l.Hash[:], sum[:])
+	return append(append(b, l.Hash[:]...), end...), l
+}
+
+// Check returns the ends of the chain before and after a line, as the line
+// itself says. The line has its newline. ok is false if the line is not whole,
+// has another form, or does not have the hash that it names.
+func Check(line []byte) (before, after Link, ok bool) {
+	text := line[:max(len(line)-sealed, 0)]
+	sum := sha256.Sum256(text)
+	hex.Encode(after.Hash[:], sum[:])
+	if string(line[len(text):]) != hash+string(after.Hash[:])+end {
+		return before, after, false
+	}
+	members, _ := bytes.CutPrefix(text, []byte(begin))
+	digits, _, _ := bytes.Cut(members, []byte(","))
+	n, err := strconv.ParseUint(string(digits), 10, 64)
+	from := len(text) - len(before.Hash) - 1
+	if len(members) == len(text) || err != nil || n == 0 || from < 0 || !bytes.HasSuffix(text[:from], []byte(prev)) {
+		return before, after, false
+	}
+	before.N, after.N = n-1, n
+	copy(before.Hash[:], text[from:])
+	return before, after, true
+}
+
+// longest is how many bytes of a line ReadLine returns.
+const longest = 16 << 20
+
+// ReadLine reads a line with its newline. Of a line that is longer than 16 MiB
+// it returns only a part, which has no valid hash. The last line of a file may
+// lack the newline: then the error is io.EOF.
+func ReadLine(in *bufio.Reader) (line []byte, size int64, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		size += int64(len(part))
+		if len(line) <= longest {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, size, err
+		}
+	}
+}
+
+// Scan reads a segment up to the first line that does not follow the line
+// before it. It returns the end of the chain and the number of good bytes. If
+// no line is good, the end of the chain is the zero value.
+func Scan(segment io.Reader) (end Link, good int64, err error) {
+	in := bufio.NewReaderSize(segment, 1<<16)
+	for {
+		line, size, err := ReadLine(in)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return end, good, err
+		}
+		before, after, ok := Check(line)
+		if !ok || good > 0 && before != end {
+			return end, good, nil
+		}
+		end, good = after, good+size
+	}
+}
