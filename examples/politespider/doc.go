@@ -82,10 +82,10 @@
 // With -evidence DIR, the spider writes a record of the crawl that others can
 // check (package evidence). The record has each request with the decision that
 // allowed it, and each robots.txt as the spider saw it. If there is also a
-// report, it links each blocked URL to its proof. Every hour and at the end, the
-// spider prints the record's head: the number and hash of its last line. Deposit
-// it elsewhere: with -head, robotscheck audit then says whether any line before
-// it was changed or taken away.
+// report, it links each blocked URL to its proof. Every hour and at the end,
+// the spider prints the record's head: the number and hash of its last line.
+// Deposit it elsewhere. With it, robotscheck audit -head finds out whether any
+// line up to this one was changed or taken away.
 //
 // With -from-end, each interval begins at the end of the previous request. So
 // the servers' own logs show the interval too, even if a request was slow to

@@ -39,10 +39,9 @@ var errNoRecord = errors.New("there is no record in the directory")
 // the wall clock, to the second.
 //
 // ReadRecord passes each fault in the record itself to OnBroken, and counts it
-// in Result.Broken, Result.Cut, and those of changes and
-// contradictions in the RecordResult too. A loss line says how many
-// requests were lost: these are unaudited. ReadRecord returns an error if ctx
-// ends or if there is no record.
+// in Result.Broken and Result.Cut. A loss line says how many requests were
+// lost: these are unaudited. ReadRecord returns an error if ctx ends or if
+// there is no record.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
 	segments, err := chain.Segments(dir)
 	if err != nil {

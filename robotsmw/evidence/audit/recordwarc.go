@@ -100,8 +100,8 @@ func isPlain(url string) bool {
 	return !strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// checkPiece checks the hash of a part of a WARC file, and copies the part. If to is
-// nil, the part is the whole file.
+// checkPiece checks the hash of a part of a WARC file, and copies the part. If
+// to is nil, the part is the whole file.
 func checkPiece(dir fs.FS, name string, offset, length int64, want string, to io.Writer) error {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") {
 		return contradiction("%.100q is no file of the record", name)

@@ -36,7 +36,7 @@ type RecordResult struct {
 	Contradict int    // lines that another line contradicts
 	Incomplete int    // places where it is not known what is missing: an end that is cut off, a loss, …
 	HeadFound  bool   // whether the record has the line of Auditor.Head
-	Overridden int    // requests that obeyed a file of the operator in place of the site's
+	Overridden int    // requests that obeyed the operator's file, not the site's
 }
 
 // A Tally counts requests: those of a robot, to a host, on a day or in a span.
