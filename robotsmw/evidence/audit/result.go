@@ -34,7 +34,6 @@ type RecordResult struct {
 	Head       string // the hash of the last of these lines
 	Changed    int    // lines, files and parts of WARC files that are not as they were written
 	Contradict int    // lines that another line contradicts
-	Incomplete int    // places where it is not known what is missing: an end that is cut off, a loss, …
 	HeadFound  bool   // whether the record has the line of Auditor.Head
 	Overridden int    // requests that obeyed the operator's file, not the site's
 }
