@@ -19,11 +19,7 @@ var ceilings = struct {
 		"politeness/refusal":      23,
 		"robotsmw/revisit":        18,
 		"robotsmw/evidence":       10,
-<<<<<<< HEAD
-		"robotsmw/evidence/audit": 80,
-=======
-		"robotsmw/evidence/audit": 106,
->>>>>>> 90974d2 (evidence: a record's lines are compared with those that they name)
+		"robotsmw/evidence/audit": 90,
 		"robotsmw/webbotauth":     27,
 	},
 	otherNames: 590,

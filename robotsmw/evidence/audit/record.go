@@ -158,6 +158,7 @@ func (r *recordReader) follow(before, after chain.Link) {
 	}
 	r.end, r.after = after, false
 	r.sums.Lines++
+	r.a.result.Lines++
 	r.sums.Head = string(after.Hash[:])
 	if h := r.a.Head; r.sums.Changed == 0 && (strings.EqualFold(h, r.sums.Head) || strings.EqualFold(h, after.String())) {
 		r.sums.HeadFound = true
@@ -224,7 +225,9 @@ func (r *recordReader) lost(v *recordLine) {
 	r.a.result.Cut++
 	r.judge.partial = true
 	n := v.Lost["request"]
-	r.a.result.Unaudited += n
 	from, to := v.lossSpan()
-	r.a.result.addSpan(Span{From: from, To: to, Requests: n})
+	if !to.Before(r.a.Since) && !r.a.isAfter(from.UnixNano()) {
+		r.a.result.Unaudited += n
+		r.a.result.addSpan(Tally{First: from, Last: to, Requests: n})
+	}
 }

@@ -50,15 +50,19 @@ func (j *recordJudge) line(v *recordLine) error {
 func (j *recordJudge) request(v *recordLine) error {
 	r, s := j.site(v.Target)
 	at := v.Start.UnixNano()
-	j.a.result.Requests++
-	r.sums.Requests++
-	s.host.Requests++
-	r.sums.seen(at)
-	day := r.sums.day(at)
-	day.Requests++
+	counts := j.a.counts(at)
+	if counts {
+		j.a.result.Requests++
+		r.sums.Requests++
+		s.host.Requests++
+		r.sums.seen(at)
+		r.sums.day(at).Requests++
+	}
 	err := j.pace.limits(v)
 	if v.Robots && j.isForRobots(v.Target) {
-		r.sums.Fetches++
+		if counts {
+			r.sums.Fetches++
+		}
 		return err
 	}
 	if v.Robots {
@@ -69,10 +73,12 @@ func (j *recordJudge) request(v *recordLine) error {
 	}
 	judged := j.page(v)
 	if errors.Is(judged, errUnknown) {
-		day.Unaudited++
-		r.sums.Unaudited++
-		j.a.result.Unaudited++
-		j.a.unaudited(s.host.Name, at)
+		if counts {
+			r.sums.day(at).Unaudited++
+			r.sums.Unaudited++
+			j.a.result.Unaudited++
+			j.a.unaudited(s.host.Name, at)
+		}
 		return err
 	}
 	j.a.audited(s.host.Name)
@@ -104,7 +110,7 @@ func (j *recordJudge) page(v *recordLine) error {
 		if err = j.grounds(v.Target, d); err != nil {
 			// The page is judged as if it had no decision.
 			d = &recordDecision{Decided: d.Decided, Allowed: true, RobotsURL: robotsURL(v.Target)}
-		} else if d.RobotsURL == "" {
+		} else if d.RobotsURL == "" && j.a.counts(v.Start.UnixNano()) {
 			j.sums.Overridden++
 		}
 	}

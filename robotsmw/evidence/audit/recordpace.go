@@ -3,6 +3,7 @@ package audit
 import (
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -134,7 +135,7 @@ func (p *recordPace) moment(v *recordLine) *paceEvent {
 	l := p.limiter(v.Limiter)
 	switch v.Event {
 	case "request":
-		m.at, m.url, m.isPage = v.Start, shortURL(v.Target), !v.Robots || !p.known.isForRobots(v.Target)
+		m.at, m.url, m.isPage = v.Start, strings.Clone(v.Target[:min(len(v.Target), longestURL+1)]), !v.Robots || !p.known.isForRobots(v.Target)
 		m.interval = asDuration(max(v.Delay, l.Delay))
 		if m.isPage {
 			m.crawl = p.crawlDelay(v, l)
@@ -248,7 +249,9 @@ func (p *recordPace) gap(m *paceEvent, h *recordHost) {
 	if m.isPage {
 		if !h.page.start.IsZero() {
 			r, _ := p.site(m.url)
-			r.sums.gap(m.at.Sub(h.page.start), m.crawl)
+			if p.a.counts(m.at.UnixNano()) {
+				r.sums.gap(m.at.Sub(h.page.start), m.crawl)
+			}
 		} else {
 			p.gapSince(m)
 		}

@@ -49,15 +49,6 @@ func (o *recordRobot) site(url string) (*robot, *site) {
 
 func (o *recordRobot) report(v Violation) {
 	r, s := o.site(v.URL)
-	v.Robot, v.Host, v.URL = r.name, s.host.Name, shortURL(v.URL)
+	v.Robot, v.Host = r.name, s.host.Name
 	o.a.report(v, r, s)
-}
-
-// shortURL cuts a URL, because results keep it.
-func shortURL(url string) string {
-	const most = 2000
-	if len(url) <= most {
-		return url
-	}
-	return url[:most] + "…"
 }
