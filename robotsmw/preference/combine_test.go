@@ -46,7 +46,7 @@ func sources(t *testing.T) (all []source) {
 		}
 	}
 	rsl := func(text string) func(d *draftInput) {
-		return func(d *draftInput) { d.RSL = append(d.RSL, withRSL(t, "/", rslFile(everything(text))).RSL...) }
+		return func(d *draftInput) { d.RSL = append(d.RSL, withRSL(t, "/", rslFile(forAllURLs(text))).RSL...) }
 	}
 	policy := func(use Use, token string) func(d *draftInput) {
 		return func(d *draftInput) {
@@ -260,7 +260,7 @@ func FuzzFormsAgree(f *testing.F) {
 			"signal in lines":       {Header: http.Header{"Content-Signal": signal}},
 			"signal in robots.txt":  {Robots: robots("User-agent: *", "Content-Signal: "+strings.Join(signal, "; "))},
 			"signal without commas": {Header: header("Content-Signal", strings.Join(signal, " "))},
-			"terms":                 withRSL(t, "/", rslFile(everything(terms.String()))),
+			"terms":                 withRSL(t, "/", rslFile(forAllURLs(terms.String()))),
 		}
 		for _, name := range slices.Sorted(maps.Keys(forms)) {
 			in := forms[name]

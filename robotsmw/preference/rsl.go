@@ -65,7 +65,7 @@ func ParseRSL(body []byte) (*RSL, error) {
 		return nil, fmt.Errorf("preference: reading an RSL file: it begins with <%.100s>, not with <rsl>", root.Name.Local)
 	}
 	file := new(RSL)
-	err = r.children(func(e xml.StartElement) error {
+	err = r.eachChild(func(e xml.StartElement) error {
 		if e.Name.Local != "content" || len(file.contents) == maxRSLItems {
 			return r.xml.Skip()
 		}
@@ -82,8 +82,8 @@ func ParseRSL(body []byte) (*RSL, error) {
 	return file, nil
 }
 
-// An rslReader reads the elements of an RSL file. The methods "children",
-// "content", "license" and "text" read to the end of the current element.
+// An rslReader reads the elements of an RSL file. Its methods but root and end
+// read to the end of the current element.
 type rslReader struct{ xml *xml.Decoder }
 
 func (r rslReader) root() (xml.StartElement, error) {
@@ -119,9 +119,9 @@ func (r rslReader) end() error {
 	}
 }
 
-// The method "children" calls f for each child of the current element. f must
+// eachChild calls f for each child of the current element. f must
 // read the whole child. Children of another XML namespace are skipped.
-func (r rslReader) children(f func(e xml.StartElement) error) error {
+func (r rslReader) eachChild(f func(e xml.StartElement) error) error {
 	for {
 		token, err := r.xml.Token()
 		if err != nil {
@@ -145,7 +145,7 @@ func (r rslReader) children(f func(e xml.StartElement) error) error {
 
 func (r rslReader) content(e xml.StartElement) (rslContent, error) {
 	c := rslContent{url: attribute(e, "url"), server: attribute(e, "server")}
-	return c, r.children(func(e xml.StartElement) error {
+	return c, r.eachChild(func(e xml.StartElement) error {
 		if e.Name.Local != "license" || len(c.licenses) == maxRSLItems {
 			return r.xml.Skip()
 		}
@@ -156,7 +156,7 @@ func (r rslReader) content(e xml.StartElement) (rslContent, error) {
 }
 
 func (r rslReader) license() (l rslLicense, err error) {
-	return l, r.children(func(e xml.StartElement) error {
+	return l, r.eachChild(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "permits", "prohibits":
 			line, _ := r.xml.InputPos()
@@ -171,7 +171,7 @@ func (r rslReader) license() (l rslLicense, err error) {
 			return err
 		case "payment":
 			l.payment = strings.ToLower(attribute(e, "type"))
-			return r.children(func(e xml.StartElement) error {
+			return r.eachChild(func(e xml.StartElement) error {
 				text, err := r.text()
 				if e.Name.Local == "custom" || e.Name.Local == "standard" && l.address == "" {
 					l.address = strings.TrimSpace(text)

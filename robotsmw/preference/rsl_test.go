@@ -13,9 +13,9 @@ func rslFile(contents ...string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<rsl xmlns="https://rslstandard.org/rsl">` + strings.Join(contents, "\n") + "</rsl>\n"
 }
 
-// The function "everything" returns a content element for all URLs, with these
+// forAllURLs returns a content element for all URLs, with these
 // licences.
-func everything(licenses ...string) string {
+func forAllURLs(licenses ...string) string {
 	return `<content url="/"><license>` + strings.Join(licenses, "</license><license>") + `</license></content>`
 }
 
@@ -35,7 +35,7 @@ func withRSL(t *testing.T, target string, files ...string) Input {
 // The rows follow RSL 1.0 (rslstandard.org/rsl).
 func TestRSL(t *testing.T) {
 	const permitsTraining, prohibitsTraining = `<permits type="usage">ai-train</permits>`, `<prohibits type="usage">ai-train</prohibits>`
-	one := func(licenses ...string) Input { return withRSL(t, "/a", rslFile(everything(licenses...))) }
+	one := func(licenses ...string) Input { return withRSL(t, "/a", rslFile(forAllURLs(licenses...))) }
 	at := func(target string, contents ...string) Input { return withRSL(t, target, rslFile(contents...)) }
 	of := func(url string) string {
 		return fmt.Sprintf(`<content url=%q><license>%s</license></content>`, url, prohibitsTraining)
@@ -83,13 +83,13 @@ func TestRSL(t *testing.T) {
 		{"a pattern that is no path", at("/x", of("x")), "unknown unknown unknown"},
 		{"the longest wins", at("/open/x", of("/"), `<content url="/open/"><license>`+permitsTraining+`</license></content>`), "unknown allow unknown"},
 		{"in whatever order", at("/open/x", `<content url="/open/"><license>`+permitsTraining+`</license></content>`, of("/")), "unknown allow unknown"},
-		{"equally long ones add up", at("/x", of("/"), everything(permitsTraining)), "unknown deny unknown"},
+		{"equally long ones add up", at("/x", of("/"), forAllURLs(permitsTraining)), "unknown deny unknown"},
 
-		{"two files add up", withRSL(t, "/", rslFile(everything(permitsTraining)), rslFile(everything(`<prohibits type="usage">search</prohibits>`))), "deny allow unknown"},
+		{"two files add up", withRSL(t, "/", rslFile(forAllURLs(permitsTraining)), rslFile(forAllURLs(`<prohibits type="usage">search</prohibits>`))), "deny allow unknown"},
 		{"no file", Input{RSL: []*RSL{nil, new(RSL)}}, "unknown unknown unknown"},
 		{"beside robots.txt", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n"), RSL: one(permitsTraining).RSL}, "unknown deny unknown"},
 
-		{"without a namespace", withRSL(t, "/", `<rsl>`+everything(prohibitsTraining)+`</rsl>`), "unknown deny unknown"},
+		{"without a namespace", withRSL(t, "/", `<rsl>`+forAllURLs(prohibitsTraining)+`</rsl>`), "unknown deny unknown"},
 		{"with a prefix", withRSL(t, "/", `<r:rsl xmlns:r="https://rslstandard.org/rsl"><r:content url="/"><r:license><r:prohibits type="usage">all</r:prohibits></r:license></r:content></r:rsl>`), "deny deny deny"},
 		{"another vocabulary in it", withRSL(t, "/", rslFile(`<content url="/" xmlns:x="urn:x"><x:license><permits type="usage">all</permits></x:license><schema><license/></schema><license><!-- a --><x:permits type="usage">search</x:permits><permits type="usage">ai-<b>input</b></permits></license></content>`)), "unknown unknown allow"},
 		{"terms outside of a licence", withRSL(t, "/", rslFile(`<content url="/"><permits type="usage">all</permits></content>`)), "unknown unknown unknown"},
@@ -123,7 +123,7 @@ func TestRSL_Evidence(t *testing.T) {
 }
 
 func TestParseRSL_Errors(t *testing.T) {
-	good := rslFile(everything(`<prohibits type="usage">all</prohibits>`))
+	good := rslFile(forAllURLs(`<prohibits type="usage">all</prohibits>`))
 	for name, tt := range map[string]struct{ text, want string }{
 		"nothing":            {"", "no element"},
 		"white space":        {" \n", "no element"},
@@ -152,7 +152,7 @@ func TestParseRSL_Errors(t *testing.T) {
 func TestParseRSL_Bounds(t *testing.T) {
 	deep := `<rsl>` + strings.Repeat("<x>", 100_000) + strings.Repeat("</x>", 100_000) + `<content url="/"/></rsl>`
 	wide := rslFile(strings.Repeat(`<content url="/"/>`, 40_000))
-	terms := rslFile(everything(strings.Repeat(`<permits type="usage">search</permits>`, 20_000)))
+	terms := rslFile(forAllURLs(strings.Repeat(`<permits type="usage">search</permits>`, 20_000)))
 	for name, text := range map[string]string{"deep": deep, "wide": wide, "terms": terms} {
 		f, err := ParseRSL([]byte(text))
 		if err != nil {
@@ -192,7 +192,7 @@ func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 }
 
 func FuzzParseRSL(f *testing.F) {
-	f.Add(rslFile(everything(`<permits type="usage">search</permits><payment type="free"/>`)), "/a")
+	f.Add(rslFile(forAllURLs(`<permits type="usage">search</permits><payment type="free"/>`)), "/a")
 	f.Add(rslFile(`<content url="https://a.example/*" server="x"><license><prohibits type="usage">all</prohibits></license></content>`), "https://a.example/b")
 	f.Add(`<rsl><content url=""><license><permits type="geo">EU</permits></license></content></rsl>`, "")
 	f.Add(`<rsl><content`, "?")

@@ -12,8 +12,8 @@ import (
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
 // agentComponent returns the value of the field Signature-Agent, and the
-// component that stands for this field in a signature. The last argument has
-// the meaning of Transport.LegacyAgent.
+// component that stands for this field in a signature. legacy has the meaning
+// of Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {

@@ -135,8 +135,8 @@ type numberedLine struct {
 }
 
 // linesAround returns the given line, some lines on each side of it, and the
-// user-agent line of its group. The last argument says how many lines to return
-// on each side.
+// user-agent line of its group. around says how many lines to return on each
+// side.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {
