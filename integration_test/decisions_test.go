@@ -140,6 +140,12 @@ var decisions = []decision{
 
 	{"quotas that a server tells", "politeness", "A spent quota pauses the host until it is renewed",
 		[]string{"politeness.TestQuotasAreKept", "politeness.TestQuotasOnlyLengthen"}},
+	{"a field that steers the pace is short", "politeness", "malformed if its lines have more than 4 KiB together",
+		[]string{"politeness.TestQuotas_Floods"}},
+	{"preferences of several signals", "preference", "signal that denies outweighs all signals that allow",
+		[]string{"robotsmw/preference.TestEachPairOfSources"}},
+	{"a preference that cannot be read", "preference", "What cannot be read is part of the evidence, and never allows",
+		[]string{"robotsmw/preference.TestUnreadable", "robotsmw/preference.TestFloods"}},
 	{"a budget for a day", "politeness", "When the Budget is spent, requests are refused",
 		[]string{"politeness.TestBudget_Requests", "politeness.TestBudget_Exempt", "politeness.TestBudget_Dir"}},
 	{"a refusal in a page's place", "robotsmw", "as Page.Refusal, that a response is a refusal",
@@ -173,7 +179,7 @@ var decisions = []decision{
 }
 
 var decisionDocs = map[string]string{
-	"robotsmw": "robotsmw", "robotstxt": "robotsmw/robotstxt", "robotsmeta": "robotsmw/robotsmeta",
+	"robotsmw": "robotsmw", "robotstxt": "robotsmw/robotstxt", "robotsmeta": "robotsmw/robotsmeta", "preference": "robotsmw/preference",
 	"collyrobots": "robotsmw/collyrobots", "politeness": "politeness", "redislimit": "politeness/redislimit",
 }
 

@@ -155,7 +155,9 @@
 //     or until a later response tells a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
 //     MaxRetryAfter limits the times of quotas too.
-//   - A malformed field is ignored, and so is one without a time.
+//   - A malformed field is ignored, and so is one without a time. A field is
+//     malformed if its lines have more than 4 KiB together, and so is a
+//     Retry-After.
 //   - A response from a cache tells what the quota was when the response was
 //     made. The Age field says how long ago that was. If the quota has been
 //     renewed since then, what the response says about it is ignored.

@@ -30,9 +30,9 @@ func TestCheckDirectory(t *testing.T) {
 		header http.Header
 		body   []byte
 	}
-	// The function "signed" makes an answer with this body and with signatures
+	// signedAnswer makes an answer with this body and with signatures
 	// that fit it.
-	signed := func(body string, created, expires time.Time, covered ...string) answer {
+	signedAnswer := func(body string, created, expires time.Time, covered ...string) answer {
 		h := http.Header{"Content-Type": {directoryType}, "Content-Digest": {contentDigest([]byte(body))}}
 		values := map[string]string{`"@authority";req`: "bot.example", `"content-digest"`: h.Get("Content-Digest"), `"@status"`: "200", `"@path";req`: DirectoryPath, `"@method";req`: "GET", `"content-type"`: directoryType, `"x-none"`: "", `"@query"`: "?", `"content-digest";sf`: ""}
 		if covered == nil {
@@ -54,7 +54,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 	set := func(keys ...string) string { return `{"keys":[` + strings.Join(keys, ",") + `]}` }
 	both := set(jwk(0, ""), jwk(1, ""))
-	fine := func(body string) answer { return signed(body, now, now.Add(time.Hour)) }
+	fine := func(body string) answer { return signedAnswer(body, now, now.Add(time.Hour)) }
 	with := func(name string, values ...string) answer {
 		a := fine(both)
 		a.header[name] = values
@@ -68,7 +68,7 @@ func TestCheckDirectory(t *testing.T) {
 		want []string // each is a part of one problem, in order
 	}{
 		{"all well", "", fine(both), 2, nil},
-		{"all well, and more is covered", "", signed(both, now, now.Add(time.Hour), `"@authority";req`, `"content-digest"`, `"@status"`, `"@path";req`, `"@method";req`, `"content-type"`), 2, nil},
+		{"all well, and more is covered", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"content-digest"`, `"@status"`, `"@path";req`, `"@method";req`, `"content-type"`), 2, nil},
 		{"kid, use and alg as they should be", "", fine(set(jwk(0, `,"kid":"`+id[0]+`","use":"sig","alg":"EdDSA","nbf":1700000000,"exp":1900000000.5`), jwk(1, ""))), 2, nil},
 		{"§5.5: a redirect", "", answer{301, http.Header{"Location": {"https://b.example/\x1b[2J"}}, nil}, 0, []string{"301, to https://b.example/?[2J: verifiers follow no redirect"}},
 		{"§5.5: another status", "", answer{203, fine(both).header, []byte(both)}, 0, []string{"203: verifiers take 200 alone"}},
@@ -106,15 +106,15 @@ func TestCheckDirectory(t *testing.T) {
 		{"B.1: no Content-Digest", "", with("Content-Digest"), 2, []string{`covers "content-digest", which a verifier cannot find`, "b1", "key 1", "key 2"}},
 		{"RFC 9530: Content-Digest", "", with("Content-Digest", "sha-256=x y"), 2, []string{"Content-Digest cannot be read", "b0", "b1", "key 1", "key 2"}},
 		{"RFC 9530: another algorithm", "", with("Content-Digest", "md5=:YQ==:"), 2, []string{"no sha-256", "b0", "b1", "key 1", "key 2"}},
-		{"B.1: no authority", "", signed(both, now, now.Add(time.Hour), `"content-digest"`), 2, []string{`does not cover "@authority";req`, "b1", "key 1", "key 2"}},
-		{"B.1: no digest covered", "", signed(both, now, now.Add(time.Hour), `"@authority";req`), 2, []string{`does not cover "content-digest"`, "b1", "key 1", "key 2"}},
-		{"RFC 9421: twice", "", signed(both, now, now.Add(time.Hour), `"@authority";req`, `"@authority";req`), 2, []string{"twice", "b1", "key 1", "key 2"}},
-		{"RFC 9421: a field that is not there", "", signed(both, now, now.Add(time.Hour), `"@authority";req`, `"x-none"`), 2, []string{`covers "x-none"`, "b1", "key 1", "key 2"}},
-		{"RFC 9421: what an answer has not", "", signed(both, now, now.Add(time.Hour), `"@query"`), 2, []string{`covers "@query"`, "b1", "key 1", "key 2"}},
-		{"RFC 9421: other parameters", "", signed(both, now, now.Add(time.Hour), `"content-digest";sf`), 2, []string{`covers "content-digest";sf`, "b1", "key 1", "key 2"}},
+		{"B.1: no authority", "", signedAnswer(both, now, now.Add(time.Hour), `"content-digest"`), 2, []string{`does not cover "@authority";req`, "b1", "key 1", "key 2"}},
+		{"B.1: no digest covered", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`), 2, []string{`does not cover "content-digest"`, "b1", "key 1", "key 2"}},
+		{"RFC 9421: twice", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"@authority";req`), 2, []string{"twice", "b1", "key 1", "key 2"}},
+		{"RFC 9421: a field that is not there", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"x-none"`), 2, []string{`covers "x-none"`, "b1", "key 1", "key 2"}},
+		{"RFC 9421: what an answer has not", "", signedAnswer(both, now, now.Add(time.Hour), `"@query"`), 2, []string{`covers "@query"`, "b1", "key 1", "key 2"}},
+		{"RFC 9421: other parameters", "", signedAnswer(both, now, now.Add(time.Hour), `"content-digest";sf`), 2, []string{`covers "content-digest";sf`, "b1", "key 1", "key 2"}},
 		{"B.1: another authority", "https://other.example" + DirectoryPath, fine(both), 2, []string{"b0: it does not fit", "b1", "key 1", "key 2"}},
-		{"B.1: of the future", "", signed(both, now.Add(time.Minute), now.Add(time.Hour)), 2, []string{"created in the future", "b1", "key 1", "key 2"}},
-		{"B.1: expired", "", signed(both, now.Add(-time.Hour), now), 2, []string{"has expired, at 2027-01-15T08:00:00Z: sign", "b1", "key 1", "key 2"}},
+		{"B.1: of the future", "", signedAnswer(both, now.Add(time.Minute), now.Add(time.Hour)), 2, []string{"created in the future", "b1", "key 1", "key 2"}},
+		{"B.1: expired", "", signedAnswer(both, now.Add(-time.Hour), now), 2, []string{"has expired, at 2027-01-15T08:00:00Z: sign", "b1", "key 1", "key 2"}},
 
 		{"caching: for as long", "", with("Cache-Control", "public, max-age=3600"), 2, nil},
 		{"caching: for longer", "", with("Cache-Control", "public, max-age=86400"), 2, []string{"cached for 24h0m0s, but the signature of key 1 ends in 1h0m0s", "key 2"}},

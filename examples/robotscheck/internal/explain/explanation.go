@@ -23,7 +23,7 @@ type explanation struct {
 	Uses     []preference.Verdict       `json:"uses,omitempty"`  // the uses about which the file says something
 	Reuse    *preference.Statement      `json:"reuse,omitempty"` // the least "use" of Content-Signal; nil if none is said
 	Doubt    string                     `json:"doubt,omitempty"` // why the file is doubtful; see package doubt
-	Fetched  *fetched                   `json:"fetched,omitempty"`
+	Fetched  *fetchInfo                 `json:"fetched,omitempty"`
 }
 
 type userAgentLine struct {

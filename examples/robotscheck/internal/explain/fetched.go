@@ -6,8 +6,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
 )
 
-// The type "fetched" says how a robots.txt was fetched, as -json prints it.
-type fetched struct {
+// fetchInfo says how a robots.txt was fetched, as -json prints it.
+type fetchInfo struct {
 	Status  int       `json:"status,omitempty"` // the status of the last answer; 0 means there was no answer
 	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects
 	Time    time.Time `json:"time,omitzero"`
@@ -20,10 +20,10 @@ type fetched struct {
 const fetchedHelp = `  fetched   for a URL, how its robots.txt was fetched: status, from (the URL after redirects), time, expires, cause,
             next_try, sha256`
 
-func fetchedOf(s *source.Source) *fetched {
+func fetchedOf(s *source.Source) *fetchInfo {
 	if s.Decision == nil {
 		return nil
 	}
 	d := s.Decision
-	return &fetched{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
+	return &fetchInfo{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
 }

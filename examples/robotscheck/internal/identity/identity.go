@@ -79,7 +79,7 @@ With -json, one object:
 			case m.dir != "":
 				err = m.make(&r, u.Host, time.Now())
 			default:
-				r.look(webbotauth.CheckDirectory(ctx, named{e.Base, *userAgent}, r.URL))
+				r.look(webbotauth.CheckDirectory(ctx, agentTransport{e.Base, *userAgent}, r.URL))
 				err = ctx.Err()
 			}
 			if err != nil {
@@ -121,14 +121,14 @@ func directoryURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// The type "named" is a RoundTripper that sets the User-Agent, and names the
+// An agentTransport is a RoundTripper that sets the User-Agent, and names the
 // host in errors.
-type named struct {
+type agentTransport struct {
 	base      http.RoundTripper
 	userAgent string
 }
 
-func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
+func (n agentTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", n.userAgent)
 	resp, err := n.base.RoundTrip(req)
