@@ -1,0 +1,407 @@
+package audit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// These tests have an innocent robot, of which an audit could be wrong, and
+// beside it a guilty one.
+
+// A hit is a request as the servers of a site see it.
+type hit struct {
+	at      time.Time // when it arrived
+	took    time.Duration
+	address string
+	host    string
+	agent   string
+	url     string
+	status  int
+}
+
+func (h hit) combined(user string) string {
+	return fmt.Sprintf(`%s - %s [%s] "GET %s HTTP/1.1" %d 512 "-" "%s"`, h.address, user, h.at.Add(h.took).Format("02/Jan/2006:15:04:05 -0700"), h.url, h.status, h.agent)
+}
+
+// precise is nginx's combined format with $msec and $request_time.
+func (h hit) precise() string {
+	end := h.at.Add(h.took).UnixMilli()
+	return fmt.Sprintf("%s %d.%03d %d.%03d", h.combined("-"), end/1000, end%1000, h.took.Milliseconds()/1000, h.took.Milliseconds()%1000)
+}
+
+func (h hit) caddy(ts string) string {
+	return fmt.Sprintf(`{"level":"info","ts":%s,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"10.0.0.1","client_ip":%q,"method":"GET","host":%q,"uri":%q,"headers":{"User-Agent":[%q]}},"duration":%f,"size":1,"status":%d,"resp_headers":{"Server":["Caddy"]}}`,
+		ts, h.address, h.host, h.url, h.agent, h.took.Seconds(), h.status)
+}
+
+func (h hit) caddyFloat() string {
+	return h.caddy(fmt.Sprintf("%f", float64(h.at.Add(h.took).UnixMicro())/1e6))
+}
+
+func linesOf(hits []hit, line func(hit) string) string {
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.at.Add(a.took).Compare(b.at.Add(b.took)) })
+	var b strings.Builder
+	for _, h := range hits {
+		b.WriteString(line(h) + "\n")
+	}
+	return b.String()
+}
+
+var morning = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+
+// pages returns requests for pages, each an interval after the one before.
+func pages(agent, address string, from time.Time, n int, interval func(i int) time.Duration) (hits []hit) {
+	for i := range n {
+		hits = append(hits, hit{from, 20 * time.Millisecond, address, "site.example", agent, fmt.Sprintf("/page/%d", i), 200})
+		from = from.Add(interval(i))
+	}
+	return hits
+}
+
+func every(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
+
+// accused returns "robot kind" for each robot and kind that an audit reports.
+func accused(got audited) (list []string) {
+	for _, v := range got.violations {
+		if one := v.Robot + " " + string(v.Kind); !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func wantAccused(t *testing.T, got audited, want ...string) {
+	t.Helper()
+	if list := accused(got); !slices.Equal(list, want) {
+		t.Errorf("accused are %q, want %q; the first: %.3v", list, want, got.violations)
+	}
+}
+
+// A robot may have got robots.txt before the log began. It is accused only of a
+// page more than 24 hours later (RFC 9309 §2.4), and only once.
+func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
+	got := read(t, always("User-agent: *\nAllow: /\n"), combined(`
+		20T00:00:00 Googlebot/2.1 /a
+		20T00:00:01 PoliteBot/1.0 /a
+		20T09:00:00 PoliteBot/1.0 /robots.txt
+		20T23:59:59 LateBot/1.0 /a
+		21T00:00:01 LateBot/1.0 /robots.txt 304
+		21T05:00:00 LateBot/1.0 /a
+		21T06:00:00 GuiltyBot/1.0 /a
+		21T06:00:01 GuiltyBot/1.0 /robots.txt
+		21T06:00:02 GuiltyBot/1.0 /b
+		21T07:00:00 PoliteBot/1.0 /b`))
+	if want := "06:00:00 GuiltyBot /a before-robots-txt\n"; got.String() != want || got.result.NotShown != 3 {
+		t.Errorf("%d pages are not shown to follow a robots.txt; got\n%swant\n%s", got.result.NotShown, got, want)
+	}
+}
+
+// If no robot's fetch is in the log, something in front of the server answers.
+func TestFair_RobotsTxtFromACDN(t *testing.T) {
+	log := combined(`
+		20T00:00:00 Googlebot/2.1 /a
+		22T00:00:00 Googlebot/2.1 /b
+		22T00:00:00 OtherBot/1.0 /private/b`)
+	if got := read(t, always(rulesOfSite), log); got.String() != "00:00:00 OtherBot /private/b disallowed\n" || got.result.NotShown != 3 {
+		t.Errorf("got\n%sand %+v", got, got.result)
+	}
+}
+
+// A fetch counts from whatever address and at whatever front end; that of
+// Googlebot serves Googlebot-Image.
+func TestFair_RobotsTxtByAnotherOfTheFamily(t *testing.T) {
+	first := combined("20T00:00:00 OtherBot/1.0 /robots.txt\n22T00:00:00 Googlebot/2.1 /robots.txt")
+	second := combined("22T00:00:00 Googlebot-Image/1.0 /a.png\n22T00:00:00 Googlebot/2.1 /a\n22T00:00:00 bingbot/2.0 /a")
+	for _, logs := range [][]string{{first, second}, {second, first}, {first + second}, {second + first}} {
+		wantAccused(t, read(t, always("User-agent: *\nAllow: /\n"), logs...), "bingbot before-robots-txt")
+	}
+}
+
+// Requests arrive with jitter. Only a run of them proves that the pace was not
+// kept. RunBot is 5 % too fast, BurstBot sends three at once.
+func TestFair_Jitter(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	jitter := func(d time.Duration) func(int) time.Duration {
+		late := time.Duration(0)
+		return func(int) time.Duration {
+			was := late
+			late = 20*time.Millisecond + time.Duration(random.Int64N(int64(100*time.Millisecond)))
+			return d + late - was
+		}
+	}
+	hits := slices.Concat(pages("PoliteBot/1.0", "192.0.2.1", morning, 500, jitter(2*time.Second)), pages("RunBot/1.0", "192.0.2.2", morning, 100, jitter(1900*time.Millisecond)),
+		pages("BurstBot/1.0", "192.0.2.3", morning, 3, every(time.Millisecond)))
+	for name, format := range map[string]func(hit) string{"nginx": hit.precise, "caddy": hit.caddyFloat} {
+		t.Run(name, func(t *testing.T) {
+			wantAccused(t, read(t, always("User-agent: *\nCrawl-delay: 2\n"), linesOf(hits, format)), "BurstBot gap", "RunBot gap")
+		})
+	}
+}
+
+// Five users of one library are no robot that is five times too fast. A
+// violation has the address of who did it.
+func TestFair_UsersOfOneLibrary(t *testing.T) {
+	var hits []hit
+	for i := range 5 {
+		hits = append(hits, pages("Library/1.0", fmt.Sprintf("192.0.2.%d", i), morning.Add(time.Duration(i)*time.Second), 50, every(10*time.Second))...)
+	}
+	history := always("User-agent: *\nCrawl-delay: 10\nDisallow: /private/\n")
+	got := read(t, history, linesOf(hits, hit.precise))
+	if wantAccused(t, got); got.result.Robots[0].Addresses != 5 || !slices.Equal(got.result.Robots[0].FirstAddresses, []string{"192.0.2.0", "192.0.2.1", "192.0.2.2"}) {
+		t.Errorf("%+v", got.result.Robots[0])
+	}
+	hits = append(hits, pages("Library/1.0", "192.0.2.66", morning, 50, every(5*time.Second))...)
+	got = read(t, history, linesOf(hits, hit.precise))
+	wantAccused(t, got, "Library gap")
+	for _, v := range got.violations {
+		if v.Address != "192.0.2.66" {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+// The name in a User-Agent is not always the name in robots.txt.
+func TestFair_NamesInRobotsTxt(t *testing.T) {
+	const rules = `User-agent: Yandex
+Disallow: /yandex/
+User-agent: Googlebot
+Disallow: /google/
+User-agent: Slurp
+Disallow: /slurp/
+User-agent: Baiduspider
+Disallow: /baidu/
+User-agent: ExampleBot
+Disallow: /example/
+User-agent: *
+Disallow: /
+`
+	tests := []struct{ agent, name, shut string }{
+		{"Mozilla/5.0 (compatible; YandexBot/3.0; +http://yandex.com/bots)", "YandexBot", "/yandex/"},
+		{"Mozilla/5.0 (compatible; YandexImages/3.0; +http://yandex.com/bots)", "YandexImages", "/yandex/"},
+		{"Googlebot-Image/1.0", "Googlebot-Image", "/google/"},
+		{"Mozilla/5.0 (compatible; Google-InspectionTool/1.0)", "Google-InspectionTool", "/google/"},
+		{"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)", "Applebot", "/google/"},
+		{"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)", "Slurp", "/slurp/"},
+		{"Mozilla/5.0 (compatible; Baiduspider-render/2.0; +http://www.baidu.com/search/spider.html)", "Baiduspider-render", "/baidu/"},
+		{"AdsBot-Google (+http://www.google.com/adsbot.html)", "AdsBot-Google", ""},
+		{"Mediapartners-Google", "Mediapartners-Google", ""},
+		{"Mozilla/5.0 (bingbot/2.0)", "bingbot", "/"},
+		{"ExampleBot-Image/1.0", "ExampleBot-Image", "/example/"},
+		{"UnknownBot/1.0", "UnknownBot", "/"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got audited
+			a := Auditor{History: always(rules), Groups: map[string][]string{"examplebot-image": {"ExampleBot-Image", "ExampleBot"}},
+				OnViolation: func(v Violation) { got.violations = append(got.violations, v) }}
+			log := ""
+			for i, url := range []string{"/robots.txt", "/yandex/", "/google/", "/slurp/", "/baidu/", "/example/", "/"} {
+				log += hit{morning.Add(time.Duration(i) * time.Second), 0, "192.0.2.1", "", tt.agent, url, 200}.combined("-") + "\n"
+			}
+			if err := a.Read(t.Context(), Input{"log", strings.NewReader(log)}); err != nil {
+				t.Fatal(err)
+			}
+			if r := a.Result(); len(r.Robots) != 1 || r.Robots[0].Name != tt.name {
+				t.Fatalf("the robot is %+v", r.Robots)
+			}
+			var urls []string
+			for _, v := range got.violations {
+				urls = append(urls, v.URL)
+			}
+			want := []string{tt.shut}
+			switch tt.shut {
+			case "":
+				want = nil
+			case "/":
+				want = []string{"/yandex/", "/google/", "/slurp/", "/baidu/", "/example/", "/"}
+			}
+			if !slices.Equal(urls, want) {
+				t.Errorf("forbidden were %q, want %q", urls, want)
+			}
+		})
+	}
+	wantAccused(t, read(t, always("User-agent: AdsBot-Google\nDisallow: /\n"), combined("10:00:00 AdsBot-Google /robots.txt\n10:00:01 AdsBot-Google /a")), "AdsBot-Google disallowed")
+}
+
+// Servers write logs in buffers, and front ends each their own. However lines
+// are out of order, the result is that of the sorted log.
+func TestFair_LinesOutOfOrder(t *testing.T) {
+	var hits []hit
+	for i := range 10 {
+		hits = append(hits, pages(fmt.Sprintf("Polite%d/1.0", i), fmt.Sprintf("192.0.2.%d", i), morning.Add(time.Duration(i)*time.Second), 400, every(10*time.Second))...)
+	}
+	hits = append(hits, pages("FastBot/1.0", "192.0.2.66", morning, 400, every(7*time.Second))...)
+	hits = append(hits, hit{morning, 0, "192.0.2.1", "site.example", "Polite1/1.0", "/robots.txt", 200})
+	for name, format := range map[string]func(hit) string{"seconds": func(h hit) string { return h.combined("-") }, "nginx": hit.precise, "caddy": hit.caddyFloat} {
+		t.Run(name, func(t *testing.T) {
+			sorted := strings.SplitAfter(strings.TrimSuffix(linesOf(hits, format), "\n"), "\n")
+			sorted[len(sorted)-1] += "\n"
+			history := always("User-agent: *\nCrawl-delay: 10\n")
+			want := read(t, history, strings.Join(sorted, ""))
+			wantAccused(t, want, "FastBot gap")
+			// Three workers, each with a buffer that is written when it is full.
+			buffered := func(size int) string {
+				var out strings.Builder
+				workers := make([][]string, 3)
+				for i, line := range sorted {
+					w := i * 7 % 11 % 3
+					if workers[w] = append(workers[w], line); len(workers[w]) == size*(w+1) {
+						out.WriteString(strings.Join(workers[w], ""))
+						workers[w] = nil
+					}
+				}
+				for _, w := range workers {
+					out.WriteString(strings.Join(w, ""))
+				}
+				return out.String()
+			}
+			ends := make([]string, 3)
+			for i, line := range sorted {
+				ends[i%3] += line
+			}
+			for name, log := range map[string]string{"buffers": buffered(10), "long buffers": buffered(300),
+				"front ends behind each other": ends[2] + ends[0] + ends[1], "compressed": gzipped(ends[1] + ends[2] + ends[0])} {
+				got := read(t, history, log)
+				if got.String() != want.String() || got.result.Jumps > 0 {
+					t.Errorf("%s: %d violations and %d jumps, want %d and none", name, len(got.violations), got.result.Jumps, len(want.violations))
+				}
+			}
+		})
+	}
+}
+
+// A log that is out of order everywhere says so, and nobody is accused by the
+// order of its lines.
+func TestFair_NoOrder(t *testing.T) {
+	hits := pages("PoliteBot/1.0", "192.0.2.1", morning, 2000, every(120*time.Second))
+	hits = append(hits, hit{morning.Add(time.Second), 0, "192.0.2.2", "", "GuiltyBot/1.0", "/private/", 200})
+	lines := strings.SplitAfter(strings.TrimSpace(linesOf(hits, hit.precise)), "\n")
+	random := rand.New(rand.NewPCG(3, 4))
+	random.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	got := read(t, always("User-agent: *\nCrawl-delay: 100\nDisallow: /private/\n"), strings.Join(lines, "\n"))
+	if wantAccused(t, got, "GuiltyBot disallowed"); got.result.Jumps == 0 {
+		t.Error("it does not say that lines are out of order")
+	}
+}
+
+// What robots.txt was, as the log shows it.
+func TestFair_StatusOfRobotsTxt(t *testing.T) {
+	tests := []struct {
+		name, log, want string
+		unaudited       int
+	}{
+		{"a 404 opens, until a 200", "10:00:00 ABot/1 /robots.txt 404\n10:00:01 ABot/1 /private/a\n10:00:02 BBot/1 /private/a\n10:01:00 BBot/1 /robots.txt\n10:01:01 BBot/1 /private/b", "10:01:01 BBot /private/b disallowed\n", 0},
+		{"a 410", "10:00:00 ABot/1 /robots.txt 410\n10:00:01 ABot/1 /private/a\n10:01:00 CBot/1 /robots.txt\n10:01:01 CBot/1 /private/b", "10:01:01 CBot /private/b disallowed\n", 0},
+		{"a 403 for one", "10:00:00 BBot/1 /robots.txt\n10:00:00 ABot/1 /robots.txt 403\n10:00:01 ABot/1 /private/a\n10:00:02 BBot/1 /private/b", "10:00:02 BBot /private/b disallowed\n", 0},
+		{"a 418 is a 404", "10:00:00 ABot/1 /robots.txt 418\n10:00:01 ABot/1 /private/a", "", 0},
+		{"a 503 leaves the old copy", "10:00:00 ABot/1 /robots.txt\n10:01:00 ABot/1 /robots.txt 503\n10:01:01 ABot/1 /private/a", "10:01:01 ABot /private/a disallowed\n", 0},
+		{"a 503 without an old copy", "10:00:00 ABot/1 /robots.txt 503\n10:01:01 ABot/1 /private/a\n10:01:02 BBot/1 /private/a", "10:01:02 BBot /private/a disallowed\n", 1},
+		{"a 429 is no 404", "10:00:00 ABot/1 /robots.txt\n10:01:00 ABot/1 /robots.txt 429\n10:01:01 ABot/1 /private/a", "10:01:01 ABot /private/a disallowed\n", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := read(t, always(rulesOfSite), combined(tt.log))
+			if got.String() != tt.want || got.result.Unaudited != tt.unaudited {
+				t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Unaudited, got, tt.want)
+			}
+		})
+	}
+	changed := new(History)
+	changed.Add("", morning.Add(-10*time.Hour), 200, []byte("User-agent: *\nDisallow:\n"))
+	changed.Add("", morning.Add(2*time.Hour), 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	log := combined(`
+		20T11:00:00 ABot/1 /robots.txt
+		20T11:00:00 GuiltyBot/1 /robots.txt
+		21T10:00:00 ABot/1 /robots.txt 503
+		21T12:00:00 ABot/1 /private/a
+		21T12:00:00 GuiltyBot/1 /private/a`)
+	wantAccused(t, read(t, changed, log), "GuiltyBot stale") // the copy of ABot stays in use, because it asked again
+	if got := read(t, nil, combined("10:00:00 ABot/1 /robots.txt 404\n10:00:01 ABot/1 /a")); got.result.Unaudited != 0 {
+		t.Errorf("that there is no robots.txt is known from the log: %+v", got.result)
+	}
+}
+
+// Silence is no acquittal: what a visitor writes does not hide him.
+func TestFair_NobodyHides(t *testing.T) {
+	h := hit{morning, 0, "192.0.2.66", "", "GuiltyBot/1.0", "/private/a", 200}
+	for name, line := range map[string]string{
+		"a user with a bracket": h.combined("a [b"),
+		"a user with a date":    h.combined("a [19/Nov/2026:10:00:00 +0000] b"),
+		"a user with a line":    h.combined(`x [19/Nov/2026:10:00:00 +0000] \x22GET / HTTP/1.1\x22 200 1 \x22-\x22 \x22Googlebot\x22`),
+	} {
+		got := read(t, always(rulesOfSite), line+"\n")
+		if got.String() != "10:00:00 GuiltyBot /private/a disallowed\n" || got.violations[0].Address != "192.0.2.66" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for url, want := range map[string]bool{"//private/a": true, "/x/../private/a": true, "/x/%2e%2e/private/a": true, "/./private/a": true, "/private%2fa": false, "/x/../a": false} {
+		h.url = url
+		if got := read(t, always(rulesOfSite), h.combined("-")+"\n"); (got.result.Violations == 1) != want {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
+	for agent, want := range map[string]string{
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 7_0 like Mac OS X) (bingbot/2.0; http://www.bing.com/bingbot.htm)":                   "bingbot",
+		"Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/79.0 Safari/537.36":  "Storebot-Google",
+		"Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/15.0.1 Fetcher/1.0 (+https://example.com/about)":                 "Fetcher",
+		"Mozilla/5.0 (Macintosh) AppleWebKit/600.2.5 (KHTML, like Gecko) Version/8.0.2 Safari/600.2.5 (+https://who.example/it)": "who.example",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; ChatGPT-User/1.0; +https://openai.com/bot":              "ChatGPT-User",
+		"Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Trident/4.0)":                                                        "",
+		"Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/90.0 Mobile Safari/537.36":      "",
+		"Opera/9.80 (Windows NT 6.1) Presto/2.12 Version/12.16":                                                                  "",
+	} {
+		if got := robotOf(agent); got != want {
+			t.Errorf("%s: %q, want %q", agent, got, want)
+		}
+	}
+}
+
+// JSON of other servers is not read, but said.
+func TestFair_JSONOfOthers(t *testing.T) {
+	for whose, line := range map[string]string{
+		"nginx's JSON":   `{"time_iso8601":"2026-11-20T10:00:00+00:00","remote_addr":"192.0.2.1","request":"GET /private/a HTTP/1.1","status":"200","http_user_agent":"GuiltyBot/1.0"}`,
+		"Traefik's JSON": `{"ClientAddr":"192.0.2.1:40000","DownstreamStatus":200,"RequestHost":"a.example","RequestPath":"/private/a","level":"info","msg":"","request_User-Agent":"GuiltyBot/1.0","time":"2026-11-20T10:00:00Z"}`,
+		"docker's JSON":  `{"log":"192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] \"GET /private/a HTTP/1.1\" 200 512 \"-\" \"GuiltyBot/1.0\"\n","stream":"stdout","time":"2026-11-20T10:00:00.1Z"}`,
+		"JSON":           `{"when":"2026-11-20T10:00:00Z","what":"GET /private/a"}`,
+	} {
+		got := read(t, always(rulesOfSite), line+"\n")
+		if got.result.Broken != 1 || got.result.Lines != 1 || !strings.HasPrefix(got.broken[0].Err.Error(), whose) {
+			t.Errorf("%s: %+v, %v", whose, got.result, got.broken)
+		}
+	}
+	if got := read(t, always(rulesOfSite), `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}`+"\n"); got.result.Broken != 0 {
+		t.Errorf("a message of Caddy's: %v", got.broken)
+	}
+}
+
+// Only what is between Since and Until counts, but what is before says what
+// robots knew.
+func TestAuditor_SinceAndUntil(t *testing.T) {
+	log := combined(`
+		19T10:00:00 PoliteBot/1.0 /private/yesterday
+		19T11:00:00 PoliteBot/1.0 /robots.txt
+		19T11:00:00 Mozilla/5.0 /a
+		20T10:00:00 PoliteBot/1.0 /a
+		20T10:00:00 Mozilla/5.0 /a
+		20T12:00:00 GuiltyBot/1.0 /a
+		20T12:00:01 GuiltyBot/1.0 /private/a
+		21T00:00:00 GuiltyBot/1.0 /private/tomorrow`)
+	var got audited
+	a := Auditor{History: always(rulesOfSite), Since: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+		OnViolation: func(v Violation) { got.violations = append(got.violations, v) }}
+	if err := a.Read(t.Context(), Input{"log", strings.NewReader(log)}); err != nil {
+		t.Fatal(err)
+	}
+	r := a.Result()
+	if want := "12:00:00 GuiltyBot /a before-robots-txt\n12:00:01 GuiltyBot /private/a disallowed\n"; got.String() != want || r.Requests != 4 || r.Violations != 2 || len(r.Robots) != 2 || r.NotShown != 0 {
+		t.Errorf("%+v; got\n%swant\n%s", r, got, want)
+	}
+}
