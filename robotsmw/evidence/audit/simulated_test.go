@@ -1,0 +1,179 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A simulated site has 50 robots for two days, of which some break one rule
+// each. It is logged in six formats, by three front ends, through jitter and
+// buffers, into files that are rotated. No polite robot may be accused, and
+// every other one must be, of what it does and of nothing else.
+const simulatedRobotsTxt = `User-agent: *
+Disallow: /private/
+Crawl-delay: 2
+User-agent: Yandex
+Disallow: /private/
+Crawl-delay: 5
+`
+
+// A crawl is what a simulated robot does.
+type crawl struct {
+	agent     string
+	addresses []string
+	delay     time.Duration
+	begin     time.Duration
+	cached    bool   // it got robots.txt before the log begins
+	rude      string // what it is guilty of
+}
+
+func crawls(random *rand.Rand) (list []crawl) {
+	for i := range 50 {
+		c := crawl{agent: fmt.Sprintf("Robot%d/1.0", i), delay: 2 * time.Second, begin: time.Duration(random.Int64N(int64(30 * time.Hour)))}
+		for j := range 1 + i%3 {
+			c.addresses = append(c.addresses, fmt.Sprintf("198.51.%d.%d", i, j))
+		}
+		switch {
+		case i < 5: // users of one library, each with a pace of his own
+			c.agent, c.cached, c.begin = "Library/2.0", true, time.Duration(i)*time.Hour
+			c.addresses = c.addresses[:1]
+		case i == 5:
+			c.agent, c.delay, c.cached, c.begin = "Mozilla/5.0 (compatible; YandexBot/3.0; +http://yandex.com/bots)", 5*time.Second, true, 0
+		case i < 16:
+			c.cached, c.begin = true, time.Duration(i)*time.Minute
+		case i < 20:
+			c.rude = "disallowed"
+		case i < 24:
+			c.rude, c.delay = "gap", time.Second
+		case i < 28:
+			c.rude, c.begin = "before-robots-txt", 26*time.Hour
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (c crawl) hits(random *rand.Rand, start time.Time) (hits []hit) {
+	jitter := func() time.Duration { return time.Duration(random.Int64N(int64(400 * time.Millisecond))) }
+	ask := func(at time.Time, address, url string) {
+		took := time.Duration(random.ExpFloat64() * float64(80*time.Millisecond))
+		if random.IntN(100) == 0 {
+			took += time.Duration(random.Int64N(int64(20 * time.Second))) // a large page
+		}
+		hits = append(hits, hit{at.Add(jitter()), took.Round(time.Millisecond), address, "site.example", c.agent, url, 200})
+	}
+	if c.rude != "before-robots-txt" {
+		if at := start.Add(c.begin); !c.cached {
+			ask(at.Add(-40*time.Second), c.addresses[0], "/robots.txt")
+		} else if c.begin == 0 { // it asks again when its copy has run out
+			ask(at.Add(20*time.Hour), c.addresses[0], "/robots.txt")
+		}
+	}
+	for i, address := range c.addresses { // each machine of the robot has its pages and its pace
+		at := start.Add(c.begin + time.Duration(i)*time.Second)
+		for n := range 150 {
+			url := fmt.Sprintf("/page/%d?machine=%d", n, i)
+			if c.rude == "disallowed" && n == 100 {
+				url = "/x/../private/plan"
+			}
+			ask(at, address, url)
+			at = at.Add(c.delay + time.Duration(random.Int64N(int64(3*time.Second))*int64(btoi(c.rude != "gap"))))
+		}
+	}
+	return hits
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func TestSimulatedSite(t *testing.T) {
+	formats := []struct {
+		name string
+		line func(hit) string
+	}{
+		{"combined", func(h hit) string { return h.combined("-") }},
+		{"combined with times", hit.precise},
+		{"vhost_combined", func(h hit) string { return h.host + ":443 " + h.combined("-") }},
+		{"vhost_combined with times", func(h hit) string { return h.host + ":443 " + h.precise() }},
+		{"Caddy", hit.caddyFloat},
+		{"Caddy with dates", func(h hit) string { return h.caddy(h.at.Add(h.took).Format(`"2006-01-02T15:04:05.000Z0700"`)) }},
+	}
+	for seed := range uint64(2) {
+		random := rand.New(rand.NewPCG(seed, 36))
+		var hits []hit
+		var guilty []string
+		for _, c := range crawls(random) {
+			hits = append(hits, c.hits(random, morning)...)
+			if c.rude != "" {
+				guilty = append(guilty, robotOf(c.agent)+" "+c.rude)
+			}
+		}
+		hits = append(hits, hit{morning.Add(-time.Minute), 0, "198.51.100.1", "site.example", "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0", "/private/", 200})
+		slices.Sort(guilty)
+		for _, format := range formats {
+			t.Run(fmt.Sprint(format.name, " ", seed), func(t *testing.T) {
+				for _, cdn := range []bool{false, true} {
+					seen, want := hits, guilty
+					if cdn { // it answers all requests for robots.txt itself
+						seen = slices.DeleteFunc(slices.Clone(hits), func(h hit) bool { return h.url == "/robots.txt" })
+						want = slices.DeleteFunc(slices.Clone(guilty), func(s string) bool { return strings.HasSuffix(s, "before-robots-txt") })
+					}
+					for name, logs := range logged(random, seen, format.line) {
+						got := read(t, always(simulatedRobotsTxt), logs...)
+						if list := accused(got); !slices.Equal(list, want) || got.result.Broken > 0 || got.result.Jumps > 0 {
+							t.Errorf("%s, CDN %t: accused are %q, want %q; %d broken, %d jumps", name, cdn, list, want, got.result.Broken, got.result.Jumps)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// logged returns the logs of three front ends, each in buffers of two workers,
+// as one file, as rotated files, and as one file that is compressed.
+func logged(random *rand.Rand, hits []hit, line func(hit) string) map[string][]string {
+	hits = slices.Clone(hits)
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.at.Add(a.took).Compare(b.at.Add(b.took)) })
+	var ends [3]strings.Builder
+	var buffers [3][2][]string
+	for _, h := range hits {
+		end, worker := random.IntN(3), random.IntN(2)
+		buffer := &buffers[end][worker]
+		if *buffer = append(*buffer, line(h)+"\n"); len(*buffer) >= 20+30*worker {
+			ends[end].WriteString(strings.Join(*buffer, ""))
+			*buffer = nil
+		}
+	}
+	var files, rotated []string
+	for i := range ends {
+		ends[i].WriteString(strings.Join(slices.Concat(buffers[i][0], buffers[i][1]), ""))
+		log := ends[i].String()
+		files = append(files, log)
+		half := len(log)/2 + strings.IndexByte(log[len(log)/2:], '\n') + 1
+		rotated = append(rotated, zipped(log[half:]), log[:half])
+	}
+	return map[string][]string{"front ends": files, "rotated": rotated, "behind each other": {files[1] + files[0] + files[2]}, "compressed": {zipped(files[2] + files[1] + files[0])}}
+}
+
+func zipped(text string) string {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	_, err := io.WriteString(zip, text)
+	if err = cmp.Or(err, zip.Close()); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
