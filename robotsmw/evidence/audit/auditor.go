@@ -56,7 +56,7 @@ type robot struct {
 // mostKept is how many robots, hosts, addresses and so on are told apart, and
 // how many paces. Whoever makes requests can invent more. Further ones are
 // judged by robots.txt alone.
-const mostKept = 1 << 17
+const mostKept = 1 << 16
 
 // Result judges the requests that are kept, ends the audit, and returns its
 // result.

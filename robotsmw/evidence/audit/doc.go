@@ -86,6 +86,6 @@
 //
 // On one core, an audit reads a million lines of an access log per second, or
 // 250,000 of Caddy's. Its memory depends neither on the number of requests nor
-// on what their senders invent: of robots, hosts and addresses, 131,072 are
+// on what their senders invent: of robots, hosts and addresses, 65,536 are
 // told apart.
 package audit

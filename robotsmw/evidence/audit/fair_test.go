@@ -1,8 +1,11 @@
 package audit
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -244,7 +247,7 @@ func TestFair_LinesOutOfOrder(t *testing.T) {
 			history := always("User-agent: *\nCrawl-delay: 10\n")
 			want := read(t, history, strings.Join(sorted, ""))
 			wantAccused(t, want, "FastBot gap")
-			// Three workers, each with a buffer that is written when it is full.
+			// Three workers write their buffers when they are full.
 			buffered := func(size int) string {
 				var out strings.Builder
 				workers := make([][]string, 3)
@@ -403,5 +406,63 @@ func TestAuditor_SinceAndUntil(t *testing.T) {
 	r := a.Result()
 	if want := "12:00:00 GuiltyBot /a before-robots-txt\n12:00:01 GuiltyBot /private/a disallowed\n"; got.String() != want || r.Requests != 4 || r.Violations != 2 || len(r.Robots) != 2 || r.NotShown != 0 {
 		t.Errorf("%+v; got\n%swant\n%s", r, got, want)
+	}
+}
+
+// Memory depends on nothing that visitors can invent: names, hosts, addresses,
+// or long URLs, of which gzip makes a short log.
+func TestRead_WhatVisitorsInvent(t *testing.T) {
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	long := "/private/" + strings.Repeat("a", 900<<10)
+	for name, line := range map[string]func(i int) string{
+		"names": func(i int) string {
+			return hit{morning, 0, fmt.Sprintf("2001:db8::%x:%x", i>>16, i&0xffff), "", fmt.Sprintf("Bot%d/1.0", i), "/private/a", 200}.combined("-")
+		},
+		"hosts": func(i int) string {
+			return fmt.Sprintf("h%d.example:80 ", i) + hit{morning, 0, "192.0.2.1", "", "Bot/1.0", "/private/a", 200}.combined("-")
+		},
+		"addresses": func(i int) string {
+			return hit{morning, 0, fmt.Sprintf("2001:db8::%x:%x", i>>16, i&0xffff), "", "Bot/1.0", "/a", 200}.combined("-")
+		},
+		"long URLs": func(i int) string {
+			return hit{morning, 0, "192.0.2.1", "", fmt.Sprintf("Bot%d/1.0", i%20), long, 200}.combined("-")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := 200_000
+			if name == "long URLs" {
+				lines = 300
+			}
+			read, write := io.Pipe()
+			go func() {
+				zip, _ := gzip.NewWriterLevel(write, gzip.BestSpeed)
+				for i := range lines {
+					io.WriteString(zip, line(i)+"\n")
+				}
+				zip.Close()
+				write.Close()
+			}()
+			begin, most := live(), uint64(0)
+			a := Auditor{History: always(rulesOfSite)}
+			a.OnViolation = func(Violation) {
+				if a.result.Violations%(lines/10) == 0 {
+					most = max(most, live())
+				}
+			}
+			if err := a.Read(t.Context(), Input{"log", read}); err != nil {
+				t.Fatal(err)
+			}
+			r := a.Result()
+			most = max(most, live()) - begin
+			t.Logf("%d MiB for %d lines, %d robots, %d hosts", most>>20, lines, len(r.Robots), len(r.Hosts))
+			if r.Requests != lines || name != "addresses" && r.Violations != lines || most > 96<<20 {
+				t.Errorf("%d MiB, %d requests and %d violations of %d lines", most>>20, r.Requests, r.Violations, lines)
+			}
+		})
 	}
 }
