@@ -99,7 +99,7 @@ func printArrows(out io.Writer, packages []*Package, shown func(*Package) bool, 
 			continue
 		}
 		h := houseOf(p)
-		plan := h.order()
+		plan := h.bestOrder()
 		note := ""
 		if !plan.Exact {
 			note = " (at most: too many files in one circle to be sure)"

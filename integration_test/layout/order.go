@@ -21,10 +21,10 @@ type Plan struct {
 // whose arrows have fewer names wins.
 const anArrow = 1 << 16
 
-// order() finds the order of the rooms in which the fewest arrows run back up
+// bestOrder finds the order of the rooms in which the fewest arrows run back up
 // (a minimum feedback arc set). Only rooms that use each other in a circle
 // cause such arrows, so each circle is ordered by itself.
-func (h *House) order() Plan {
+func (h *House) bestOrder() Plan {
 	n := len(h.Rooms)
 	cost := make([][]int, n) // cost[i][j] is the cost of the arrow from i to j; 0 means there is none
 	for i := range cost {
@@ -35,7 +35,7 @@ func (h *House) order() Plan {
 	}
 	plan := Plan{Exact: true}
 	for _, circle := range circles(cost) {
-		order, exact := cheapest(within(cost, circle))
+		order, exact := cheapest(costsWithin(cost, circle))
 		plan.Exact = plan.Exact && exact
 		for at, i := range order {
 			for _, j := range order[at+1:] {
@@ -108,9 +108,9 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// within() returns the costs of the arrows between the rooms of a circle. Room
+// costsWithin returns the costs of the arrows between the rooms of a circle. Room
 // i of the result is the room circle[i].
-func within(cost [][]int, circle []int) [][]int {
+func costsWithin(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
 		for _, to := range circle {

@@ -28,7 +28,7 @@ func TestOrder(t *testing.T) {
 			for _, a := range tt.arrows {
 				h.Arrows[a] = nil
 			}
-			plan := h.order()
+			plan := h.bestOrder()
 			if !plan.Exact || len(plan.Back) != tt.back {
 				t.Errorf("%v run back, exact: %v; want %d", plan.Back, plan.Exact, tt.back)
 			}

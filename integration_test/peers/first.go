@@ -48,8 +48,8 @@ func firstVerdicts(out io.Writer, classes []parseWorkload, rounds int, atLeast t
 	}
 	defer os.RemoveAll(dir)
 	contenders := []contender{
-		{"courtesy", func(p parseWorkload, _ []string) (float64, error) { return measure(atLeast, p.firstOurs), nil }},
-		{"temoto", func(p parseWorkload, _ []string) (float64, error) { return measure(atLeast, p.firstTemoto), nil }},
+		{"courtesy", func(p parseWorkload, _ []string) (float64, error) { return timeOf(atLeast, p.firstOurs), nil }},
+		{"temoto", func(p parseWorkload, _ []string) (float64, error) { return timeOf(atLeast, p.firstTemoto), nil }},
 	}
 	built, err := outsiders(dir)
 	if err != nil {
@@ -100,11 +100,11 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// questions() prints how long two parsers take to read a file and to decide
+// printQuestions prints how long two parsers take to read a file and to decide
 // about n URLs, for growing n. The growth shows how much of the time goes to
 // reading the file.
-func questions(out io.Writer, class parseWorkload, rounds int, atLeast time.Duration) {
-	urls := crawl("", 45, 15).urls
+func printQuestions(out io.Writer, class parseWorkload, rounds int, atLeast time.Duration) {
+	urls := crawlWorkload("", 45, 15).urls
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "\n%s: questions of each file\tcourtesy\ttemoto\ttemoto/courtesy\t\n", class.name)
 	for _, n := range []int{1, 3, 10, 30, 100, 300, 1000} {

@@ -57,7 +57,7 @@ func run(out io.Writer, rounds int, atLeast time.Duration) error {
 	if err := firstVerdicts(out, files, rounds, atLeast); err != nil {
 		return err
 	}
-	questions(out, files[0], rounds, atLeast)
+	printQuestions(out, files[0], rounds, atLeast)
 
 	fmt.Fprintln(w, "\nmatch one URL\trules\tcourtesy\ttemoto\ttemoto/courtesy\tbytes kept\tof patterns\t")
 	times := map[string]float64{}

@@ -17,12 +17,12 @@ type matchWorkload struct {
 func matchWorkloads() []matchWorkload {
 	var list []workload
 	for _, n := range []int{1, 2, 3, 5, 10, 30, 100, 1000, 10_000} {
-		list = append(list, crawl(fmt.Sprint("literal ", n), n, 0))
+		list = append(list, crawlWorkload(fmt.Sprint("literal ", n), n, 0))
 	}
 	for _, n := range []int{1, 3, 10, 100, 1000, 10_000} {
-		list = append(list, crawl(fmt.Sprint("wildcard ", n), 0, n))
+		list = append(list, crawlWorkload(fmt.Sprint("wildcard ", n), 0, n))
 	}
-	list = append(list, crawl("typical: 45 literal, 15 wildcard", 45, 15))
+	list = append(list, crawlWorkload("typical: 45 literal, 15 wildcard", 45, 15))
 	hostile := workload{name: "hostile: /*a*a*a*a*a*b, 2 KB URL", urls: []string{"/" + strings.Repeat("a", 2000)}}
 	for _, n := range []int{1, 1000} {
 		h := hostile

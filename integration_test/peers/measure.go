@@ -12,16 +12,16 @@ import (
 func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float64) {
 	var timesA, timesB []float64
 	for range rounds {
-		timesA = append(timesA, measure(atLeast, a))
-		timesB = append(timesB, measure(atLeast, b))
+		timesA = append(timesA, timeOf(atLeast, a))
+		timesB = append(timesB, timeOf(atLeast, b))
 	}
 	return slices.Min(timesA), slices.Min(timesB)
 }
 
-// measure() calls f() in rounds until a round takes at least the given time.
-// Each round has twice as many calls as the one before. measure() returns the
+// timeOf calls f in rounds until a round takes at least the given time.
+// Each round has twice as many calls as the one before. It returns the
 // time of one call in the last round, in nanoseconds.
-func measure(atLeast time.Duration, f func()) float64 {
+func timeOf(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
 		for range n {

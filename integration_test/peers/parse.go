@@ -41,12 +41,12 @@ func parseWorkloads() ([]parseWorkload, error) {
 	many := strings.Builder{}
 	for i := 0; many.Len() < 2*half-1000; i++ {
 		many.WriteString(fmt.Sprintf("User-agent: bot%c%c\n", 'a'+i/26%26, 'a'+i%26))
-		many.WriteString(strings.TrimPrefix(crawl("", 20, 5).robots, "User-agent: *\n"))
+		many.WriteString(strings.TrimPrefix(crawlWorkload("", 20, 5).robots, "User-agent: *\n"))
 	}
 	many.WriteString("User-agent: *\nDisallow: /tmp/\n")
-	one := crawl("", 14_000, 0).robots
+	one := crawlWorkload("", 14_000, 0).robots
 	files := []parseWorkload{
-		{"1.5 KB", [][]byte{[]byte(crawl("", 45, 8).robots)[:1500]}},
+		{"1.5 KB", [][]byte{[]byte(crawlWorkload("", 45, 8).robots)[:1500]}},
 		{"500 KiB, many groups", [][]byte{[]byte(many.String())}},
 		{"500 KiB, one group", [][]byte{[]byte(one)[:min(len(one), 2*half)]}},
 	}

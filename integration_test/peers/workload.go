@@ -78,10 +78,10 @@ func crawlURL(rng *rand.Rand) string {
 	}
 }
 
-// crawl() makes a workload with 200 URLs. Its last two arguments are the
-// numbers of rules without and with wildcards. About 30% of the URLs are made
-// to match a rule.
-func crawl(name string, literals, wilds int) workload {
+// crawlWorkload makes a workload with 200 URLs. Of its rules, literals have
+// no wildcard, and wilds have one. About 30% of the URLs are made to match a
+// rule.
+func crawlWorkload(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))
 	seen := map[string]bool{}
 	var patterns []string

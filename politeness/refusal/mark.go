@@ -11,19 +11,19 @@ type mark struct {
 	rare int // the index in text of the byte that is rarest in HTML
 }
 
-// The constant "common" has the bytes that are frequent in HTML, in order: the
-// most frequent byte comes first.
-const common = ` etaoinsr</>"=ldhcumpg-.fybvw:kA0123456789;,_#CSx`
+// frequentBytes has the bytes that are frequent in HTML, in order: the most
+// frequent byte comes first.
+const frequentBytes = ` etaoinsr</>"=ldhcumpg-.fybvw:kA0123456789;,_#CSx`
 
-// marks() returns a mark for each text.
+// marks returns a mark for each text.
 func marks(texts ...string) (all []mark) {
 	for _, text := range texts {
 		m := mark{text: text}
 		rarest := -1
 		for i := range len(text) {
-			rank := strings.IndexByte(common, text[i])
+			rank := strings.IndexByte(frequentBytes, text[i])
 			if rank < 0 {
-				rank = len(common)
+				rank = len(frequentBytes)
 			}
 			if rank > rarest {
 				m.rare, rarest = i, rank

@@ -112,7 +112,7 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 			name, values = s.field.name, resp.Header[s.field.name]
 		}
 		for _, v := range values {
-			if s.field.is(v) {
+			if s.field.matches(v) {
 				return s, strings.TrimSpace(v)
 			}
 		}
@@ -171,7 +171,7 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	}
 	switch s.kind {
 	case Payment:
-		r.Currency, r.Price = price(resp.Header.Get("Crawler-Price"))
+		r.Currency, r.Price = parsePrice(resp.Header.Get("Crawler-Price"))
 		r.License = linkTo(resp.Header, "license")
 	case License:
 		r.License = linkTo(resp.Header, "license")
@@ -181,9 +181,9 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	return r
 }
 
-// f.is(value) reports whether a header field with this value matches f. White
-// space around the value does not count.
-func (f *field) is(value string) bool {
+// matches reports whether a header field with this value shows f. White space
+// around the value does not count.
+func (f *field) matches(value string) bool {
 	if f.how == present {
 		return true
 	}
@@ -219,9 +219,9 @@ func (s *pageSign) evidence(status int) string {
 	return printable(strconv.Itoa(status) + ", the page has " + strings.Join(what, " and "))
 }
 
-// price() reads a currency and an amount, as in "USD 0.01". It returns two
+// parsePrice reads a currency and an amount, as in "USD 0.01". It returns two
 // empty strings if value has any other form.
-func price(value string) (currency, amount string) {
+func parsePrice(value string) (currency, amount string) {
 	currency, amount, ok := strings.Cut(strings.TrimSpace(value), " ")
 	amount = strings.TrimSpace(amount)
 	if !ok || len(currency) != 3 || len(amount) > 32 {

@@ -9,9 +9,8 @@ import (
 // These benchmarks measure single parts. The benchmarks in
 // integration_test/peers compare this package with other parsers.
 
-// benchFile returns a file with one group. The first argument is the number of
-// its rules. One of every oneWildOf rules has a wildcard. If oneWildOf is 0, no
-// rule has a wildcard.
+// benchFile returns a file with one group of so many rules. One of every
+// oneWildOf rules has a wildcard. If oneWildOf is 0, no rule has a wildcard.
 func benchFile(rules, oneWildOf int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")

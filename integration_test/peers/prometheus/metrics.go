@@ -14,8 +14,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/otelrobots"
 )
 
-// observed() adds observers to opts, and serves their metrics at /metrics.
-func observed(opts robotsmw.Options) (robotsmw.Options, error) {
+// withMetrics adds observers to opts, and serves their metrics at /metrics.
+func withMetrics(opts robotsmw.Options) (robotsmw.Options, error) {
 	// README {
 	exporter, err := prometheus.New()
 	meter := metric.NewMeterProvider(metric.WithReader(exporter)).Meter("crawler")

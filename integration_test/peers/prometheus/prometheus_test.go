@@ -35,7 +35,7 @@ func TestReadme(t *testing.T) {
 			io.WriteString(w, "User-agent: *\nDisallow: /no")
 		}
 	}))
-	opts, err := observed(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &internet})
+	opts, err := withMetrics(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &internet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -231,7 +231,7 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
 			for i := range len(value) {
 				forged := r.Clone(context.Background())
-				if set(forged, value[:i]+other(value[i])+value[i+1:]) && !yield(fmt.Sprintf("%s (byte %d)", what, i), forged) {
+				if set(forged, value[:i]+otherByte(value[i])+value[i+1:]) && !yield(fmt.Sprintf("%s (byte %d)", what, i), forged) {
 					return false
 				}
 			}
@@ -260,8 +260,8 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	}
 }
 
-// other() returns a byte that is neither equal nor equivalent to c.
-func other(c byte) string {
+// otherByte returns a byte that is neither equal nor equivalent to c.
+func otherByte(c byte) string {
 	switch {
 	case strings.IndexByte("AQgw", c) >= 0: // only two bits count in the last base64 digit of a signature
 		return string("QgwA"[strings.IndexByte("AQgw", c)])

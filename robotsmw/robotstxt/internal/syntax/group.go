@@ -25,8 +25,8 @@ func (g *GroupReader) Next() bool {
 // GroupsFor returns the groups for a robot. It chooses the first of the robot's
 // tokens that some group names, and returns this token and the groups that name
 // it. The final token must be [Everyone]. If no group names any of the tokens,
-// GroupsFor returns nil. The first argument must be empty: GroupsFor appends
-// the result to it.
+// GroupsFor returns nil. groups must be empty: GroupsFor appends the
+// result to it.
 func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
 	best := len(tokens) // index of the first token that some group has named so far
 	for all := f.Groups(); all.Next(); {
