@@ -108,8 +108,8 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// costsWithin returns the costs of the arrows between the rooms of a circle. Room
-// i of the result is the room circle[i].
+// costsWithin returns the costs of the arrows between the rooms of a circle.
+// Room i of the result is the room circle[i].
 func costsWithin(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
