@@ -134,7 +134,8 @@ func (s *Scanner) Directives() robotsmeta.Directives {
 const maxRework = 16 * Window
 
 // tokenize reads the tokens that begin in buf[pos:end]. It sets pos to the
-// place after the last complete token.
+// place after the last complete token. It has many branches, one for each state
+// of the HTML tokenizer that matters here.
 func (s *Scanner) tokenize(end int) {
 	if s.pos >= end || len(s.buf) == s.tried && end <= s.until {
 		return // nothing to read, or nothing new

@@ -21,7 +21,8 @@ const (
 	tagCut                  // b ends before the tag does
 )
 
-// next reads one attribute. key and value are as written.
+// next reads one attribute. key and value are as written. It has many branches,
+// one for each state of HTML's tokenizer within a tag.
 func (t *tagReader) next() (key, value []byte, state tagState) {
 	b, i := t.b, t.i
 	for i < len(b) && classes[b[i]]&white != 0 {

@@ -61,11 +61,17 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	if withdrawn, ok := withdrawnFields[known]; ok {
 		r.add(number, column(name.From), codeWithdrawnField, withdrawn.severity, "", "%s", withdrawn.why)
 	}
+	checkValue(r, number, at, known, n, v)
+}
+
+// checkValue checks the value of a field. known is the field that name means,
+// and at returns the column of a byte of the value.
+func checkValue(r *report, number uint32, at func(i int) int, known, name, v string) {
 	switch known {
 	case "user-agent":
 		checkAgent(r, number, at, v)
 	case "allow", "disallow":
-		checkPattern(r, number, at, n, v)
+		checkPattern(r, number, at, name, v)
 	case "sitemap":
 		if u, err := url.Parse(v); err != nil || !u.IsAbs() || u.Host == "" {
 			r.add(number, at(0), codeRelativeSitemap, Warning, "", "a sitemap needs an absolute URL, with scheme and host")
