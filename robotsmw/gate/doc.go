@@ -1,0 +1,48 @@
+// Package gate lets browsers, and crawlers in other languages, share one
+// verdict and one pace with a Go program. It puts a robots transport and its
+// Limiter behind HTTP.
+//
+//	h, err := gate.New(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"})
+//	...
+//	err = http.ListenAndServe("127.0.0.1:8500", h)
+//
+// # What a client asks
+//
+//   - GET /check?url=U: may U be fetched? The answer is 200 and JSON, whatever
+//     the verdict: {"allowed":false,"reason":"rule","rule":"/private","line":3,
+//     "robots_url":"…","crawl_delay":2,"until":"…"}. What does not apply is left
+//     out. The time in until is when to ask again.
+//   - GET /check?url=U&wait=1 answers when the client may ask U's host itself,
+//     and adds an id. The host's slot is held until the client is done, or for
+//     Limiter.Lease. Without an id, the client may not ask: see until.
+//   - POST /done?id=ID&status=200 frees the slot (204). The status is that of
+//     the client's own answer, and retry_after its Retry-After in seconds; they
+//     slow the host down where it asks for that.
+//   - GET /fetch?url=U fetches U, and passes its status, header and body on. A
+//     redirect is passed on too, so the client asks for each hop. A refusal has
+//     the JSON of /check: 451 for a rule, 503 with Retry-After while robots.txt
+//     is unreachable or the host is not due. A page that cannot be had is 502.
+//     The header Courtesy-Decision has the deciding line.
+//
+// A bad URL is 400, another path 404, another method 405.
+//
+// # Who may ask
+//
+// A client on a loopback address may, unless its request seems to come from a
+// page in a browser, or names a Host that is not loopback (DNS rebinding). Any
+// other client needs the header "Authorization: Bearer <Token>". All who may
+// not get the same 401.
+//
+// The sites a gate can reach are limited, too: without Options.Base and
+// Options.RefuseAddress, it refuses addresses that are not public
+// (robotsmw.PublicOnly), at each connection, so that neither a redirect nor a
+// change of the DNS leads into a private network.
+//
+// # Limits
+//
+// No header of a client goes to a site, and none of a site's hop-by-hop and
+// Access-Control fields to a client. A wait of more than five minutes is
+// refused as soon as it is known. At most 1,000 slots are held, and 1,000
+// requests are under way; more are 503. A body is cut at Handler.MaxBody, and
+// then the connection is aborted. A client that goes away frees its slot.
+package gate

@@ -1,0 +1,80 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// decisionField says which line decided. A site's field of this name is not
+// passed on.
+const decisionField = "Courtesy-Decision"
+
+// fetch answers /fetch. No header of the client goes to the site.
+func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.timeout)
+	defer cancel()
+	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: make(http.Header)}
+	resp, err := h.robots.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		v, status := verdictOf(robotsmw.Decision{}, err)
+		if v.decision != nil {
+			w.Header().Set(decisionField, inASCII(v.decision.String()))
+		}
+		if v.Reason == robotsmw.Unreachable.String() && h.refuses(ctx, u) {
+			status = http.StatusBadGateway // the page is as little to be had as robots.txt
+		}
+		v.write(w, status)
+		return
+	}
+	defer resp.Body.Close()
+	passHeader(w.Header(), resp.Header)
+	w.Header().Set(decisionField, inASCII(robotsmw.DecisionOf(resp.Request.Context()).String()))
+	// A page that a person opens here in a browser must not act as the gate.
+	w.Header().Add("Content-Security-Policy", "sandbox")
+	w.WriteHeader(resp.StatusCode)
+	most := cmp.Or(h.MaxBody, 64<<20)
+	if n, err := io.Copy(w, io.LimitReader(resp.Body, most+1)); err != nil || n > most {
+		panic(http.ErrAbortHandler) // the client must not take a part for the whole
+	}
+}
+
+// refuses reports whether all addresses of u's host are refused. It only
+// decides about a status: each connection is checked by itself.
+func (h *Handler) refuses(ctx context.Context, u *url.URL) bool {
+	if h.refuse == nil {
+		return false
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	return err == nil && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return h.refuse(a.Unmap()) == nil })
+}
+
+// inASCII returns a text for a header: in printable ASCII, at most 4 KiB.
+func inASCII(s string) string {
+	s = strings.Trim(strconv.QuoteToASCII(s), `"`)
+	return s[:min(len(s), 4<<10)]
+}
+
+// passHeader copies a site's header for a client, but for the fields that
+// concern one connection (RFC 9110 §7.6.1), and for what it says about access
+// from pages: that is about the site's origin, not about the gate's.
+func passHeader(to, from http.Header) {
+	for name, values := range from {
+		if !strings.HasPrefix(name, "Access-Control-") && !strings.HasPrefix(name, "Proxy-Authenticat") {
+			to[name] = slices.Clone(values)
+		}
+	}
+	drop := strings.Join(from["Connection"], ",") + ",Connection,Keep-Alive,Proxy-Connection,TE,Trailer,Transfer-Encoding,Upgrade"
+	for name := range strings.SplitSeq(drop, ",") {
+		to.Del(strings.TrimSpace(name))
+	}
+}

@@ -1,0 +1,85 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+const (
+	maxWait     = 5 * time.Minute // of a client for its turn
+	maxSlots    = 1000            // held by clients
+	maxRequests = 1000            // of clients, under way
+	maxURL      = 8 << 10
+)
+
+// A Handler answers /check, /done and /fetch; see the package doc. Make one
+// with New. It is safe for concurrent use. Its fields must not be changed after
+// the first request.
+type Handler struct {
+	// Token is what a client that is not on loopback has to send. "" lets no
+	// such client in.
+	Token string
+
+	// MaxBody is how many bytes of a page /fetch passes on. 0 means 64 MiB.
+	MaxBody int64
+
+	robots  *robotsmw.Transport
+	limiter *politeness.Limiter
+	timeout time.Duration          // of a fetch, with its wait
+	refuse  func(netip.Addr) error // nil means that Base decides
+	under   atomic.Int64           // requests under way
+
+	mu    sync.Mutex
+	slots map[string]*politeness.Grant // held by clients, by id
+}
+
+// New returns a Handler that decides and fetches by these options. If opts has
+// no Limiter, it uses a zero one, as NewClient does. A Go program shares the
+// pace with its gate by the same Limiter, and robots.txt by the same Store. If
+// an option is wrong, the error says which one and what to write instead.
+func New(opts robotsmw.Options) (*Handler, error) {
+	if opts.Base == nil && opts.RefuseAddress == nil {
+		opts.RefuseAddress = robotsmw.PublicOnly
+	}
+	if opts.Limiter == nil {
+		opts.Limiter = new(politeness.Limiter)
+	}
+	// DecisionOf knows decisions only if somebody observes them.
+	opts.Observer = robotsmw.Join(opts.Observer, &robotsmw.Observer{Decided: func(context.Context, robotsmw.Decision) {}})
+	robots, err := robotsmw.NewTransport(opts)
+	if err != nil {
+		return nil, err
+	}
+	timeout := maxWait + max(cmp.Or(opts.AttemptTimeout, 30*time.Second), 0)
+	return &Handler{robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, timeout: timeout, slots: make(map[string]*politeness.Grant)}, nil
+}
+
+// keep notes a slot for its lease. It returns false if too many are held.
+func (h *Handler) keep(id string, grant *politeness.Grant) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.slots) >= maxSlots {
+		return false
+	}
+	h.slots[id] = grant
+	if lease := cmp.Or(h.limiter.Lease, 10*time.Minute); lease > 0 {
+		time.AfterFunc(lease, func() { h.take(id) })
+	}
+	return true
+}
+
+// take returns the slot with this id, and forgets it.
+func (h *Handler) take(id string) *politeness.Grant {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	grant := h.slots[id]
+	delete(h.slots, id)
+	return grant
+}

@@ -1,0 +1,75 @@
+package gate
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// A verdict is the JSON that clients get.
+type verdict struct {
+	Allowed    bool       `json:"allowed"`
+	Reason     string     `json:"reason,omitempty"`
+	Rule       string     `json:"rule,omitempty"`
+	Line       int        `json:"line,omitempty"`
+	RobotsURL  string     `json:"robots_url,omitempty"`
+	CrawlDelay float64    `json:"crawl_delay,omitempty"` // seconds
+	Until      *time.Time `json:"until,omitempty"`       // when to ask again
+	ID         string     `json:"id,omitempty"`          // of the slot that is held
+	Error      string     `json:"error,omitempty"`
+
+	decision *robotsmw.Decision // nil if robots.txt says nothing yet
+}
+
+// refused returns the verdict of a request that the gate does not serve.
+func refused(why string) verdict { return verdict{Error: "gate: " + why} }
+
+// verdictOf returns what is known of a request: the decision, if there is one,
+// and the error, if it was not sent. The status is that of an answer to /fetch.
+func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
+	status = http.StatusBadGateway
+	if disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+		d, status = disallowed.Decision, http.StatusUnavailableForLegalReasons
+		if errors.Is(err, robotsmw.ErrUnreachable) {
+			status = http.StatusServiceUnavailable
+		}
+	} else if err != nil {
+		v.Error = err.Error()
+	}
+	if d.URL != nil {
+		v.decision, v.Allowed, v.Reason, v.Rule, v.Line = &d, d.Allowed, d.Reason.String(), d.Rule, d.Line
+		v.RobotsURL, v.CrawlDelay = d.RobotsURL, d.CrawlDelay.Seconds()
+		if d.Reason == robotsmw.Unreachable {
+			v.Until = &d.NextTry
+		}
+	}
+	if delayed, ok := errors.AsType[*politeness.DelayError](err); ok {
+		v.Until, status = &delayed.Until, http.StatusServiceUnavailable
+		if v.Reason == "" {
+			v.Reason = string(delayed.Reason)
+		}
+	}
+	return v, status
+}
+
+// write answers with the verdict. A 503 says when to come again.
+func (v verdict) write(w http.ResponseWriter, status int) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if status == http.StatusServiceUnavailable {
+		until := cmp.Or(v.Until, new(time.Time))
+		w.Header().Set("Retry-After", strconv.Itoa(int(max(1, math.Ceil(time.Until(*until).Seconds())))))
+	}
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
