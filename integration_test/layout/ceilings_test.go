@@ -17,6 +17,7 @@ var ceilings = struct {
 	unexplained: 16,
 	names: map[string]int{
 		"politeness/refusal":      23,
+		"robotsmw/gate":           5,
 		"robotsmw/revisit":        18,
 		"robotsmw/evidence":       10,
 		"robotsmw/evidence/audit": 90,

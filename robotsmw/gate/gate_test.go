@@ -300,7 +300,8 @@ func TestWait_TooLong(t *testing.T) {
 	})
 }
 
-// A slot that nobody gives back ends with its lease; its id frees nobody else's.
+// A slot that nobody gives back ends with its lease. Its id frees nobody
+// else's.
 func TestWait_Lease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
