@@ -16,6 +16,7 @@
 //	koster   targets and patterns as the draft of 1996 compares them
 //	form     targets and patterns as each dialect compares them
 //	wild     whether a pattern matches
-//	pairs    which patterns with wildcards need not be tried
+//	rule     a rule in 16 bytes: its rank, and what shows that it cannot match
 //	set      the rules of a group, and the one that decides
+//	builder  makes a Set
 package match
