@@ -80,8 +80,8 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 // backOff pauses g's host. The first refusal begins an incident. A later
 // refusal belongs to the same incident if its request started before the first
 // refusal arrived. An incident counts only once, however many requests were in
-// flight. But the Retry-After of each refusal can make the pause longer: it is
-// the argument "wait", or 0.
+// flight. But the Retry-After of each refusal can make the pause longer: wait
+// is that time, or 0.
 func (l *Limiter) backOff(g *Grant, o Outcome, s sign, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	var own time.Duration

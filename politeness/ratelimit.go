@@ -28,15 +28,15 @@ type quota struct {
 	until  time.Duration // how long spread applies, counted from now
 }
 
-// askedBy reads the fields of a response that steer the pace. The argument
-// "most" is a limit: longer times are cut to it.
-func askedBy(h http.Header, now time.Time, most time.Duration) (a asked) {
+// askedBy reads the fields of a response that steer the pace. No time is longer
+// than longest.
+func askedBy(h http.Header, now time.Time, longest time.Duration) (a asked) {
 	if len(h) == 0 {
 		return asked{}
 	}
 	wait, _ := RetryAfter(h, now)
-	a.retryAfter = min(wait, most)
-	r := quotaReader{age: ageOf(h), most: most}
+	a.retryAfter = min(wait, longest)
+	r := quotaReader{age: ageOf(h), longest: longest}
 	r.readLimits(linesOf(h, "Ratelimit"), linesOf(h, "Ratelimit-Policy"))
 	for _, names := range [...][3]string{
 		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
@@ -74,7 +74,7 @@ func (a asked) quota(others int64) (q quota) {
 type quotaReader struct {
 	clock   time.Time     // now, by the server's clock
 	age     time.Duration // of a response from a cache
-	most    time.Duration // longer times are cut to it
+	longest time.Duration // longer times are cut to it
 	noLimit bool          // X-RateLimit-Limit is 0, as some gateways send it if there is no limit
 	quotas  []balance
 }
@@ -83,7 +83,7 @@ type quotaReader struct {
 // response was made.
 func (r *quotaReader) add(left int64, reset time.Duration) {
 	if reset >= r.age {
-		r.quotas = append(r.quotas, balance{left, min(reset-r.age, r.most)})
+		r.quotas = append(r.quotas, balance{left, min(reset-r.age, r.longest)})
 	}
 }
 
@@ -114,7 +114,7 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 	}
 	for _, policy := range all {
 		if policy.quota >= 0 && policy.window >= 0 && policy.requests && !told[policy.name] {
-			r.quotas = append(r.quotas, balance{policy.quota, min(seconds(policy.window), r.most)})
+			r.quotas = append(r.quotas, balance{policy.quota, min(seconds(policy.window), r.longest)})
 		}
 	}
 }

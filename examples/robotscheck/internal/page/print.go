@@ -108,7 +108,7 @@ func (r *report) printUses(w io.Writer) {
 		fmt.Fprintln(rows)
 	}
 	if r.Reuse != nil {
-		fmt.Fprintf(rows, "  reuse\t%s\t%s in %s, line %d\n", r.Reuse.Raw, r.Reuse.Signal, r.Reuse.Where, r.Reuse.Line)
+		fmt.Fprintf(rows, "  reuse\t%s\tby %s in %s, line %d\n", strings.TrimPrefix(r.Reuse.Raw, "use="), r.Reuse.Signal, r.Reuse.Where, r.Reuse.Line)
 	}
 	rows.Flush()
 }
