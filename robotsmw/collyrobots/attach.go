@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
-	"sync"
+	"time"
 	"weak"
 
 	"github.com/gocolly/colly/v2"
@@ -16,54 +16,6 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
-
-// An Extension is what Attach adds to a collector. Its fields are options: set
-// them before the first request. All methods are safe for concurrent use.
-type Extension struct {
-	// ObeyRelNoFollow makes the extension count links with rel="nofollow"
-	// instead of following them. A link is followed after all if the page also
-	// links to the same URL without rel="nofollow". If Request.Visit makes a
-	// request for a link that must not be followed, the extension aborts the
-	// request in OnRequest. By then colly counts the URL as visited, so another
-	// page's link to the URL is not followed either. For such a link,
-	// Extension.Follow makes no request and leaves the URL unvisited. If
-	// ObeyRelNoFollow is false, links with rel="nofollow" are followed like any
-	// other. Google reads rel="nofollow" as a hint, not as a rule.
-	ObeyRelNoFollow bool
-
-	// RetryThrottled is how many times the extension repeats a GET or HEAD that
-	// was answered 429 or 503. Each repeat waits until the Retry-After is over,
-	// or for the Limiter's back-off if the answer has no Retry-After. OnError
-	// is called each time. 0 or negative means never.
-	RetryThrottled int
-
-	// PutBack makes the extension repeat a request that the Limiter refused
-	// with a *politeness.DelayError. It repeats the request at the time that
-	// the error names. Until then, the thread of a synchronous collector does
-	// other work. Together with Limiter.MaxWait, PutBack prevents a slow host
-	// from holding all threads of a colly/queue: see the package doc. False
-	// means that the error goes to OnError and the URL is not fetched.
-	PutBack bool
-
-	*sender
-	first     *colly.Collector // the collector that Attach was given
-	checker   *robotsmw.Checker
-	opts      hubOptions
-	page      robotsmw.PageOptions
-	userAgent string
-	tokens    []string
-
-	mu        sync.RWMutex
-	members   map[weak.Pointer[colly.Collector]]struct{}
-	onBlocked []func(*colly.Request, robotsmw.Decision)
-
-	marks marks
-	later later
-}
-
-// anyDepth is the MaxDepth for a collector that has none. No crawl gets that
-// deep. Pages that say nofollow are moved to this depth.
-const anyDepth = 1 << 30
 
 // Attach makes a collector obey robots.txt, keep a pace, and act on nofollow.
 // It may be called before or after the collector's callbacks, limits, storage
@@ -97,6 +49,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
+	unshared := opts.Store != nil || opts.Base != nil || opts.Proxy != nil || opts.RefuseAddress != nil || client.Transport != nil
 	base, timeout := opts.Base, cmp.Or(opts.AttemptTimeout, client.Timeout, -1)
 	named := base != nil || opts.Proxy != nil
 	if !named {
@@ -121,21 +74,24 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 			return nil, err
 		}
 	}
+	hubs := &hubOptions{limiter: opts.Limiter, refuse: opts.RefuseAddress, logger: cmp.Or(opts.Logger, slog.Default()), named: named}
 	x := &Extension{
-		sender:    &sender{agent: opts.UserAgent},
+		sender:    &sender{agent: opts.UserAgent, opts: hubs},
 		first:     c,
 		page:      opts.Page,
 		userAgent: opts.UserAgent,
 		members:   make(map[weak.Pointer[colly.Collector]]struct{}),
-		opts:      hubOptions{opts.Limiter, opts.RefuseAddress, cmp.Or(opts.Logger, slog.Default()), named},
 	}
 	x.unread.shared = opts.Limiter.Key != nil || opts.Limiter.Within != nil || opts.Limiter.GlobalConcurrency > 0
-	x.tries.count, x.tries.decide = &x.count, x.refusal
-	x.main = newHub(b, x.opts, base, timeout)
+	x.main = newHub(b, hubs, base, timeout)
+	if !unshared {
+		hubs.sharing = &sharing{records: recordsFor(opts)}
+		opts.Store = hubs.sharing
+	}
 
 	opts.Page.Off = true // the extension examines the body after colly has read it
-	opts.Limiter, opts.Proxy, opts.RefuseAddress = nil, nil, nil
-	opts.Base = underlay{x.sender}
+	opts.Base, opts.AttemptTimeout = outlet{x.sender}, longest
+	opts.Proxy, opts.RefuseAddress = nil, nil
 	if x.inner, err = robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
@@ -145,6 +101,11 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	x.enroll(c, x.main)
 	return x, nil
 }
+
+// longest is the AttemptTimeout of the politeness.Transport. The outlet ends an
+// attempt much sooner. It must, because a program may change the timeout, and
+// because a wait for a LimitRule must not count.
+const longest = 24 * time.Hour
 
 // withProxy returns a copy of base that uses the proxy. base is
 // http.DefaultTransport, or what the function admit returned for it.
@@ -179,41 +140,19 @@ func (x *Extension) Add(c *colly.Collector) error {
 	if err != nil {
 		return err
 	}
-	h, _ := keeperOf(b).(*hub)
 	switch {
 	case x.has(c):
 		return errors.New("collyrobots: the extension is already attached to this collector")
-	case h == nil && (*b.client).Transport != nil:
+	case keeperOf(b) == nil && (*b.client).Transport != nil:
 		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %T), which Add would replace: "+
 			"set it after Add, or add a collector that has none", (*b.client).Transport)
-	case h != nil && !x.owns(h):
-		return errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
-	case h == nil:
-		h = newHub(b, x.opts, *x.main.base.Load(), x.main.timeOf())
-		h.open(&guard{x.sender, h})
+	}
+	h, err := x.hubFor(b)
+	if err != nil {
+		return err
 	}
 	x.enroll(c, h)
 	return nil
-}
-
-func (x *Extension) owns(h *hub) bool { return h.guard.(*guard).sender == x.sender }
-
-func (x *Extension) has(c *colly.Collector) bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	_, ok := x.members[weak.Make(c)]
-	return ok
-}
-
-func (x *Extension) collectors() (list []*colly.Collector) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for p := range x.members {
-		if c := p.Value(); c != nil {
-			list = append(list, c)
-		}
-	}
-	return list
 }
 
 func (x *Extension) enroll(c *colly.Collector, h *hub) {
@@ -221,15 +160,9 @@ func (x *Extension) enroll(c *colly.Collector, h *hub) {
 	if c.UserAgent == collyAgent() {
 		c.UserAgent = x.userAgent
 	}
-	if c.MaxDepth == 0 {
-		c.MaxDepth = anyDepth
-	}
-	m := &member{Extension: x, c: c, hub: h}
-	c.OnRequest(m.onRequest)
-	c.OnResponseHeaders(m.onResponseHeaders)
-	c.OnResponse(m.onResponse)
-	c.OnError(m.onError)
-	m.beLast()
+	m := &member{Extension: x, c: c}
+	m.hub.Store(h)
+	m.register()
 
 	key := weak.Make(c)
 	if c != x.first { // the first collector lives as long as the extension
@@ -238,40 +171,4 @@ func (x *Extension) enroll(c *colly.Collector, h *hub) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.members[key] = struct{}{}
-}
-
-func (x *Extension) drop(key weak.Pointer[colly.Collector]) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.members, key)
-}
-
-// Active reports whether the requests of all collectors can be sent. If a
-// collector gets a transport that the extension cannot use, Active returns
-// false, and requests of that collector fail with ErrBypassed.
-func (x *Extension) Active() bool {
-	for _, c := range x.collectors() {
-		b, err := backendOf(c)
-		if err != nil {
-			return false
-		}
-		if h, ok := keeperOf(b).(*hub); !ok || h.sync() != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// Checker returns the Checker that decides for the extension. A crawler that
-// plans ahead may ask it.
-func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
-
-// OnBlocked registers a function for requests that are refused because of
-// robots.txt, also after a redirect. After a redirect, Request.URL is where the
-// redirects began, and Decision.URL is what was refused. OnError handlers are
-// called too.
-func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.onBlocked = append(x.onBlocked, f)
 }

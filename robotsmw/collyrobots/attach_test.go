@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/storage"
 
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
@@ -107,6 +108,9 @@ func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 			lock       *sync.RWMutex
 		}
 		requestHeadersCallbacks []colly.RequestCallback
+		requestCallbacks        []colly.RequestCallback
+		errorCallbacks          []colly.ErrorCallback
+		store                   storage.Storage
 	}]()
 	rule := reflect.TypeFor[struct {
 		waitChan     chan bool

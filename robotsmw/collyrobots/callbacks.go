@@ -3,7 +3,6 @@ package collyrobots
 import (
 	"errors"
 	"net/http"
-	"sync"
 
 	"github.com/gocolly/colly/v2"
 
@@ -12,47 +11,58 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// member is a collector that the extension is attached to. Its methods are the
-// collector's callbacks.
-type member struct {
-	*Extension
-	c *colly.Collector
+// register adds the member's callbacks to its collector.
+func (m *member) register() {
+	beFirst(m.c, m.beforeRequest, m.afterFailure)
+	m.c.OnRequest(m.onRequest)
+	m.c.OnResponseHeaders(m.onResponseHeaders)
+	m.c.OnResponse(m.onResponse)
+	m.c.OnError(m.onError)
+	m.beLast()
+}
 
-	hub          *hub
-	cacheControl sync.Map // the Cache-Control (a []string) before judgeCached changed it, by request ID
+// beforeRequest runs before all other callbacks. On a synchronous collector, it
+// first makes a request that was put back and is due now.
+func (m *member) beforeRequest(r *colly.Request) {
+	if !m.c.Async && !isOwnRepeat(r) {
+		m.parked.runDue()
+	}
+}
 
-	mu      sync.Mutex
-	headers int // the number of OnRequestHeaders handlers; the last one is the member's
+// afterFailure runs before all OnError handlers, which may Retry the request.
+func (m *member) afterFailure(r *colly.Response, err error) {
+	if r.Headers == nil {
+		r.Headers = new(http.Header) // so that handlers need not check for nil
+	}
+	if m.c.CacheDir != "" {
+		m.restoreCached(r.Request)
+	}
+	if r.StatusCode != 0 {
+		return
+	}
+	why := politeness.Reason("robots.txt is unreachable")
+	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		why = delay.Reason
+	}
+	b := newFailedBody(r.Request, err, m.waitFor(r.Request, why))
+	if b.lost {
+		m.count.lost.Add(1)
+	}
+	r.Request.Body = b
 }
 
 // onRequest runs before colly looks into its cache directory and before it
 // sends anything.
 func (m *member) onRequest(r *colly.Request) {
-	m.hub.sync()
+	m.sync()
 	m.beLast()
-	m.tries.endRetries(m.context(), r)
 	if k := m.marks.of(r.Ctx); k != nil {
 		m.refuseChild(r, k)
 	}
 	if m.c.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
-		m.chains.in(m.c.CacheDir)
 		m.judgeCached(r)
 	}
 }
-
-// beLast registers onRequestHeaders again if another handler was registered
-// after it, because that handler might set a client.
-func (m *member) beLast() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if headerCallbacks(m.c) != m.headers {
-		m.c.OnRequestHeaders(m.onRequestHeaders)
-		m.headers = headerCallbacks(m.c)
-	}
-}
-
-// onRequestHeaders runs just before colly takes the client.
-func (m *member) onRequestHeaders(*colly.Request) { m.hub.sync() }
 
 // onResponseHeaders checks whether a page says nofollow in its header. If so,
 // the links of the page are refused, before any OnResponse handler can visit
@@ -87,27 +97,13 @@ func (m *member) onResponse(r *colly.Response) {
 }
 
 func (m *member) onError(r *colly.Response, err error) {
-	if r.Headers == nil {
-		r.Headers = new(http.Header) // so that handlers need not check for nil
-	}
-	if m.c.CacheDir != "" {
-		m.restoreCached(r.Request)
-	}
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		for _, f := range m.blockedHandlers() {
 			f(r.Request, blocked.Decision)
 		}
-		return
-	}
-	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		m.delayed(r.Request, delay)
-		return
+	} else {
+		m.throttled(r)
 	}
-	m.throttled(r)
-}
-
-func (x *Extension) blockedHandlers() []func(*colly.Request, robotsmw.Decision) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.onBlocked
 }

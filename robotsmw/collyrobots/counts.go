@@ -26,10 +26,11 @@ type Counts struct {
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
-	// requests that got no answer, unless robots.txt was the reason. Other
+	// requests that got no whole answer, unless robots.txt was the reason. Other
 	// reasons are the network, a timeout, the end of the Context or a
 	// *politeness.DelayError. A request that failed is not lost if a Retry of
-	// it succeeded.
+	// it succeeded. Lost counts the attached collector and those that were
+	// added with Extension.Add, but no other clones.
 	Pages, Lost int64
 
 	// Waited adds up how long requests waited before they were sent: for their
@@ -68,27 +69,6 @@ func (n Counts) String() string {
 		line += fmt.Sprintf(", waited %v (%v at most)", waited, n.LongestWait.Round(100*time.Millisecond))
 	}
 	return line
-}
-
-// Counts returns the counts so far.
-func (x *Extension) Counts() Counts {
-	c := &x.count
-	return Counts{
-		Fetched:      c.fetched.Load(),
-		Disallowed:   c.disallowed.Load(),
-		Unreachable:  c.unreachable.Load(),
-		NoIndex:      c.noIndex.Load(),
-		NoFollow:     c.noFollow.Load(),
-		LinksRefused: c.linksRefused.Load(),
-		RelNoFollow:  c.relNoFollow.Load(),
-		PutBack:      c.putBack.Load(),
-		Retried:      c.retried.Load(),
-		GivenUp:      c.givenUp.Load(),
-		Pages:        c.pages.Load(),
-		Lost:         c.lost.Load(),
-		Waited:       time.Duration(c.waited.Load()),
-		LongestWait:  time.Duration(c.longest.Load()),
-	}
 }
 
 type counters struct {

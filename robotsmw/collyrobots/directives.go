@@ -76,7 +76,7 @@ func isHTML(page *colly.Response) bool {
 	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
 		return false
 	}
-	contentType := field(page, "Content-Type")
+	contentType := headerOf(page, "Content-Type")
 	if contentType == "" { // colly does the same before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
@@ -89,23 +89,15 @@ func isHTML(page *colly.Response) bool {
 
 // isEncoded reports whether the body has a coding that colly has not decoded.
 func isEncoded(page *colly.Response) bool {
-	coding := strings.ToLower(field(page, "Content-Encoding"))
+	coding := strings.ToLower(headerOf(page, "Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
-func field(page *colly.Response, name string) string {
+func headerOf(page *colly.Response, name string) string {
 	if page.Headers == nil {
 		return ""
 	}
 	return first(*page.Headers, name)
-}
-
-// The function "first" is like Header.Get, for a name in canonical form.
-func first(h http.Header, name string) string {
-	if lines := h[name]; len(lines) > 0 {
-		return lines[0]
-	}
-	return ""
 }
 
 // Links returns the links of an HTML page in their order. Each link says

@@ -1,7 +1,12 @@
 package collyrobots
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gocolly/colly/v2"
@@ -10,19 +15,60 @@ import (
 // Visit is like Collector.Visit for the collector that Attach was given, but
 // asks robots.txt first. A refused URL stays unvisited, so it can be visited
 // later if robots.txt changes. It does not count for MaxRequests. Visit may
-// have to wait for robots.txt, on asynchronous collectors too.
+// have to wait for robots.txt, on asynchronous collectors too. It does not ask
+// robots.txt about a URL that the collector would not visit anyway.
 func (x *Extension) Visit(URL string) error {
-	c := x.first
-	if err := x.ask(c, URL); err != nil {
+	if err := x.ask(x.first, URL, 1); err != nil {
 		return err
 	}
-	return c.Visit(URL)
+	return x.first.Visit(URL)
+}
+
+// ask returns the error with which the collector or robots.txt would refuse a
+// request for URL, or nil. It leaves the URL unvisited.
+func (x *Extension) ask(c *colly.Collector, URL string, depth int) error {
+	target := anywhere.AbsoluteURL(URL)
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return nil // colly reports what is wrong with the URL
+	}
+	if err := refuses(c, u, depth); err != nil {
+		return err
+	}
+	u.Fragment, u.RawFragment = "", ""
+	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		return err
+	}
+	return nil // any other error: the request will fail with it too, and OnError gets it
+}
+
+// refuses returns the error with which the collector itself would refuse a GET.
+// These are the checks and errors of colly.
+func refuses(c *colly.Collector, u *url.URL, depth int) error {
+	matches := func(filter *regexp.Regexp) bool { return filter.MatchString(u.String()) }
+	switch domain := u.Hostname(); {
+	case c.MaxDepth > 0 && c.MaxDepth < depth:
+		return colly.ErrMaxDepth
+	case slices.ContainsFunc(c.DisallowedURLFilters, matches):
+		return colly.ErrForbiddenURL
+	case len(c.URLFilters) > 0 && !slices.ContainsFunc(c.URLFilters, matches):
+		return colly.ErrNoURLFiltersMatch
+	case slices.Contains(c.DisallowedDomains, domain), len(c.AllowedDomains) > 0 && !slices.Contains(c.AllowedDomains, domain):
+		return colly.ErrForbiddenDomain
+	case c.AllowURLRevisit:
+		return nil
+	}
+	visited, err := c.HasVisited(u.String())
+	if err == nil && visited {
+		err = &colly.AlreadyVisitedError{Destination: u}
+	}
+	return err
 }
 
 // NoFollowError is the error of Follow for a link that may not be followed. The
 // link's URL stays unvisited.
 type NoFollowError struct {
-	URL  string // the link's absolute URL
+	URL  string // the link's absolute URL; "" if a method of the page's Request was refused
 	Page string // the URL of the page that has the link
 	Rel  bool   // whether the link says nofollow; if not, the page does
 }
@@ -31,7 +77,7 @@ func (e *NoFollowError) Error() string {
 	if e.Rel {
 		return fmt.Sprintf("collyrobots: the link from %s to %s is rel=nofollow", e.Page, e.URL)
 	}
-	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, e.URL)
+	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, cmp.Or(e.URL, "another page"))
 }
 
 // Follow visits the href of an element, like Request.Visit. If the page says
@@ -52,8 +98,7 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 		x.count.linksRefused.Add(1)
 		return &NoFollowError{URL: target, Page: e.Request.URL.String(), Rel: true}
 	}
-	c := x.first
-	if err := x.ask(c, target); err != nil {
+	if err := x.ask(*ownerOf(e.Request), target, e.Request.Depth+1); err != nil {
 		return err
 	}
 	return e.Request.Visit(target)
@@ -70,7 +115,7 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 //	q.AddURL(ext.AbsoluteURL(e.Request, href))  // after, with a queue
 func (x *Extension) AbsoluteURL(page *colly.Request, href string) string {
 	target := page.AbsoluteURL(href)
-	if k := x.marks.ofPage(page); target != "" && k != nil && (k.noFollow.Load() || k.saysRel(target)) {
+	if k := x.marks.ofPage(page); target != "" && k != nil && k.refuses(target) {
 		x.count.linksRefused.Add(1)
 		return ""
 	}

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -28,6 +27,8 @@ var ErrBypassed = errors.New("collyrobots: refused, because the transport that w
 	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
 	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")
 
+var errOther = errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
+
 // A hub handles the requests of a collector and of all its clones, which share
 // one of colly's backends. The hub keeps its own client in that backend. If a
 // transport is set on any of the collectors later, the hub sends its requests
@@ -35,35 +36,33 @@ var ErrBypassed = errors.New("collyrobots: refused, because the transport that w
 type hub struct {
 	backend backend
 	guard   http.RoundTripper // the transport that colly's client gets
-	opts    hubOptions
+	opts    *hubOptions
 	limits  limits
 
 	mu      sync.Mutex
-	client  *http.Client  // the hub's own client, which colly uses
-	users   *http.Client  // the user's client, of which the hub's own is a copy
-	was     http.Client   // an earlier copy of *users, to notice changes
-	timeout time.Duration // how long an attempt may take
-	refused error         // why the transport that was set last cannot be used; nil if it can
+	client  *http.Client      // the hub's own client, which colly uses
+	users   *http.Client      // the user's client, of which the hub's own is a copy
+	was     http.Client       // an earlier copy of *users, to notice changes
+	base    http.RoundTripper // the transport that sends
+	timeout time.Duration     // how long an attempt may take; negative means no limit
+	refused error             // why the transport that was set last cannot be used; nil if it can
 	warned  bool
-
-	limited atomic.Bool                       // whether there are LimitRules; written under mu
-	base    atomic.Pointer[http.RoundTripper] // the transport that sends
-	paced   atomic.Pointer[politeness.Transport]
+	widened bool // the gate has room
 }
 
+// hubOptions is what all hubs of an Extension share.
 type hubOptions struct {
 	limiter *politeness.Limiter
 	refuse  func(netip.Addr) error
 	logger  *slog.Logger
-	named   bool // Options has a Base or a Proxy
+	named   bool     // Options has a Base or a Proxy
+	sharing *sharing // nil means that robots.txt is not shared
 }
 
 // newHub returns a hub for a backend. The hub sends its requests through base.
-func newHub(b backend, opts hubOptions, base http.RoundTripper, timeout time.Duration) *hub {
-	h := &hub{backend: b, opts: opts, timeout: timeout}
-	h.base.Store(&base)
-	h.build()
-	return h
+// timeout is how long an attempt may take: 0 means 30 s.
+func newHub(b backend, opts *hubOptions, base http.RoundTripper, timeout time.Duration) *hub {
+	return &hub{backend: b, opts: opts, base: base, timeout: cmp.Or(timeout, 30*time.Second)}
 }
 
 // open takes over the backend. From now on, the requests of its collectors go
@@ -96,43 +95,74 @@ func (h *hub) sync() error {
 	if *h.backend.client != h.client {
 		h.copy()
 	}
-	client := h.client
+	client, users, was := h.client, h.users, &h.was
+	if !same(users.Transport, was.Transport) {
+		client.Transport, was.Transport = users.Transport, users.Transport
+	}
+	if users.Timeout != was.Timeout {
+		client.Timeout, was.Timeout = users.Timeout, users.Timeout
+	}
+	if !same(users.Jar, was.Jar) {
+		client.Jar, was.Jar = users.Jar, users.Jar
+	}
+	if !sameFunc(users.CheckRedirect, was.CheckRedirect) {
+		client.CheckRedirect, was.CheckRedirect = users.CheckRedirect, users.CheckRedirect
+	}
 	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
 		if own, ok := client.Jar.(*jar); !ok || own.hub != h {
 			client.Jar = &jar{client.Jar, h}
 		}
-	}
-	if h.users.Timeout != h.was.Timeout || !same(h.users.Transport, h.was.Transport) {
-		h.was = *h.users
-		client.Transport, client.Timeout = h.was.Transport, h.was.Timeout
 	}
 	if client.Transport != h.guard {
 		h.take(client.Transport)
 		client.Transport = h.guard
 	}
 	if client.Timeout != 0 { // this timeout would include the waits
-		h.timeout = client.Timeout
-		client.Timeout = 0
-		h.build()
+		h.timeout, client.Timeout = client.Timeout, 0
 	}
 	return h.refused
 }
 
 // take makes the hub send its requests through t, unless admit refuses t.
 func (h *hub) take(t http.RoundTripper) {
-	before := h.base.Load()
+	if h.opts.sharing != nil {
+		h.opts.sharing.left.Store(true)
+	}
+	if own := withProxyOf(h.base, t); own != nil {
+		h.base, h.refused = own, nil
+		return
+	}
 	base, err := admit(t, h.opts.limiter, h.opts.refuse)
 	h.refused = err
 	switch {
 	case err != nil:
 		h.warn(err.Error())
 		return
-	case before != nil && h.opts.named:
+	case h.opts.named:
 		h.warn(fmt.Sprintf("collyrobots: a transport that was set after Attach (a %T) carries the requests from now on, "+
 			"in place of what Options said", t))
 	}
-	h.base.Store(&base)
-	h.build()
+	h.base = base
+}
+
+// withProxyOf returns a copy of base with the proxy of t, if t is what colly's
+// SetProxy or SetProxyFunc has just made. In plain colly, these methods change
+// the transport at hand. They cannot see base, so they make a transport that
+// has nothing but the proxy.
+func withProxyOf(base, t http.RoundTripper) http.RoundTripper {
+	own, ok := base.(*http.Transport)
+	made, isMade := t.(*http.Transport)
+	if !ok || !isMade || base == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
+		return nil
+	}
+	for field, v := range reflect.ValueOf(made).Elem().Fields() {
+		if field.IsExported() && field.Name != "Proxy" && field.Name != "DisableKeepAlives" && !v.IsZero() {
+			return nil
+		}
+	}
+	own = own.Clone() // requests that are under way use base
+	own.Proxy, own.DisableKeepAlives = made.Proxy, true
+	return own
 }
 
 // warn logs the first message that it gets.
@@ -173,24 +203,13 @@ func dials(t *http.Transport) bool {
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
 }
 
-// build makes the politeness.Transport for the current timeout and base.
-func (h *hub) build() {
-	base := (*outlet)(h)
-	paced := &politeness.Transport{Base: base, Limiter: h.opts.limiter, AttemptTimeout: h.timeout}
-	if h.limited.Load() {
-		// After its wait for the host, a request waits for the slot of a
-		// LimitRule. That wait must not count for the timeout either. So it is
-		// limited.RoundTrip that applies the timeout, and not the
-		// politeness.Transport.
-		paced.Base, paced.AttemptTimeout = &limited{base, &h.limits, cmp.Or(h.timeout, 30*time.Second)}, -1
-	}
-	h.paced.Store(paced)
-}
-
-func (h *hub) timeOf() time.Duration {
+// now returns the transport that sends at present, and how long an attempt may
+// take.
+func (h *hub) now() (base http.RoundTripper, timeout time.Duration, err error) {
+	err = h.sync()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.timeout
+	return h.base, h.timeout, err
 }
 
 // pass is called for each request before colly takes the client. It reports
@@ -203,50 +222,11 @@ func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
 	h.limits.learn(rules)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.limited.Load() {
+	if !h.widened {
 		g.widen()
-		h.limited.Store(true)
-		h.build()
+		h.widened = true
 	}
 	return matching(rules, domain) != nil
-}
-
-// outlet is the transport by which a hub's requests leave, after all waits.
-type outlet hub
-
-func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
-	h := (*hub)(o)
-	if err := h.sync(); err != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, err
-	}
-	p := pageOf(req.Context())
-	if p != nil {
-		p.leaves()
-	}
-	resp, err := (*h.base.Load()).RoundTrip(req)
-	if p != nil { // colly's proxy switchers note their choice in the context
-		p.proxy, _ = req.Context().Value(colly.ProxyURLKey).(string)
-	}
-	return resp, err
-}
-
-// Unwrap returns the transport that sends. politeness.Transport looks at the
-// protocols of that transport, to know how to treat requests that net/http
-// sends again.
-func (o *outlet) Unwrap() http.RoundTripper {
-	if base := (*hub)(o).base.Load(); base != nil {
-		return *base
-	}
-	return nil
-}
-
-func (o *outlet) CloseIdleConnections() {
-	if c, ok := (*(*hub)(o).base.Load()).(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }
 
 // jar wraps the client's cookie jar. For each request, an http.Client asks its
@@ -261,10 +241,10 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	return j.CookieJar.Cookies(u)
 }
 
-// The function "same" reports whether two transports are the same. Values of
-// some types cannot be compared: two transports of one such type count as the
-// same.
-func same(a, b http.RoundTripper) bool {
+// The function "same" reports whether two transports or jars are the same.
+// Values of some types cannot be compared: two values of one such type count as
+// the same.
+func same(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}

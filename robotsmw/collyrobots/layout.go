@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/storage"
 )
 
 // This file is the only one that knows colly's unexported fields. All clones of
@@ -38,7 +40,7 @@ func backendOf(c *colly.Collector) (backend, error) {
 }
 
 func reach(c *colly.Collector) (backend, error) {
-	at := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(c), inside.backend))
+	at := *field[unsafe.Pointer](c, inside.backend)
 	if at == nil {
 		return backend{}, errUninitialized
 	}
@@ -54,8 +56,35 @@ func reach(c *colly.Collector) (backend, error) {
 }
 
 func headerCallbacks(c *colly.Collector) int {
-	return len(*(*[]colly.RequestCallback)(unsafe.Add(unsafe.Pointer(c), inside.headerCallbacks)))
+	return len(*field[[]colly.RequestCallback](c, inside.headerCallbacks))
 }
+
+// beFirst registers callbacks before those that the collector has already.
+func beFirst(c *colly.Collector, onRequest colly.RequestCallback, onError colly.ErrorCallback) {
+	requests, errs := field[[]colly.RequestCallback](c, inside.requestCallbacks), field[[]colly.ErrorCallback](c, inside.errorCallbacks)
+	*requests = slices.Insert(*requests, 0, onRequest)
+	*errs = slices.Insert(*errs, 0, onError)
+}
+
+// storeOf returns where a collector has its visited set.
+func storeOf(c *colly.Collector) *storage.Storage { return field[storage.Storage](c, inside.store) }
+
+// ownerOf returns where a request has the collector that makes it and all
+// requests that are made from it.
+func ownerOf(r *colly.Request) **colly.Collector {
+	return field[*colly.Collector](r, inside.owner)
+}
+
+// slotsOf returns the slots of a LimitRule. A request takes one by sending.
+func slotsOf(rule *colly.LimitRule) chan bool { return *field[chan bool](rule, inside.slots) }
+
+// sameFunc reports whether two values are the same closure.
+func sameFunc(a, b func(*http.Request, []*http.Request) error) bool {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b))
+}
+
+// field returns a pointer to the field at an offset in a struct.
+func field[F, S any](s *S, offset uintptr) *F { return (*F)(unsafe.Add(unsafe.Pointer(s), offset)) }
 
 // A gate owns the first LimitRule of a backend. Each request of the backend's
 // collectors passes the gate before colly looks at the other LimitRules and
@@ -110,10 +139,7 @@ const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.
 func (g *gate) widen() {
-	slots := (*chan bool)(unsafe.Add(unsafe.Pointer(g.own), inside.slots))
-	if *slots == nil {
-		*slots = make(chan bool, room)
-	}
+	*field[chan bool](g.own, inside.slots) = make(chan bool, room)
 }
 
 // The variable "inside" says where colly has its fields. The function "known"
@@ -121,17 +147,18 @@ func (g *gate) widen() {
 var inside fields
 
 type fields struct {
-	backend, headerCallbacks uintptr // in a Collector
-	client, rules, lock      uintptr // in its backend
-	glob, slots              uintptr // in a LimitRule
-	globType                 reflect.Type
+	backend, headerCallbacks, requestCallbacks, errorCallbacks, store uintptr // in a Collector
+	client, rules, lock                                               uintptr // in its backend
+	glob, slots                                                       uintptr // in a LimitRule
+	owner                                                             uintptr // in a Request
+	globType                                                          reflect.Type
 }
 
 // The function "known" returns nil if colly has the expected fields and
 // behaviour. Otherwise the error says what is different.
 var known = sync.OnceValue(func() error {
 	var err error
-	if inside, err = findFields(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()); err == nil {
+	if inside, err = findFields(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule](), reflect.TypeFor[colly.Request]()); err == nil {
 		err = tryGate()
 	}
 	return unknown(err)
@@ -148,7 +175,7 @@ func unknown(err error) error {
 	return nil
 }
 
-func findFields(collector, rule reflect.Type) (at fields, err error) {
+func findFields(collector, rule, request reflect.Type) (at fields, err error) {
 	pointer, ok := collector.FieldByName("backend")
 	if !ok || pointer.Type.Kind() != reflect.Pointer || pointer.Type.Elem().Kind() != reflect.Struct {
 		return at, errors.New("the Collector has no backend that is a pointer to a struct")
@@ -162,6 +189,10 @@ func findFields(collector, rule reflect.Type) (at fields, err error) {
 		to   *uintptr
 	}{
 		{collector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback](), &at.headerCallbacks},
+		{collector, "requestCallbacks", reflect.TypeFor[[]colly.RequestCallback](), &at.requestCallbacks},
+		{collector, "errorCallbacks", reflect.TypeFor[[]colly.ErrorCallback](), &at.errorCallbacks},
+		{collector, "store", reflect.TypeFor[storage.Storage](), &at.store},
+		{request, "collector", reflect.TypeFor[*colly.Collector](), &at.owner},
 		{shared, "Client", reflect.TypeFor[*http.Client](), &at.client},
 		{shared, "LimitRules", reflect.TypeFor[[]*colly.LimitRule](), &at.rules},
 		{shared, "lock", reflect.TypeFor[*sync.RWMutex](), &at.lock},

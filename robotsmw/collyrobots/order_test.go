@@ -106,7 +106,7 @@ func TestQueueAndRetryObey(t *testing.T) {
 	if !slices.Equal(got, []string{"GET http://shop.example/", "GET http://shop.example/shoes"}) {
 		t.Errorf("asked for %v", got)
 	}
-	if n := ext.Counts().Disallowed; n != 4 { // two URLs, each refused twice because of Retry
+	if n := ext.Counts().Disallowed; n != 2 { // the Retry of a URL that a rule refuses is not even tried
 		t.Errorf("%d were refused", n)
 	}
 }

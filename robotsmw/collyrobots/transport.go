@@ -1,21 +1,25 @@
 package collyrobots
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // guard is the transport of colly's client. All enforcement is here, below
 // every callback, because a collector and its clones share the client, but not
-// the callbacks. A guard turns errors of robotsmw.Transport into those that
-// colly's users expect.
+// the callbacks. A request passes four transports of ours: the guard, the
+// robotsmw.Transport, the politeness.Transport and the outlet.
 type guard struct {
 	*sender
 	hub *hub
@@ -25,10 +29,11 @@ type guard struct {
 type sender struct {
 	inner  *robotsmw.Transport
 	agent  string // Options.UserAgent
-	main   *hub   // the hub of Attach's collector, which also fetches robots.txt
+	opts   *hubOptions
+	main   *hub // the hub of Attach's collector, which also fetches robots.txt
 	unread unread
-	tries  tries
-	chains chains
+	loops  loops
+	pauses pauses
 	count  counters
 }
 
@@ -41,24 +46,29 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
-	root := rootOf(req)
-	if root == req {
-		if err := g.tries.begins(req); err != nil {
-			return nil, g.fail(root, false, err)
+	if b, ok := req.Body.(*failedBody); ok {
+		if b.lost {
+			b.lost = false
+			g.count.lost.Add(-1)
 		}
-	} else if req.Method == http.MethodGet && root.Method == http.MethodGet {
-		g.chains.note(req)
+		if err := b.restore(req); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.hub.sync(); err != nil {
-		return nil, g.fail(root, false, err)
+		return nil, err
 	}
-	p := &page{Context: req.Context(), by: &g.hub.paced, count: &g.count, since: time.Now()}
-	out := req.WithContext(p)
+	p := &page{Context: req.Context(), hub: g.hub, since: time.Now()}
+	out := req.WithContext(politeness.WithTrace(p, &politeness.Trace{Queued: func(until time.Time, why politeness.Reason) {
+		if isPause(why) {
+			g.pause(req.URL, until, why)
+		}
+	}}))
 	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // a clone that was made before Attach has colly's default agent
 		out.Header = req.Header.Clone()
 		out.Header.Del("User-Agent")
 	}
-	g.unread.clear(req.URL, g.hub.limited.Load())
+	g.unread.clear(req.URL, g.hub.limits.any())
 	resp, err := g.inner.RoundTrip(out)
 	// While this request was in flight, other requests may have read the hub's
 	// client. Later, callbacks of this request may write to it. Each request
@@ -66,11 +76,11 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	// writes.
 	g.hub.sync()
 	if err != nil {
-		return nil, g.fail(root, p.left, err)
+		return nil, g.refusal(req, err)
 	}
-	g.tries.succeeded(root)
 	resp.Request = req
-	if p.proxy != "" { // colly looks for the proxy in its own request, which is root
+	if p.proxy != "" { // colly looks for the proxy in its own request
+		root := rootOf(req)
 		*root = *root.WithContext(context.WithValue(root.Context(), colly.ProxyURLKey, p.proxy))
 	}
 	g.count.fetched.Add(1)
@@ -81,11 +91,11 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// fail adds a failed request to the counts, and returns the error that colly's
-// users expect. root is the request that colly made. The bool says whether the
-// last hop of root was sent.
-func (g *guard) fail(root *http.Request, sent bool, err error) error {
-	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+// refusal gets the error of a request. It counts refusals, ends loops of them,
+// and returns the error that colly's users expect.
+func (g *guard) refusal(req *http.Request, err error) error {
+	blocked, ok := errors.AsType[*robotsmw.DisallowedError](err)
+	if ok {
 		if errors.Is(err, robotsmw.ErrUnreachable) {
 			g.count.unreachable.Add(1)
 		} else {
@@ -95,12 +105,73 @@ func (g *guard) fail(root *http.Request, sent bool, err error) error {
 		u := *own.Decision.URL
 		own.Decision.URL = &u
 		err = &blockedError{&own}
+	} else if _, ok := errors.AsType[*politeness.DelayError](err); !ok {
+		return err
 	}
-	g.tries.failed(root, sent, err)
+	host, target := hostOf(req.URL), req.URL.String()
+	if g.loops.note(host, target) {
+		turn := max(cmp.Or(g.opts.limiter.Delay, time.Second), atOnce)
+		sleepUntil(req.Context(), time.Now().Add(turn))
+		g.loops.note(host, target) // the next time counts from now
+	}
 	return err
 }
 
 func (g *guard) CloseIdleConnections() { g.inner.CloseIdleConnections() }
+
+// pauses are the ends of the pauses that were logged, by host.
+type pauses struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// longPause is how long a pause is that is worth a line in the log.
+const longPause = time.Minute
+
+// isPause reports whether a host that makes a request wait for this reason is
+// paused, and not just busy.
+func isPause(why politeness.Reason) bool {
+	switch why {
+	case "back-off", "crawl-delay", "rate limit", "budget":
+		return true
+	}
+	return false
+}
+
+// pause is called when a request begins to wait for its host. It logs a long
+// pause once.
+func (s *sender) pause(u *url.URL, until time.Time, why politeness.Reason) {
+	now := time.Now()
+	if until.Sub(now) <= longPause {
+		return
+	}
+	host := hostOf(u)
+	s.pauses.mu.Lock()
+	logged := now.Before(s.pauses.until[host])
+	if !logged {
+		if s.pauses.until == nil {
+			s.pauses.until = make(map[string]time.Time)
+		}
+		maps.DeleteFunc(s.pauses.until, func(_ string, end time.Time) bool { return now.After(end) })
+		s.pauses.until[host] = until
+	}
+	s.pauses.mu.Unlock()
+	if !logged {
+		s.opts.logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(why), "until", until)
+	}
+}
+
+// sleepUntil returns the error of ctx if ctx ends first.
+func sleepUntil(ctx context.Context, t time.Time) error {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // collyAgent returns colly's default User-Agent.
 var collyAgent = sync.OnceValue(func() string {
@@ -122,20 +193,13 @@ func redirects(resp *http.Response) bool {
 	return resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.Header.Get("Location") != ""
 }
 
-// underlay is the Base of robotsmw.Transport. It sends a request for a page
-// through the hub that the request came from, and a request for robots.txt
-// through the main hub.
-type underlay struct{ *sender }
-
-func (u underlay) RoundTrip(req *http.Request) (*http.Response, error) {
-	by := &u.main.paced
-	if p := pageOf(req.Context()); p != nil {
-		by = p.by
+// The function "first" is like Header.Get, for a name in canonical form.
+func first(h http.Header, name string) string {
+	if lines := h[name]; len(lines) > 0 {
+		return lines[0]
 	}
-	return by.Load().RoundTrip(req)
+	return ""
 }
-
-func (u underlay) CloseIdleConnections() { u.main.paced.Load().CloseIdleConnections() }
 
 // blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
 // colly.ErrRobotsTxtBlocked) is true.

@@ -104,10 +104,11 @@ func hostOf(u *url.URL) string {
 
 type heldBody struct {
 	io.ReadCloser
-	url   *url.URL
-	list  *unread
-	alarm sync.Once
-	own   bool // the reader came first, so nothing is read ahead
+	attempt context.Context // ends at the latest when the attempt may take no longer
+	url     *url.URL
+	list    *unread
+	alarm   sync.Once
+	own     bool // the reader came first, so nothing is read ahead
 
 	held       bool // whether this body is in the list; guarded by unread.mu, like prev and next
 	prev, next *heldBody
@@ -127,8 +128,11 @@ func (b *heldBody) readAhead() {
 	if !b.list.release(b) {
 		return
 	}
-	if n, err := io.CopyN(&b.ahead, b.ReadCloser, maxAhead); n < maxAhead {
+	n, err := io.CopyN(&b.ahead, b.ReadCloser, maxAhead)
+	if n < maxAhead {
 		b.err = err
+	} else {
+		context.AfterFunc(b.attempt, func() { b.ReadCloser.Close() })
 	}
 }
 

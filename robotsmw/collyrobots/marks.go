@@ -1,0 +1,86 @@
+package collyrobots
+
+import (
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"github.com/gocolly/colly/v2"
+)
+
+// mark is what the extension remembers of a page whose links may not all be
+// followed.
+type mark struct {
+	method, url string
+	noFollow    atomic.Bool
+	rel         atomic.Pointer[map[string]bool] // with ObeyRelNoFollow: URLs whose links on the page all have rel=nofollow
+}
+
+func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
+
+// refuses reports whether a link of the page must not be followed.
+func (k *mark) refuses(target string) bool {
+	urls := k.rel.Load()
+	return k.noFollow.Load() || urls != nil && (*urls)[asSent(target)]
+}
+
+// marks finds a page's mark by the page's Ctx, which all requests inherit that
+// are made from the page. A page shares its Ctx with its parent and siblings.
+// So a page that has a mark gets a Ctx of its own: a shallow copy with the same
+// values and the same lock. The mark is dropped when the memory of the Ctx is
+// freed. By then, the page and all requests made from the page are gone.
+type marks struct {
+	byCtx sync.Map // weak.Pointer[colly.Context] → *mark
+	size  atomic.Int64
+}
+
+func (s *marks) of(ctx *colly.Context) *mark {
+	if ctx == nil || s.size.Load() == 0 { // true for nearly all requests of most crawls
+		return nil
+	}
+	if k, ok := s.byCtx.Load(weak.Make(ctx)); ok {
+		return k.(*mark)
+	}
+	return nil
+}
+
+// ofPage returns the page's own mark, or nil if it has none.
+func (s *marks) ofPage(page *colly.Request) *mark {
+	if k := s.of(page.Ctx); k != nil && k.is(page) {
+		return k
+	}
+	return nil
+}
+
+// put returns the page's mark. If it has none, put makes one and gives the page
+// a Ctx of its own.
+func (s *marks) put(page *colly.Request) *mark {
+	if k := s.ofPage(page); k != nil {
+		return k
+	}
+	own := *page.Ctx
+	page.Ctx = &own
+	k := &mark{method: page.Method, url: page.URL.String()}
+	key := weak.Make(&own)
+	s.byCtx.Store(key, k)
+	s.size.Add(1)
+	runtime.AddCleanup(&own, s.drop, key)
+	return k
+}
+
+func (s *marks) drop(key weak.Pointer[colly.Context]) {
+	s.byCtx.Delete(key)
+	s.size.Add(-1)
+}
+
+// asSent returns an absolute URL as colly sends it, without the fragment. It
+// returns "" if URL is not a valid absolute URL.
+func asSent(URL string) string {
+	target, _, _ := strings.Cut(anywhere.AbsoluteURL(URL), "#")
+	return target
+}
+
+var anywhere = &colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}
