@@ -30,8 +30,9 @@ type spin struct {
 const maxSpins = 100
 
 // note remembers that a URL of a host is refused now. It reports whether that
-// is at least the third time in a row.
-func (l *loops) note(host, url string) bool {
+// is at least the third time in a row. waited says that the refusal was held up
+// because note has reported so just before.
+func (l *loops) note(host, url string, waited bool) bool {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +46,9 @@ func (l *loops) note(host, url string) bool {
 	if !ok {
 		s = l.former[host][url]
 	}
-	if now.Sub(s.last) >= atOnce {
+	if waited {
+		s.times = 2
+	} else if now.Sub(s.last) >= atOnce {
 		s.times = 0
 	}
 	s.times++

@@ -63,15 +63,14 @@ func (p *parked) due() time.Time {
 // take returns a request that is due, the first of its host's. It returns nil
 // if there is none. q.mu must be held.
 func (q *parkedRequests) take() *parked {
-	now := time.Now()
-	if len(q.hosts) == 0 || now.Before(q.next) {
+	if len(q.hosts) == 0 || time.Now().Before(q.next) {
 		return nil
 	}
 	q.next = time.Time{}
 	for host, list := range q.hosts {
 		p := list[0]
 		due := p.due()
-		if due.After(now) {
+		if due.After(time.Now()) {
 			if q.next.IsZero() || due.Before(q.next) {
 				q.next = due
 			}

@@ -109,10 +109,10 @@ func (g *guard) refusal(req *http.Request, err error) error {
 		return err
 	}
 	host, target := hostOf(req.URL), req.URL.String()
-	if g.loops.note(host, target) {
+	if g.loops.note(host, target, false) {
 		turn := max(cmp.Or(g.opts.limiter.Delay, time.Second), atOnce)
 		sleepUntil(req.Context(), time.Now().Add(turn))
-		g.loops.note(host, target) // the next time counts from now
+		g.loops.note(host, target, true) // the next time counts from now
 	}
 	return err
 }
