@@ -23,7 +23,6 @@ var runsBack = map[string]struct {
 }{
 	"politeness":            {26, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
 	"politeness/redislimit": {1, "a Fleet runs its member, which calls for it"},
-	"robotsmw/collyrobots":  {10, "an Extension is attached, asked and put back by its own callbacks"},
 }
 
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })

@@ -26,8 +26,8 @@ type Counts struct {
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
-	// requests that got no whole answer, unless robots.txt was the reason. Other
-	// reasons are the network, a timeout, the end of the Context or a
+	// requests that got no whole answer, unless robots.txt was the reason.
+	// Other reasons are the network, a timeout, the end of the Context or a
 	// *politeness.DelayError. A request that failed is not lost if a Retry of
 	// it succeeded. Lost counts the attached collector and those that were
 	// added with Extension.Add, but no other clones.

@@ -14,7 +14,7 @@ import (
 // in Extension.Wait. So the callbacks never run at the same time.
 type parkedRequests struct {
 	mu      sync.Mutex
-	changed sync.Cond // broadcasts when a request was parked or has ended, and when the time of one has come
+	changed sync.Cond // a request has ended, or may be due
 	hosts   map[string][]*parked
 	next    time.Time // no request is due before
 	running int       // requests that left the list and are not over
