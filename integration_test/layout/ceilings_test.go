@@ -13,14 +13,14 @@ var ceilings = struct {
 	names       map[string]int // exported names of packages for a special purpose
 	otherNames  int            // exported names of all other packages together
 }{
-	lines:       map[string]int{"libraries": 25_285 + 600, "newcomers": 1_150, "examples": 9_982 + 260},
+	lines:       map[string]int{"libraries": 25_285 + 600, "newcomers": 1_150, "examples": 9_982 + 400},
 	unexplained: 16,
 	names: map[string]int{
 		"politeness/refusal":      23,
 		"robotsmw/gate":           5,
 		"robotsmw/revisit":        18,
 		"robotsmw/evidence":       10,
-		"robotsmw/evidence/audit": 90,
+		"robotsmw/evidence/audit": 95,
 		"robotsmw/webbotauth":     27,
 	},
 	otherNames: 590,

@@ -24,12 +24,17 @@ type Auditor struct {
 	// it: its hash, or its number and its hash with a colon between them. "" is
 	// no line.
 	Head string
+	// Against, if not empty, are logs of a site to which the robot of a record
+	// went. ReadRecord names the requests that only the record or only these
+	// logs have. The clocks may be two minutes apart.
+	Against []Input
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time, but for lines that are out of order by more than 90 seconds.
 	OnViolation func(Violation)
 	// OnBroken, if not nil, is called with each problem in a line or record.
 	OnBroken func(Broken)
 
+	each     func(*event) // gets the requests in place of being judged, if not nil
 	result   Result
 	robots   map[string]*robot
 	hosts    map[string]*host
@@ -207,6 +212,10 @@ func (s *site) delay() time.Duration {
 }
 
 func (a *Auditor) judge(e *event) {
+	if a.each != nil {
+		a.each(e)
+		return
+	}
 	late := e.at < a.judged // it comes too late to be compared with what was before it
 	a.judged = max(a.judged, e.at)
 	if a.isAfter(e.at) {

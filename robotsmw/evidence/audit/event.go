@@ -1,10 +1,22 @@
 package audit
 
 import (
+	"io"
 	"math"
 	"strings"
 	"time"
 )
+
+// An Input is an access log or a WARC file. Read recognizes a WARC file by its
+// first bytes. Each line of a log is in the combined format of nginx and
+// Apache, or in Caddy's JSON. Logs and WARC files may be compressed with gzip.
+//
+// A log is read twice. If Reader is neither an io.ReaderAt that can seek, such
+// as a file, nor a WARC file, Read copies it into a temporary file first.
+type Input struct {
+	Name   string
+	Reader io.Reader
+}
 
 // An event is a request of a robot. Times are nanoseconds of Unix time.
 type event struct {

@@ -1,20 +1,6 @@
 package audit
 
-import (
-	"context"
-	"io"
-)
-
-// An Input is an access log or a WARC file. Read recognizes a WARC file by its
-// first bytes. Each line of a log is in the combined format of nginx and
-// Apache, or in Caddy's JSON. Logs and WARC files may be compressed with gzip.
-//
-// A log is read twice. If Reader is neither an io.ReaderAt that can seek, such
-// as a file, nor a WARC file, Read copies it into a temporary file first.
-type Input struct {
-	Name   string
-	Reader io.Reader
-}
+import "context"
 
 // Read judges the requests of all inputs together, in the order of time. So the
 // parts of a rotated log, and the logs of several front ends, may come in any

@@ -55,6 +55,9 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error 
 	a.result.Records = append(a.result.Records, sums)
 	r := &recordReader{dir: dir, a: a, sums: sums}
 	r.judge = newRecordJudge(&recordRobot{a, sums, r.say, "unknown"})
+	if len(a.Against) > 0 {
+		r.sent = newSentRequests()
+	}
 	for i, n := range segments {
 		next := 0
 		if i+1 < len(segments) {
@@ -68,6 +71,12 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error 
 		r.say(errUnclosed)
 	}
 	r.judge.pace.endSession()
+	if a.Head != "" && !sums.HeadFound {
+		r.say(&recordFault{incomplete, "the line of the given head is missing, so this is not the whole record, or another one"})
+	}
+	if r.sent != nil {
+		return r.sent.compare(ctx, a, sums, r.alone)
+	}
 	return nil
 }
 
@@ -79,15 +88,17 @@ type recordReader struct {
 	sums  *RecordResult
 	judge *recordJudge
 	end   chain.Link
-	open  bool   // a session has begun and has no close line yet
-	after bool   // a line that cannot be used comes before the next one
-	file  string // the segment being read
-	line  int    // the number of the line in that segment
+	open  bool          // a session has begun and has no close line yet
+	after bool          // a line that cannot be used comes before the next one
+	file  string        // the segment being read
+	line  int           // the number of the line in that segment
+	sent  *sentRequests // nil unless the record is compared with a log
 }
 
 // say reports a fault at the line that is being read.
 func (r *recordReader) say(err error) {
 	f, _ := errors.AsType[*recordFault](err)
+	r.sums.Faults++
 	switch {
 	case f == nil:
 	case f.kind == changed:
@@ -212,6 +223,9 @@ func (r *recordReader) take(v *recordLine) {
 		}
 		r.judge.addFile(v.SHA256, text)
 	}
+	if r.sent != nil {
+		r.sent.add(v, r.file, r.line)
+	}
 	if err := v.checkPieces(r.dir); err != nil {
 		r.say(err)
 	}
@@ -230,4 +244,20 @@ func (r *recordReader) lost(v *recordLine) {
 		r.a.result.Unaudited += n
 		r.a.result.addSpan(Tally{First: from, Last: to, Requests: n})
 	}
+}
+
+// mostAlone is how many requests are named that only the record or only the log
+// has.
+const mostAlone = 100
+
+// alone names such a request. n counts them.
+func (r *recordReader) alone(n int, only string, sent *sentRequest) {
+	if sent != nil {
+		r.file, r.line = sent.file, sent.line
+	}
+	if n > mostAlone {
+		r.a.result.Cut++
+		return
+	}
+	r.say(&recordFault{contradicts, only})
 }

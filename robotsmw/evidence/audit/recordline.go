@@ -19,6 +19,7 @@ type recordLine struct {
 	Cut *recordCut `json:"cut"`
 
 	// in robot lines
+	UserAgent         string            `json:"user_agent"`
 	Tokens            []string          `json:"tokens"`
 	DisallowForbidden bool              `json:"disallow_forbidden"`
 	AllowAfter30Days  bool              `json:"allow_after_30_days"`

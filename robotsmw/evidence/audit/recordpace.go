@@ -66,6 +66,9 @@ const (
 
 	// noted is how much later than the slot is free its end may be noted.
 	noted = 10 * time.Millisecond
+	// late is how late a line may come. At the end of a session it may come too
+	// late for the record.
+	late = time.Second
 	// stepped is how far the wall clocks of two sessions may be apart.
 	stepped = time.Second
 )
@@ -93,6 +96,9 @@ func (l *recordLimiter) host(key string) *recordHost {
 // Limiters and clocks.
 func (p *recordPace) endSession() {
 	for _, m := range p.moments {
+		if m.at.Before(p.newest.Add(-late)) {
+			p.count(m)
+		}
 		p.judge(m)
 	}
 	p.moments, p.newest = nil, time.Time{}
@@ -175,8 +181,7 @@ func (p *recordPace) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 }
 
 // count reports a request whose line is missing: a Limiter numbers its requests
-// without a hole. The requests of a session's last seconds are not counted,
-// because their lines may come when the record is already closed.
+// without a hole.
 func (p *recordPace) count(m *paceEvent) {
 	if m.event != "request" {
 		return

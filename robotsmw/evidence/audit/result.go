@@ -34,7 +34,11 @@ type RecordResult struct {
 	Head       string // the hash of the last of these lines
 	Changed    int    // lines, files and parts of WARC files that are not as they were written
 	Contradict int    // lines that another line contradicts
+	Faults     int    // these, and ends that are cut off
 	HeadFound  bool   // whether the record has the line of Auditor.Head
+	Both       int    // requests that Auditor.Against has too
+	OnlyRecord int    // requests that only the record has
+	OnlyLog    int    // requests that only Auditor.Against has
 	Overridden int    // requests that obeyed the operator's file, not the site's
 }
 

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -62,9 +63,18 @@ robots.txt was a 404, nothing is forbidden until it is a 200 again. Pages are "n
 robots.txt before the log began, or where it does not show: they are judged by robots.txt, but nobody is accused of not
 having asked for it. Standard error names the lines that cannot be read, but for each problem of a file at most ten of them.
 
-For a record, audit first checks the hashes in it. It names each line, robots.txt and WARC file that was changed, and what
-was lost or cut off, on standard error. Then each request must have its decision, each decision must follow again from a
-robots.txt that was fresh, and each gap must be as long as it had to be. -robots has no effect on records.
+For a record, audit first checks the hashes in it, and compares each line with those that it rests on. It names each line,
+robots.txt and WARC file that was changed, or that another line contradicts, and what was lost or cut off: all on standard
+error, and the first of them in the result. Then each request must have its decision, each decision must follow again from
+a robots.txt that was fresh, and each gap must be as long as it had to be. Requests that obeyed a file of the operator's
+own, in place of the site's, are counted. -robots has no effect on records.
+
+Whoever can write all of a record could make its hashes again. So compare it with what he cannot write. -head is a HEAD of
+the record, which politespider -evidence prints every hour and at its end, and which somebody else has kept: the exit status
+is 2 if the record does not have that line. -against is the site's own log: a request of this robot that only the log has,
+or that only the record has although it was answered, counts as broken. Somebody else may have used the robot's name.
+
+  robotscheck audit -head 1234:9f86…  -against access.log record/
 
 Kinds of violation:
   disallowed         robots.txt forbids it, and did so when the robot last fetched it, or the robot never fetched it
@@ -91,6 +101,8 @@ With -json, one object for each violation, in the order of time:
 and a last one:
   requests, violations, robots (how many), unaudited (requests), not_shown (pages), lines (lines and records that were
   read), broken (those that could not be read)
+  overridden (requests of a record that obeyed the operator's file)
+  records  [{"name", "lines", "head", "both", "only_record", "only_log"}]: the hash of the last line; what -against has
   cut (inputs that could not be read to their end), jumps (lines out of order by more than 90 s), if there are any
   spans  [{"host", "from", "to", "requests"}]: what is unaudited
   doubtful  [{"source", "doubt"}]: the files of -robots that are doubtful, and why`,
@@ -99,6 +111,11 @@ and a last one:
 		flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each violation and one at the end")
 		flags.BoolVar(&o.verbose, "v", false, "list every violation")
 		flags.StringVar(&o.robots, "robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
+		flags.StringVar(&o.head, "head", "", "a `HEAD` that the record must have, as politespider -evidence printed it: a hash, or LINE:HASH")
+		flags.Func("against", "compare the record with this `LOG` of the site, and name the requests that only one of them has; may be repeated", func(name string) error {
+			o.against = append(o.against, name)
+			return nil
+		})
 		flags.StringVar(&o.page, "html", "", "also write a page for a browser to this `file`")
 		flags.Func("since", "judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
 		flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
@@ -113,6 +130,9 @@ and a last one:
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
 				return 0, command.Usagef("name a log or a WARC file; - is standard input")
+			}
+			if o.head != "" && !headForm.MatchString(o.head) {
+				return 0, command.Usagef("-head %s is no head: it is a hash of 64 hexadecimal digits, or LINE:HASH", o.head)
 			}
 			return run(ctx, e, o, args)
 		}
@@ -133,9 +153,13 @@ func timeFlag(t *time.Time) func(string) error {
 type options struct {
 	asJSON, verbose bool
 	robots, page    string
+	head            string
+	against         []string
 	since, until    time.Time
 	groups          map[string][]string
 }
+
+var headForm = regexp.MustCompile(`^([0-9]+:)?[0-9A-Fa-f]{64}$`)
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
 	say := func(format string, args ...any) { fmt.Fprintf(e.Stderr, "robotscheck audit: "+format+"\n", args...) }
@@ -163,11 +187,25 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		}
 		inputs = append(inputs, one)
 	}
+	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(inputs) > 0) {
+		return 0, command.Usagef("-head and -against are about one record: name its directory, and nothing else")
+	}
+	var logs []audit.Input
+	for _, name := range o.against {
+		in, err := open(e, name)
+		if err != nil {
+			return 0, err
+		}
+		defer in.Close()
+		logs = append(logs, audit.Input{Name: command.ShownName(name), Reader: in})
+	}
 	var found breaches
 	json := output.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
 		Groups:   o.groups,
+		Head:     o.head,
+		Against:  logs,
 		Since:    o.since,
 		Until:    o.until,
 		OnBroken: broken.add,
@@ -184,13 +222,20 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		return 0, err
 	}
 	broken.end(say)
-	judge.OnBroken = tell // prints repeated faults too: each may show that a record was changed
+	var faults []string
+	judge.OnBroken = func(b audit.Broken) { // also for repeated faults: each may show that a record was changed
+		tell(b)
+		if len(faults) < shownFaults {
+			faults = append(faults, fmt.Sprintf("%s:%d: %v", b.Input, b.Line, b.Err))
+		}
+	}
 	for _, dir := range records {
 		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); err != nil {
 			return 0, err
 		}
 	}
 	r := judge.Result()
+	notes := append(recordNotes(r, faults), notes(r, doubtful)...)
 	found.sort()
 	if o.asJSON {
 		json.Encode(last(r, doubtful))
@@ -198,13 +243,13 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		if o.verbose && r.Violations > 0 {
 			fmt.Fprintln(e.Stdout)
 		}
-		printText(e.Stdout, r, &found, o.verbose, notes(r, doubtful))
+		printText(e.Stdout, r, &found, o.verbose, notes)
 	}
 	if r.Requests == 0 {
 		say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
 	}
 	if o.page != "" {
-		if err := writePage(o.page, r, &found, notes(r, doubtful)); err != nil {
+		if err := writePage(o.page, r, &found, notes); err != nil {
 			return 0, err
 		}
 	}
@@ -212,6 +257,8 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, output.Count(history.Hosts(), "host"))
 	}
 	switch {
+	case o.head != "" && !r.Records[0].HeadFound:
+		return command.CannotTell, nil
 	case r.Violations == 0 && (r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0 || r.Broken > 0 && r.Broken*100 >= r.Lines):
 		return command.CannotTell, nil
 	case len(doubtful) > 0:

@@ -21,10 +21,12 @@ type summary struct {
 	NotShown   int    `json:"not_shown"`
 	Lines      int    `json:"lines"`
 	Broken     int    `json:"broken"`
+	Overridden int    `json:"overridden,omitempty"`
 	Cut        int    `json:"cut,omitempty"`
 	Jumps      int    `json:"jumps,omitempty"`
 	Spans      []span `json:"spans,omitempty"`
 
+	Records  []record         `json:"records,omitempty"`
 	Doubtful []doubt.Doubtful `json:"doubtful,omitempty"`
 }
 
@@ -39,6 +41,10 @@ func last(r *audit.Result, doubtful []doubt.Doubtful) summary {
 	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, NotShown: r.NotShown, Lines: r.Lines, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps, Doubtful: doubtful}
 	for _, one := range r.Spans {
 		s.Spans = append(s.Spans, span{one.Name, one.First, one.Last, one.Requests})
+	}
+	for _, one := range r.Records {
+		s.Overridden += one.Overridden
+		s.Records = append(s.Records, record{one.Name, one.Lines, one.Head, one.Both, one.OnlyRecord, one.OnlyLog})
 	}
 	return s
 }
@@ -126,8 +132,12 @@ func printAddresses(w io.Writer, robots []*audit.Tally) {
 // notes() returns sentences about what the audit could not read or compare, and
 // about the doubtful files.
 func notes(r *audit.Result, doubtful []doubt.Doubtful) (notes []string) {
-	if r.Broken > 0 {
-		notes = append(notes, fmt.Sprintf("%s: not read. That is %s of all.", linesOrRecords(r.Broken, "broken "), percent(r.Broken, r.Lines)))
+	broken, cut := r.Broken, r.Cut
+	for _, one := range r.Records { // recordNotes tells of their faults
+		broken, cut = broken-one.Faults, cut-one.Faults
+	}
+	if broken > 0 {
+		notes = append(notes, fmt.Sprintf("%s: not read. That is %s of all.", linesOrRecords(broken, "broken "), percent(broken, r.Lines)))
 	}
 	if r.Jumps > 0 {
 		notes = append(notes, linesOrRecords(r.Jumps, "")+" out of order by more than 90 s: not judged on order.")
@@ -135,8 +145,8 @@ func notes(r *audit.Result, doubtful []doubt.Doubtful) (notes []string) {
 	if r.NotShown > 0 {
 		notes = append(notes, output.Count(r.NotShown, "page")+" not shown: their robots may have got robots.txt before this log, or where it does not show.")
 	}
-	if r.Cut > 0 {
-		notes = append(notes, output.Count(r.Cut, "input")+" not read to the end.")
+	if cut > 0 {
+		notes = append(notes, output.Count(cut, "input")+" not read to the end.")
 	}
 	for _, d := range doubtful[:min(len(doubtful), shownDoubts)] {
 		notes = append(notes, d.String())

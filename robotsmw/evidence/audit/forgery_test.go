@@ -1,0 +1,313 @@
+package audit_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/evidence"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// honestCrawl crawls a small web and records it. It returns the record's
+// directory. The web has most things that a robots.txt can be: rules with a
+// Crawl-delay, none, a redirect to another host's, one that fails, and one that
+// the operator overrides. The second session begins ten seconds after the
+// first. If fromEnd is set, intervals count from the end of a request.
+func honestCrawl(t *testing.T, fromEnd bool, between time.Duration) string {
+	t.Helper()
+	dir := t.TempDir()
+	web := new(robotstest.Internet)
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if time.Sleep(300 * time.Millisecond); r.URL.Path == "/robots.txt" {
+			io.WriteString(w, "User-agent: *\nDisallow: /private\nCrawl-delay: 5\n")
+		}
+	}))
+	web.Handle("b.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow:\n", "/": "a page", "/private": "a page"})
+	web.Handle("c.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.Redirect(w, r, "http://b.example/robots.txt", http.StatusFound)
+		}
+	}))
+	web.Handle("d.example", robotstest.Site{"/": "a page"})
+	web.Handle("e.example", robotstest.Status(503))
+	web.Handle("mine.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /\n", "/": "a page"})
+	web.Handle("hop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			http.Redirect(w, r, "/files/robots", http.StatusFound)
+		case "/files/robots":
+			io.WriteString(w, "User-agent: *\nDisallow: /private\n")
+		}
+	}))
+	synctest.Test(t, func(t *testing.T) {
+		for range 2 {
+			rec, err := evidence.Open(dir, evidence.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			opts := robotsmw.Options{
+				UserAgent: "ExampleBot/1.0", Base: web, Limiter: &politeness.Limiter{EndToStart: fromEnd},
+				Override: map[string]string{"http://mine.example": "User-agent: *\nAllow: /\n"},
+			}
+			if err := rec.Observe(&opts); err != nil {
+				t.Fatal(err)
+			}
+			client, err := robotsmw.NewClient(opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{"a.example/1", "a.example/private/2", "a.example/3", "a.example/4", "b.example/", "c.example/", "d.example/", "e.example/", "mine.example/", "hop.example/"} {
+				resp, err := client.Get("http://" + path)
+				if err == nil {
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}
+			if err := rec.Close(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(between)
+		}
+	})
+	return dir
+}
+
+// forge changes each line of a record that begins with the event, and then
+// makes all numbers and hashes again. A line that becomes empty is left out.
+func forge(t *testing.T, dir string, change func(event, line string) string) fstest.MapFS {
+	t.Helper()
+	forged := make(fstest.MapFS)
+	all, err := chain.Segments(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := chain.Start()
+	seals := regexp.MustCompile(`^\{"n":\d+,(.*),"prev":"[0-9a-f]{64}","hash":"[0-9a-f]{64}"\}$`)
+	for _, n := range all {
+		text, err := os.ReadFile(filepath.Join(dir, chain.LinesName(n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made []byte
+		for line := range strings.Lines(string(text)) {
+			members := seals.FindStringSubmatch(strings.TrimSuffix(line, "\n"))[1]
+			var v struct{ Event string }
+			if err := json.Unmarshal([]byte(line), &v); err != nil {
+				t.Fatal(err)
+			}
+			if changed := change(v.Event, members); changed != "" {
+				made, end = end.Append(made, []byte(changed))
+			}
+		}
+		forged[chain.LinesName(n)] = &fstest.MapFile{Data: made}
+		warc, err := os.ReadFile(filepath.Join(dir, chain.WARCName(n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		forged[chain.WARCName(n)] = &fstest.MapFile{Data: warc}
+	}
+	return forged
+}
+
+// auditOf audits a record, and returns what it finds in words.
+func auditOf(t *testing.T, dir fstest.MapFS) (r *audit.Result, found string) {
+	t.Helper()
+	var b strings.Builder
+	a := audit.Auditor{
+		OnViolation: func(v audit.Violation) { fmt.Fprintln(&b, v.Kind, v.URL) },
+		OnBroken:    func(broken audit.Broken) { fmt.Fprintln(&b, broken.Line, broken.Err) },
+	}
+	if err := a.ReadRecord(context.Background(), "record", dir); err != nil {
+		t.Fatal(err)
+	}
+	return a.Result(), b.String()
+}
+
+// Who can write all files of a record can make its hashes again. But then the
+// lines contradict each other, or say themselves what the crawler did wrong.
+func TestReadRecord_Forgeries(t *testing.T) {
+	// on returns a change of the lines that match. old is a regular expression.
+	on := func(event, has, old, with string) func(string, string) string {
+		re := regexp.MustCompile(old)
+		return func(e, line string) string {
+			if e != event || !strings.Contains(line, has) {
+				return line
+			}
+			return re.ReplaceAllString(line, with)
+		}
+	}
+	drop := func(event, has string) func(string, string) string { return on(event, has, `(?s).*`, "") }
+	const page = `"url":"http://a.example/3"`
+	decision := `"decision":\{.*\}`
+	tests := []struct {
+		name    string
+		fromEnd bool
+		change  func(event, line string) string
+		found   string // one of the things that are found, at least
+	}{
+		{"a page to which no robots.txt applies", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"not-applicable"}`), "names no robots.txt"},
+		{"a page that is robots.txt itself", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"robots-txt"}`), "names no robots.txt"},
+		{"a page as a request for robots.txt", false, on("request", page, `,"start"`, `,"robots":true,"start"`), "is for a page"},
+		{"a decision by the robots.txt of another origin", false, on("request", page, `http://a.example/robots.txt`, `http://b.example/robots.txt`), "another origin"},
+		{"an override that there is not", false, on("request", page, `"robots_url":"[^"]*","sha256"`, `"sha256"`), "no such override"},
+		{"another override", false, on("robot", "", `("http://mine.example":")[0-9a-f]{8}`, `${1}00000000`), "no such override"},
+		{"no delay", false, on("request", page, `"interval":5,"interval_why":"crawl-delay","delay":1`, `"interval":0,"interval_why":"delay","delay":0`), "its limiter says"},
+		{"a shorter Crawl-delay, and a start that keeps it", false, on("request", page, `(?s)"start":"([^"]*:)(\d\d)(\.[^"]*)"(.*)"crawl_delay":5`, `"start":"${1}02${3}"$4"crawl_delay":1`), "gap"},
+		{"a fetch with another status", false, on("fetch", "a.example", `"status":200`, `"status":404`), "is not that in"},
+		{"a fetch of another file", false, on("fetch", "a.example", `"bytes":\d+,"sha256":"[0-9a-f]{8}`, `"bytes":9,"sha256":"00000000`), "contradicts"},
+		{"a robots line with another status", false, on("robots", "a.example", `"status":200,"sha256":"[0-9a-f]*"`, `"status":404`), "no fetch"},
+		{"a robots line without a fetch", false, drop("fetch", "a.example"), "no fetch"},
+		{"a robots line that is from the store", false, on("robots", "a.example", `"from":"fetch",(.*)"fetched":"2000`, `"from":"store",$1"fetched":"1999`), "24 hours"},
+		{"a stale one from the store, and no fetch that failed", false, on("robots", "a.example", `"from":"fetch",(.*)"fetched":"[^"]*","expires":"[^"]*"`, `"from":"store",$1"fetched":"1999-12-30T00:00:00Z","expires":"1999-12-31T00:00:00Z","cause":"503","next_try":"2001-01-01T00:00:00Z"`), "24 hours"},
+		{"a longer lifetime", false, on("robots", "a.example", `"expires":"2000`, `"expires":"2001`), "24 hours"},
+		{"a decision with another lifetime", false, on("request", page, `"expires":"2000-01-02`, `"expires":"2000-01-05`), "disagree"},
+		{"a page without robots_url", false, on("request", page, `"robots_url":"[^"]*",|"sha256":"[^"]*",`, ""), "names no robots.txt"},
+		{"the pace of another host", false, on("request", page, `"host":"a.example"`, `"host":"z.example"`), "another host"},
+		{"a page that is left out", false, drop("request", page), "is missing"},
+		{"another URL", false, on("request", page, "/3", "/private/3"), "disallowed"},
+		{"a later end", true, on("done", `"request":2,`, `"end":"2000-01-01T00:00:01`, `"end":"2000-01-01T00:00:09`), "gap"},
+		{"a robots.txt that never came", false, on("robots", "e.example", `"status":503,"cause":"[^"]*","next_try":"[^"]*"`, `"status":404`), "no fetch"},
+	}
+	dirs := map[bool]string{false: honestCrawl(t, false, 10*time.Second), true: honestCrawl(t, true, 10*time.Second)}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := forge(t, dirs[tt.fromEnd], tt.change)
+			keep(t, dir)
+			if r, found := auditOf(t, dir); r.Violations+r.Broken == 0 || !strings.Contains(found, tt.found) {
+				t.Errorf("it is not said that %q: %d violations, %d broken\n%s", tt.found, r.Violations, r.Broken, found)
+			}
+		})
+	}
+	for fromEnd, dir := range dirs {
+		later := forge(t, dir, func(_, line string) string { return line + `,"later":{"version":1}` })
+		r, found := auditOf(t, later)
+		if r.Violations > 0 || r.Broken > 0 || r.Unaudited > 0 || r.Records[0].Overridden != 2 {
+			t.Errorf("an honest record with members that a later version has, from end %v: %+v\n%s", fromEnd, r, found)
+		}
+	}
+}
+
+// A session begins with an empty Limiter, which knows nothing of the pages of
+// the session before. The site sees that they come too soon.
+func TestReadRecord_SessionsSoonAfterEachOther(t *testing.T) {
+	dir := t.TempDir()
+	for i, wait := range []time.Duration{0, time.Second, 6 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Duration(i) * time.Hour)
+			for range 2 {
+				rec, err := evidence.Open(filepath.Join(dir, fmt.Sprint(i)), evidence.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				web := new(robotstest.Internet)
+				web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 5\n", "/": "a page"})
+				opts := robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web, Limiter: &politeness.Limiter{Delay: time.Millisecond}}
+				if err := rec.Observe(&opts); err != nil {
+					t.Fatal(err)
+				}
+				client, err := robotsmw.NewClient(opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resp, err := client.Get("http://a.example/"); err != nil {
+					t.Error(err)
+				} else {
+					resp.Body.Close()
+				}
+				if err := rec.Close(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(wait)
+			}
+		})
+		want := 1
+		if wait > 5*time.Second {
+			want = 0
+		}
+		a := new(audit.Auditor)
+		if err := a.ReadRecord(t.Context(), "record", os.DirFS(filepath.Join(dir, fmt.Sprint(i)))); err != nil {
+			t.Fatal(err)
+		}
+		if r := a.Result(); r.Violations != want || r.Broken != 0 {
+			t.Errorf("%v apart: %+v", wait, r)
+		}
+	}
+}
+
+// If somebody kept the head of a record, nobody can cut off the record's end
+// and make the hashes again.
+func TestReadRecord_Head(t *testing.T) {
+	dir := honestCrawl(t, false, 10*time.Second)
+	rec, err := evidence.Open(dir, evidence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := rec.Head()
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	number, hash, _ := strings.Cut(head, ":")
+	n := 0
+	count := func(change func(n int, line string) string) func(string, string) string {
+		n = 0
+		return func(_, line string) string {
+			n++
+			return change(n, line)
+		}
+	}
+	same := forge(t, dir, func(_, line string) string { return line })
+	for _, tt := range []struct {
+		name, head string
+		dir        fstest.MapFS
+		found      bool
+	}{
+		{"as it was printed", head, same, true},
+		{"the hash alone", strings.ToUpper(hash), same, true},
+		{"of another line", "1" + number + ":" + hash, same, false},
+		{"of no line", strings.Repeat("a", 64), same, false},
+		{"the end is cut off", head, forge(t, dir, count(func(n int, line string) string {
+			if fmt.Sprint(n) >= number && len(fmt.Sprint(n)) >= len(number) {
+				return ""
+			}
+			return line
+		})), false},
+		{"a line was changed", head, forge(t, dir, count(func(n int, line string) string {
+			if n == 10 {
+				return line + `,"later":1`
+			}
+			return line
+		})), false},
+	} {
+		a := audit.Auditor{Head: tt.head}
+		if err := a.ReadRecord(t.Context(), "record", tt.dir); err != nil {
+			t.Fatal(err)
+		}
+		if r := a.Result(); r.Records[0].HeadFound != tt.found || tt.found != (r.Broken == 0) {
+			t.Errorf("%s: %+v %+v", tt.name, r.Records[0], r)
+		}
+	}
+}
+
+// keep writes a forged record into the directory FORGERIES, for other audits.
+func keep(t *testing.T, dir fstest.MapFS) {
+	if to := os.Getenv("FORGERIES"); to != "" {
+		if err := os.CopyFS(filepath.Join(to, filepath.Base(t.Name())), dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A sentRequest is a request in a record, to be looked for in the site's log.
+type sentRequest struct {
+	at       time.Time
+	host     string
+	url      string
+	file     string // of its line
+	line     int
+	answered bool // a response came, so it has reached the site, or a proxy
+	found    bool
+}
+
+// sentRequests are the requests in a record.
+type sentRequests struct {
+	byPath map[string][]*sentRequest // in the order of the record
+	all    []*sentRequest
+	flying map[[2]int]*sentRequest // by Limiter and number, in this session
+	agent  string                  // the name in the User-Agent
+	hosts  map[string]bool         // those of which the log has a request
+}
+
+// differ is how far apart the clocks of crawler and site may be, and how long a
+// request may take.
+const differ = 2 * time.Minute
+
+func newSentRequests() *sentRequests {
+	return &sentRequests{byPath: make(map[string][]*sentRequest), flying: make(map[[2]int]*sentRequest), hosts: make(map[string]bool)}
+}
+
+// add takes a line of the record.
+func (s *sentRequests) add(v *recordLine, file string, line int) {
+	switch v.Event {
+	case "segment":
+		if v.Why == "open" {
+			clear(s.flying)
+		}
+	case "robot":
+		s.agent = robotOf(v.UserAgent)
+	case "request":
+		_, host := originOf(v.Target)
+		r := &sentRequest{at: v.Time, host: host, url: v.Target, file: file, line: line}
+		path := pathKey(v.Target)
+		s.byPath[path] = append(s.byPath[path], r)
+		s.all = append(s.all, r)
+		s.flying[[2]int{v.Limiter, v.Request}] = r
+	case "done":
+		if r := s.flying[[2]int{v.Limiter, v.Request}]; r != nil {
+			r.answered = v.Status != 0
+			delete(s.flying, [2]int{v.Limiter, v.Request})
+		}
+	}
+}
+
+// pathKey returns what a request has as its target, without a fragment.
+func pathKey(url string) string {
+	path, _, _ := strings.Cut(pathOf(url), "#")
+	if path == "" || path[0] != '/' {
+		path = "/" + path
+	}
+	return path
+}
+
+// find takes a request of the log. It returns false if the record does not have
+// it.
+func (s *sentRequests) find(e *event) bool {
+	at, path := asTime(e.at), pathKey(e.url)
+	sent := s.byPath[path]
+	for len(sent) > 0 && (sent[0].found || at.Sub(sent[0].at) > differ) { // the log goes on from here
+		sent = sent[1:]
+	}
+	s.byPath[path] = sent
+	for _, r := range sent {
+		if r.at.Sub(at) > differ {
+			break
+		}
+		if !r.found && (e.host == "" || e.host == r.host) {
+			r.found, s.hosts[r.host] = true, true
+			return true
+		}
+	}
+	return false
+}
+
+// compare reads the site's logs, and calls alone for the requests that only
+// they or only the record has. only says in words which; n counts them. For a
+// request that only the record has, r is that request.
+func (s *sentRequests) compare(ctx context.Context, a *Auditor, sums *RecordResult, alone func(n int, only string, r *sentRequest)) error {
+	if len(s.all) == 0 {
+		return nil
+	}
+	var first, last time.Time
+	begun := s.all[0].at.Add(-differ)
+	log := Auditor{OnBroken: a.OnBroken}
+	log.each = func(e *event) {
+		if !strings.EqualFold(e.robot, s.agent) {
+			return
+		}
+		if last = asTime(e.at); first.IsZero() {
+			first = last
+		}
+		switch {
+		case s.find(e):
+			sums.Both++
+		case !last.Before(begun):
+			sums.OnlyLog++
+			alone(sums.OnlyLog, fmt.Sprintf("only the log has the request for %.200q at %s, from %s", e.host+e.url, last.Format(time.RFC3339), e.address), nil)
+		}
+	}
+	if err := log.Read(ctx, a.Against...); err != nil {
+		return err
+	}
+	log.Result()
+	for _, r := range s.all {
+		isCovered := s.hosts[r.host] && !r.at.Before(first.Add(-differ)) && !r.at.After(last.Add(differ))
+		if !r.found && r.answered && isCovered {
+			sums.OnlyRecord++
+			alone(sums.OnlyRecord, fmt.Sprintf("only the record has the request for %.200q at %s", r.url, r.at.Format(time.RFC3339)), r)
+		}
+	}
+	return nil
+}
