@@ -33,15 +33,24 @@ func limitsOf(lines []string) (limits []limit) {
 		if item.Value == "" || item.Value[0] != '"' && item.Value[0] != '*' && !isLetter(item.Value[0]) {
 			return nil
 		}
-		numbers := map[string]*int64{"r": &l.left, "t": &l.resets, "q": &l.quota, "w": &l.window}
 		for _, p := range item.Params {
-			if number, ok := numbers[p.Key]; ok {
-				if *number, ok = parseInteger(p.Value); !ok {
-					return nil
-				}
+			n, ok := parseInteger(p.Value)
+			switch p.Key {
+			case "r":
+				l.left = n
+			case "t":
+				l.resets = n
+			case "q":
+				l.quota = n
+			case "w":
+				l.window = n
+			case "qu":
+				l.requests, ok = p.Value == `"requests"` || p.Value == `"request"`, true
+			default:
+				ok = true
 			}
-			if p.Key == "qu" {
-				l.requests = p.Value == `"requests"` || p.Value == `"request"`
+			if !ok {
+				return nil
 			}
 		}
 		limits = append(limits, l)
