@@ -13,14 +13,14 @@ import (
 )
 
 // group returns the group in which the code of p is counted: "libraries",
-// "newcomers" (libraries that came after the others had their ceiling) or
+// "newcomers" (those that came after the others had their ceiling) or
 // "examples". It returns "" for tests and for the commands of this directory.
 func (p *Package) group() string {
 	top, _, _ := strings.Cut(p.Name, "/")
 	switch {
 	case p.Test:
 		return ""
-	case p.Name == "robotsmw/revisit" || p.Name == "robotsmw/gate":
+	case p.Name == "robotsmw/revisit" || p.Name == "robotsmw/gate" || strings.HasPrefix(p.Name, "examples/politegate"):
 		return "newcomers"
 	case top == "robotsmw" || top == "politeness":
 		return "libraries"

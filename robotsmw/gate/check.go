@@ -45,8 +45,7 @@ func (h *Handler) wait(ctx context.Context, w http.ResponseWriter, u *url.URL) {
 			if err == nil {
 				h.hold(ctx, w, d, grant)
 				return
-			}
-			if errors.Is(err, errOutOfDate) {
+			} else if errors.Is(err, errOutOfDate) {
 				continue
 			}
 		}

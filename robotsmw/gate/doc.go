@@ -22,7 +22,8 @@
 //     redirect is passed on too, so the client asks for each hop. A refusal has
 //     the JSON of /check: 451 for a rule, 503 with Retry-After while robots.txt
 //     is unreachable or the host is not due. A page that cannot be had is 502.
-//     The header Courtesy-Decision has the deciding line.
+//     These have the header Courtesy-Verdict, which no page has. The header
+//     Courtesy-Decision has the deciding line.
 //
 // A bad URL is 400, another path 404, another method 405.
 //

@@ -27,9 +27,7 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	resp, err := h.robots.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		v, status := verdictOf(robotsmw.Decision{}, err)
-		if v.decision != nil {
-			w.Header().Set(decisionField, inASCII(v.decision.String()))
-		}
+		w.Header().Set(decisionField, inASCII(cmp.Or(v.decision, v.Error)))
 		if v.Reason == robotsmw.Unreachable.String() && h.refuses(ctx, u) {
 			status = http.StatusBadGateway // the page is as little to be had as robots.txt
 		}
@@ -73,7 +71,7 @@ func passHeader(to, from http.Header) {
 			to[name] = slices.Clone(values)
 		}
 	}
-	drop := strings.Join(from["Connection"], ",") + ",Connection,Keep-Alive,Proxy-Connection,TE,Trailer,Transfer-Encoding,Upgrade"
+	drop := strings.Join(from["Connection"], ",") + ",Connection,Keep-Alive,Proxy-Connection,TE,Trailer,Transfer-Encoding,Upgrade," + verdictField
 	for name := range strings.SplitSeq(drop, ",") {
 		to.Del(strings.TrimSpace(name))
 	}

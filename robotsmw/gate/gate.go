@@ -76,7 +76,7 @@ func isLoopback(host string) bool {
 // target returns the URL that a request is about, or what is wrong with it.
 func target(r *http.Request) (*url.URL, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil || len(query["url"]) != 1 || len(query.Get("url")) > maxURL {
+	if err != nil || len(query["url"]) != 1 || len(query.Get("url")) > 8<<10 {
 		return nil, errors.New("give one url of at most 8 KiB, with its special characters escaped")
 	}
 	u, err := url.Parse(query.Get("url"))

@@ -16,7 +16,6 @@ const (
 	maxWait     = 5 * time.Minute // of a client for its turn
 	maxSlots    = 1000            // held by clients
 	maxRequests = 1000            // of clients, under way
-	maxURL      = 8 << 10
 )
 
 // A Handler answers /check, /done and /fetch; see the package doc. Make one
@@ -57,8 +56,10 @@ func New(opts robotsmw.Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeout := maxWait + max(cmp.Or(opts.AttemptTimeout, 30*time.Second), 0)
-	return &Handler{robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, timeout: timeout, slots: make(map[string]*politeness.Grant)}, nil
+	return &Handler{
+		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]*politeness.Grant),
+		timeout: maxWait + max(cmp.Or(opts.AttemptTimeout, 30*time.Second), 0),
+	}, nil
 }
 
 // keep notes a slot for its lease. It returns false if too many are held.

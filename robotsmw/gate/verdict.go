@@ -25,7 +25,7 @@ type verdict struct {
 	ID         string     `json:"id,omitempty"`          // of the slot that is held
 	Error      string     `json:"error,omitempty"`
 
-	decision *robotsmw.Decision // nil if robots.txt says nothing yet
+	decision string // in words; "" if robots.txt says nothing yet
 }
 
 // refused returns the verdict of a request that the gate does not serve.
@@ -44,7 +44,7 @@ func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 		v.Error = err.Error()
 	}
 	if d.URL != nil {
-		v.decision, v.Allowed, v.Reason, v.Rule, v.Line = &d, d.Allowed, d.Reason.String(), d.Rule, d.Line
+		v.decision, v.Allowed, v.Reason, v.Rule, v.Line = d.String(), d.Allowed, d.Reason.String(), d.Rule, d.Line
 		v.RobotsURL, v.CrawlDelay = d.RobotsURL, d.CrawlDelay.Seconds()
 		if d.Reason == robotsmw.Unreachable {
 			v.Until = &d.NextTry
@@ -59,10 +59,15 @@ func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 	return v, status
 }
 
+// verdictField tells a verdict from the page of a site, which may have any
+// status. A site's field of this name is not passed on.
+const verdictField = "Courtesy-Verdict"
+
 // write answers with the verdict. A 503 says when to come again.
 func (v verdict) write(w http.ResponseWriter, status int) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set(verdictField, "1")
 	if status == http.StatusServiceUnavailable {
 		until := cmp.Or(v.Until, new(time.Time))
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(1, math.Ceil(time.Until(*until).Seconds())))))

@@ -1,0 +1,149 @@
+// Politegate lets browsers, and crawlers in other languages, share one verdict
+// and one pace. It serves package gate.
+//
+//	politegate -user-agent "ExampleBot/1.0 (+https://example.com/bot)"
+//	curl 'http://127.0.0.1:8500/check?url=https://example.com/'
+//	curl 'http://127.0.0.1:8500/fetch?url=https://example.com/'
+//
+// The doc of package gate says what a client may ask, and what it gets. The
+// directory python has a client, and what connects Scrapy; the directory
+// browser has a program that drives Chromium.
+//
+// Politegate listens on loopback. If it is to listen elsewhere, it needs
+// -token-file. Ctrl-C lets the requests under way end, for half a minute at
+// most, and says what was served. The exit status is 0 then, 1 if the gate
+// could not listen, and 2 for a command line that is wrong.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/internal/arguments"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
+	"github.com/goodbots/courtesy/robotsmw/gate"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// counts is what was served.
+type counts struct{ allowed, refused atomic.Int64 }
+
+func (c *counts) observer() *robotsmw.Observer {
+	return &robotsmw.Observer{Decided: func(_ context.Context, d robotsmw.Decision) {
+		if d.Allowed {
+			c.allowed.Add(1)
+		} else {
+			c.refused.Add(1)
+		}
+	}}
+}
+
+// run serves until ctx ends, and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	fail := func(status int, err error) int {
+		fmt.Fprintln(stderr, "politegate:", err)
+		return status
+	}
+	var total counts
+	opts := robotsmw.Options{Observer: total.observer(), Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	limiter := &politeness.Limiter{Logger: opts.Logger}
+	flags := flag.NewFlagSet("politegate", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&opts.UserAgent, "user-agent", "", "`name` and address of your crawler; required")
+	listen := flags.String("listen", "127.0.0.1:8500", "`address` to listen on")
+	tokenFile := flags.String("token-file", "", "`file` with the token that clients send who are not on loopback")
+	flags.DurationVar(&limiter.Delay, "delay", time.Second, "least `time` between two requests to a host")
+	flags.DurationVar(&limiter.Lease, "lease", 10*time.Minute, "`time` for which a client holds a slot at most")
+	store := flags.String("store", "", "keep robots.txt in this `directory`")
+	maxBody := flags.Int64("max-body", 64<<20, "`bytes` of a page that /fetch passes on at most")
+	private := flags.Bool("allow-private", false, "let clients reach private and loopback addresses")
+	rest, err := arguments.Parse(flags, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(stdout, "usage: politegate -user-agent NAME [flags]\n\nThe doc of package robotsmw/gate says what clients may ask.")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return 0
+	case err == nil && len(rest) > 0:
+		err = fmt.Errorf("%q is no flag: politegate takes no arguments", rest[0])
+	case err == nil && (limiter.Delay <= 0 || limiter.Lease <= 0 || *maxBody <= 0):
+		err = errors.New("-delay, -lease and -max-body must be more than 0")
+	}
+	if err != nil {
+		return fail(2, fmt.Errorf("%w (politegate -h lists the flags)", err))
+	}
+	opts.Limiter = limiter
+	if *private {
+		opts.RefuseAddress = func(netip.Addr) error { return nil }
+	}
+	if *store != "" {
+		if opts.Store, err = diskstore.Open(*store); err != nil {
+			return fail(1, fmt.Errorf("-store: %w", err))
+		}
+	}
+	h, err := gate.New(opts)
+	if err != nil {
+		return fail(2, err)
+	}
+	h.MaxBody = *maxBody
+	if *tokenFile != "" {
+		token, err := os.ReadFile(*tokenFile)
+		if h.Token = strings.TrimSpace(string(token)); err == nil && len(h.Token) < 16 {
+			err = errors.New("a token of less than 16 characters can be guessed: write a longer one into " + *tokenFile)
+		}
+		if err != nil {
+			return fail(2, fmt.Errorf("-token-file: %w", err))
+		}
+	}
+	listener, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return fail(1, err)
+	}
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() && h.Token == "" {
+		listener.Close()
+		return fail(2, fmt.Errorf("-listen %s is not on loopback: set -token-file, or nobody could ask", *listen))
+	}
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      15 * time.Minute, // a wait of five minutes, and a long page
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
+	}
+	fmt.Fprintf(stderr, "politegate: listening on http://%s\n", listener.Addr())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fail(1, err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		server.Close()
+	}
+	fmt.Fprintf(stderr, "politegate: stopped after %d requests that robots.txt allows, and %d that it does not\n", total.allowed.Load(), total.refused.Load())
+	return 0
+}

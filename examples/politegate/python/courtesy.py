@@ -1,0 +1,74 @@
+"""Ask a politegate for verdicts, turns and pages, with Python's library alone.
+
+    gate = Gate()  # http://127.0.0.1:8500
+    gate.check("https://example.com/")["allowed"]
+    with gate.fetch("https://example.com/") as page:
+        page.read()
+    with gate.turn("https://example.com/") as turn:  # a request of your own
+        turn.status = requests.get("https://example.com/").status_code
+"""
+
+import contextlib
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+
+
+class Refused(Exception):
+    """The page may not be fetched now. verdict is what the gate says."""
+
+    def __init__(self, verdict):
+        self.verdict = verdict
+        super().__init__(verdict.get("error") or f"{verdict.get('reason')} {verdict.get('rule', '')}")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):  # the gate judges each hop: ask it for the next one
+        return None
+
+
+class Gate:
+    def __init__(self, base="http://127.0.0.1:8500", token=None, timeout=330):
+        self.base, self.timeout = base, timeout
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+
+    def _ask(self, path, method="GET", **query):
+        url = f"{self.base}{path}?{urllib.parse.urlencode(query)}"
+        return self.opener.open(urllib.request.Request(url, headers=self.headers, method=method), timeout=self.timeout)
+
+    def check(self, url, **query):
+        with self._ask("/check", url=url, **query) as answer:
+            return json.load(answer)
+
+    def fetch(self, url):
+        """Return the site's response, whatever its status, or raise Refused."""
+        try:
+            return self._ask("/fetch", url=url)
+        except urllib.error.HTTPError as answer:
+            if answer.headers.get("Courtesy-Verdict"):
+                raise Refused(json.load(answer)) from None
+            return answer
+
+    def begin(self, url):
+        """Wait until url's host may be asked. Return the id for done()."""
+        verdict = self.check(url, wait=1)
+        if "id" not in verdict:
+            raise Refused(verdict)
+        return verdict["id"]
+
+    def done(self, slot, status=None, retry_after=None):
+        """Give the slot back, and say what the site has answered."""
+        said = {"status": status, "retry_after": retry_after}
+        with contextlib.suppress(urllib.error.HTTPError):  # the lease may be over
+            self._ask("/done", "POST", id=slot, **{k: v for k, v in said.items() if v}).close()
+
+    @contextlib.contextmanager
+    def turn(self, url):
+        turn = type("Turn", (), {"status": None, "retry_after": None})()
+        slot = self.begin(url)
+        try:
+            yield turn
+        finally:
+            self.done(slot, turn.status, turn.retry_after)
