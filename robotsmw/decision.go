@@ -192,8 +192,8 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut returns a text as it is, or only its beginning and "..." if the text is
-// longer, in bytes, than the last argument allows.
+// cut returns a text as it is, or only its beginning and "..." if the text has
+// more than most bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -155,8 +155,8 @@ func DecisionOf(ctx context.Context) *Decision {
 
 // look arranges that resp, the answer to req, is examined while the caller
 // reads the body. It may replace resp.Body, and changes nothing else of resp.
-// If the last argument is true, resp comes directly from a
-// politeness.Transport, which has already looked for a refusal.
+// If paced is true, resp comes directly from a politeness.Transport, which has
+// already looked for a refusal.
 func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
 	if !paced || !isClean(resp.Body) {
 		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {

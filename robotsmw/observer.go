@@ -73,75 +73,48 @@ func Join(observers ...*Observer) *Observer {
 		case all == nil:
 			all = o
 		default:
+			f, g := *all, *o
 			all = &Observer{
-				Decided:     both(all.Decided, o.Decided),
-				Fetched:     both(all.Fetched, o.Fetched),
-				Recalled:    both(all.Recalled, o.Recalled),
-				Asked:       bothOfAnswer(all.Asked, o.Asked),
-				Read:        bothOfText(all.Read, o.Read),
-				Looked:      both(all.Looked, o.Looked),
-				StoreFailed: bothOfStore(all.StoreFailed, o.StoreFailed),
+				Decided:  joinEvents(f.Decided, g.Decided),
+				Fetched:  joinEvents(f.Fetched, g.Fetched),
+				Recalled: joinEvents(f.Recalled, g.Recalled),
+				Looked:   joinEvents(f.Looked, g.Looked),
+				Asked: joinFuncs(f.Asked, g.Asked, f.Asked == nil, g.Asked == nil, func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
+					f.Asked(ctx, robotsURL, resp, body, err)
+					g.Asked(ctx, robotsURL, resp, body, err)
+				}),
+				Read: joinFuncs(f.Read, g.Read, f.Read == nil, g.Read == nil, func(ctx context.Context, sha256 string, text []byte) {
+					f.Read(ctx, sha256, text)
+					g.Read(ctx, sha256, text)
+				}),
+				StoreFailed: joinFuncs(f.StoreFailed, g.StoreFailed, f.StoreFailed == nil, g.StoreFailed == nil, func(ctx context.Context, op string, err error) {
+					f.StoreFailed(ctx, op, err)
+					g.StoreFailed(ctx, op, err)
+				}),
 			}
 		}
 	}
 	return all
 }
 
-// both() combines two functions into one that calls f and then g. If f or g is
-// nil, the result is the other one.
-func both[T any](f, g func(context.Context, T)) func(context.Context, T) {
+// joinFuncs returns f or g if the other is nil, and else both, which calls f
+// and then g.
+func joinFuncs[F any](f, g F, noF, noG bool, both F) F {
 	switch {
-	case f == nil:
+	case noF:
 		return g
-	case g == nil:
+	case noG:
 		return f
 	}
-	return func(ctx context.Context, what T) {
+	return both
+}
+
+// joinEvents combines two functions into one that calls f and then g.
+func joinEvents[T any](f, g func(context.Context, T)) func(context.Context, T) {
+	return joinFuncs(f, g, f == nil, g == nil, func(ctx context.Context, what T) {
 		f(ctx, what)
 		g(ctx, what)
-	}
-}
-
-// bothOfStore is like both(), but for StoreFailed.
-func bothOfStore(f, g func(context.Context, string, error)) func(context.Context, string, error) {
-	switch {
-	case f == nil:
-		return g
-	case g == nil:
-		return f
-	}
-	return func(ctx context.Context, op string, err error) {
-		f(ctx, op, err)
-		g(ctx, op, err)
-	}
-}
-
-// bothOfAnswer is like both(), but for Asked.
-func bothOfAnswer(f, g func(context.Context, string, *http.Response, []byte, error)) func(context.Context, string, *http.Response, []byte, error) {
-	switch {
-	case f == nil:
-		return g
-	case g == nil:
-		return f
-	}
-	return func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
-		f(ctx, robotsURL, resp, body, err)
-		g(ctx, robotsURL, resp, body, err)
-	}
-}
-
-// bothOfText is like both(), but for Read.
-func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context, string, []byte) {
-	switch {
-	case f == nil:
-		return g
-	case g == nil:
-		return f
-	}
-	return func(ctx context.Context, sha256 string, text []byte) {
-		f(ctx, sha256, text)
-		g(ctx, sha256, text)
-	}
+	})
 }
 
 // Fetch is one fetch of a robots.txt, redirects included. Cause and Status say

@@ -151,6 +151,20 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	})
 }
 
+// Until robots.txt is known, a DelayError names the host and the reason as it
+// does later.
+func TestDelayBeforeRobotsTxtIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := &politeness.Limiter{Logger: quiet()}
+		c := newTestTransport(t, new(robotstest.Internet), paced(limiter)).Checker()
+		rest(t, limiter, "http://shop.example/", time.Hour)
+		_, err := hurried(t, c, "http://shop.example:8080/", time.Minute)
+		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || d.Host != "shop.example" || d.Reason != "back-off" {
+			t.Errorf("%v (%+v)", err, d)
+		}
+	})
+}
+
 // A refresh continues although no request waits for it. But if its host rests
 // for hours, no goroutine waits until the host may be asked.
 func TestRefreshWaitsForARestingHost(t *testing.T) {

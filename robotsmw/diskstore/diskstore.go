@@ -298,7 +298,7 @@ func (s *Store) path(key, suffix string) string {
 // removes the oldest values until the rest is within the limit.
 func (s *Store) sweep() {
 	limit := s.limit()
-	var values []value
+	var values []foundFile
 	var total int64
 	now := time.Now()
 	filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
@@ -317,7 +317,7 @@ func (s *Store) sweep() {
 		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
 			s.breakLock(path)
 		case strings.HasSuffix(d.Name(), valueSuffix):
-			v := value{path, info.Size(), info.ModTime()}
+			v := foundFile{path, info.Size(), info.ModTime()}
 			if outlived(path, now) && v.remove() {
 				return nil
 			}
@@ -329,7 +329,7 @@ func (s *Store) sweep() {
 	if total <= limit {
 		return
 	}
-	slices.SortFunc(values, func(a, b value) int { return a.written.Compare(b.written) })
+	slices.SortFunc(values, func(a, b foundFile) int { return a.written.Compare(b.written) })
 	for _, v := range values {
 		if total <= limit {
 			return
@@ -340,9 +340,9 @@ func (s *Store) sweep() {
 	}
 }
 
-// The type "value" describes a file of the directory, as a sweep has found it.
-// The file holds the value of a key.
-type value struct {
+// A foundFile is a file of the directory that holds the value of a key, as a
+// sweep has found it.
+type foundFile struct {
 	path    string
 	size    int64
 	written time.Time
@@ -350,7 +350,7 @@ type value struct {
 
 // remove removes the file, unless it was written again after the sweep found
 // it.
-func (v value) remove() bool {
+func (v foundFile) remove() bool {
 	info, err := os.Stat(v.path)
 	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
@@ -383,7 +383,7 @@ const (
 var errOdd = fmt.Errorf("no file of the store: %w", fs.ErrNotExist)
 
 // readFile returns the content of a file. If the file is not regular, or has
-// more bytes than the last argument allows, the error is errOdd.
+// more than most bytes, the error is errOdd.
 func readFile(name string, most int64) ([]byte, error) {
 	f, err := openFile(name, most)
 	if err != nil {
@@ -397,9 +397,9 @@ func readFile(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// openFile opens a file. If the file is not regular, or has more bytes than the
-// last argument allows, the error is errOdd. O_NONBLOCK is set, because
-// otherwise openFile would wait for ever at a FIFO that nobody writes to.
+// openFile opens a file. If the file is not regular, or has more than most
+// bytes, the error is errOdd. O_NONBLOCK is set, because otherwise openFile
+// would wait for ever at a FIFO that nobody writes to.
 func openFile(name string, most int64) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -102,7 +102,7 @@ func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // on a busy machine, the ttl of one second may be over
 			t.Errorf("before its time: %q, %v", got, err)
 		}
-		eventually(t, 20*time.Second, "the value is still there", func() bool {
+		waitUntil(t, 20*time.Second, "the value is still there", func() bool {
 			_, err := s.Get(ctx, "https://short.example")
 			return errors.Is(err, fs.ErrNotExist)
 		})
@@ -211,7 +211,7 @@ func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		if !ok {
 			t.Fatal("TryLock says no")
 		}
-		eventually(t, 20*time.Second, "the lock of a holder that died is still held", func() bool {
+		waitUntil(t, 20*time.Second, "the lock of a holder that died is still held", func() bool {
 			_, ok := lock(t, l, "https://example.com", time.Minute)
 			return ok
 		})
@@ -285,10 +285,10 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 	}
 }
 
-// eventually() calls ok() again and again, until ok() returns true. The test
+// waitUntil calls ok again and again, until it returns true. The test
 // fails if this takes longer than the limit. A wait of a fixed time would not
 // do, because a Store may use another clock.
-func eventually(t *testing.T, limit time.Duration, complaint string, ok func() bool) {
+func waitUntil(t *testing.T, limit time.Duration, complaint string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {

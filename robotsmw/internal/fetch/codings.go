@@ -13,12 +13,11 @@ import (
 	"strings"
 )
 
-// The function "decoded" returns the body without its content coding. Reading a
-// coded body fails when ctx ends, or after [longestCoded] bytes of input. A
+// decodedBody returns the body without its content coding. Reading a coded body fails when ctx ends, or after [longestCoded] bytes of input. A
 // body that has no coding, or that Base has decoded already, is returned as it
 // is. If the header names something that is no coding, such as a charset, the
 // body is read as it is, as long as it is plain text.
-func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
+func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
 	}
@@ -26,7 +25,7 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if err != nil || coding == "" {
 		return resp.Body, err
 	}
-	r := bufio.NewReader(&coded{ctx, resp.Body, longestCoded + 1})
+	r := bufio.NewReader(&codedBody{ctx, resp.Body, longestCoded + 1})
 	switch _, err := r.Peek(1); {
 	case err == io.EOF: // an empty body, in any coding
 		return strings.NewReader(""), nil
@@ -99,16 +98,16 @@ func codingOf(h http.Header) (coding string, err error) {
 // bytes they decode to. It is about eight times robotstxt.MaxSize.
 const longestCoded = 4 << 20
 
-// The type "coded" is the reader from which a decoder reads a coded body. It
+// A codedBody is the reader from which a decoder reads a coded body. It
 // has a limit, because a decoder may read a lot before it returns a byte: a
 // gzip can consist of empty members.
-type coded struct {
+type codedBody struct {
 	ctx  context.Context
 	body io.Reader
 	left int
 }
 
-func (c *coded) Read(p []byte) (int, error) {
+func (c *codedBody) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -177,7 +177,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 // read returns the decoded body, cut to the given number of bytes. If there is
 // an error, it returns what came before the error.
 func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) {
-	body, err := decoded(ctx, resp)
+	body, err := decodedBody(ctx, resp)
 	if err != nil {
 		return nil, err
 	}

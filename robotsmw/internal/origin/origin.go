@@ -62,8 +62,8 @@ func defaultPort(prefix string) string {
 }
 
 // Append appends the origin of u to buf. If robots.txt does not apply to the
-// scheme of u, it appends nothing. The last argument is the request's Host; ""
-// means the URL's own. For a plain host, Append allocates nothing if buf has
+// scheme of u, it appends nothing. host is the request's Host; "" means the
+// URL's own. For a plain host, Append allocates nothing if buf has
 // room. So a cached origin can be looked up without an allocation.
 func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	prefix := prefixOf(u.Scheme)

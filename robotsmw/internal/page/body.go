@@ -75,7 +75,7 @@ func (b *Body) Read(p []byte) (n int, err error) {
 	}
 	n, err = b.ReadCloser.Read(p)
 	if 0 <= n && n <= len(p) {
-		b.saw(p[:n], err)
+		b.noteRead(p[:n], err)
 	}
 	return n, err
 }
@@ -95,8 +95,8 @@ func (b *Body) Close() error {
 	return err
 }
 
-// The method "saw" notes what a Read returned.
-func (b *Body) saw(p []byte, err error) {
+// noteRead notes what a Read returned.
+func (b *Body) noteRead(p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended != notEnded {
@@ -261,7 +261,7 @@ func (b *Body) readAhead(ctx context.Context) {
 }
 
 func (b *Body) takeAhead(r aheadRead) {
-	b.saw(r.data, r.err)
+	b.noteRead(r.data, r.err)
 	b.ahead, b.aheadErr = append(b.ahead, r.data...), r.err
 }
 

@@ -26,7 +26,7 @@ func (k *Kind) Document(body []byte) *Document {
 	if k.Read != nil {
 		k.Read(hash, body)
 	}
-	return k.Documents.of(hash, body, k.Tokens, k.KeepFiles)
+	return k.Documents.document(hash, body, k.Tokens, k.KeepFiles)
 }
 
 // WithoutFile returns the state for a status that means there is no robots.txt.
