@@ -13,10 +13,11 @@ import (
 	"strings"
 )
 
-// decodedBody returns the body without its content coding. Reading a coded body fails when ctx ends, or after [longestCoded] bytes of input. A
-// body that has no coding, or that Base has decoded already, is returned as it
-// is. If the header names something that is no coding, such as a charset, the
-// body is read as it is, as long as it is plain text.
+// decodedBody returns the body without its content coding. Reading a coded body
+// fails when ctx ends, or after [longestCoded] bytes of input. A body that has
+// no coding, or that Base has decoded already, is returned as it is. If the
+// header names something that is no coding, such as a charset, the body is read
+// as it is, as long as it is plain text.
 func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil

@@ -55,8 +55,8 @@ type Documents struct {
 	byHash map[[sha256.Size]byte]*Document
 }
 
-// document returns the document in the cache that has this hash. If there is none,
-// it makes one from the body.
+// document returns the document in the cache that has this hash. If there is
+// none, it makes one from the body.
 func (ds *Documents) document(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	ds.mu.Lock()
 	d := ds.byHash[hash]
