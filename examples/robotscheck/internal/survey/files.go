@@ -15,6 +15,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // eachFile finds the files that an argument stands for. For every file that
@@ -47,7 +48,7 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 				if isWARC(file) {
 					return eachInFile(file, func(in io.Reader) error { return eachInWARC(file, in, everyHost, each) }, each)
 				}
-				return each(file, func() ([]byte, error) { return os.ReadFile(file) })
+				return each(file, func() ([]byte, error) { return readFile(file) })
 			})
 		}
 	}
@@ -74,6 +75,21 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 	return eachInList(command.ShownName(arg), in, each)
 }
 
+// begin reads what robots read of a file and one byte, which shows that there
+// is more. What is longer may be no robots.txt, and of any size.
+func begin(in io.Reader) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
+}
+
+func readFile(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return begin(file)
+}
+
 // trials is how many files of a list are tried before eachInList gives up.
 const trials = 10
 
@@ -95,7 +111,7 @@ func eachInList(arg string, in io.Reader, each func(name string, read func() ([]
 		if name == "" {
 			continue
 		}
-		text, err := os.ReadFile(name)
+		text, err := readFile(name)
 		waiting = append(waiting, file{name, text, err})
 		if found = found || err == nil; !found {
 			continue
@@ -129,7 +145,7 @@ func eachInArchive(arg string, in io.Reader, matches func(string) bool, each fun
 		case h.Typeflag != tar.TypeReg || !matches(path.Clean(h.Name)):
 			continue
 		}
-		if err := each(h.Name, func() ([]byte, error) { return io.ReadAll(archive) }); err != nil {
+		if err := each(h.Name, func() ([]byte, error) { return begin(archive) }); err != nil {
 			return err
 		}
 	}

@@ -5,11 +5,13 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -245,4 +247,34 @@ func BenchmarkSurvey(b *testing.B) {
 	n := float64(len(files) * b.N)
 	b.ReportMetric(n/ours.Seconds(), "files/s")
 	b.ReportMetric(n/limit.Seconds(), "linted-files/s")
+}
+
+// A file of any size takes the memory of a robots.txt that robots read, and
+// counts as one that is too long.
+func TestSurvey_HugeFile(t *testing.T) {
+	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, "huge.tgz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip, _ := gzip.NewWriterLevel(file, gzip.BestSpeed)
+	archive := tar.NewWriter(zip)
+	const size = 256 << 20
+	if err := archive.WriteHeader(&tar.Header{Name: "robots.txt", Mode: 0o600, Size: size}); err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(strings.Repeat("User-agent: *\nDisallow: /a\n# "+strings.Repeat("x", 994)+"\n", 1<<10))
+	for n := 0; n < size; n += len(line) {
+		archive.Write(line[:min(len(line), size-n)])
+	}
+	if err := errors.Join(archive.Close(), zip.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	status, out, stderr := run(t, filepath.Join(dir, "huge.tgz"))
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; status != command.OK || n > 64 || !strings.Contains(out, "too-large") {
+		t.Errorf("exit status %d, %s, and %d MiB were allocated:\n%s", status, stderr, n, out)
+	}
 }
