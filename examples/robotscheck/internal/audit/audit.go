@@ -259,7 +259,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	switch {
 	case o.head != "" && !r.Records[0].HeadFound:
 		return command.CannotTell, nil
-	case r.Violations == 0 && (r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0 || r.Broken > 0 && r.Broken*100 >= r.Lines):
+	case r.Violations == 0 && isPartial(r):
 		return command.CannotTell, nil
 	case len(doubtful) > 0:
 		return command.Doubtful, nil

@@ -266,4 +266,11 @@ func TestAudit_Page(t *testing.T) {
 	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "It cannot be told") {
 		t.Errorf("of nothing: %v", err)
 	}
+	good := line("10:00:00", "/robots.txt", "Bot/1")
+	if status, _, _ := try(t, map[string]string{"log": good + strings.Repeat("words\n", 30)}, "", "-html", "page.html", "log"); status != command.CannotTell {
+		t.Errorf("of a log that cannot be read: exit status %d", status)
+	}
+	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "It cannot be told") || !strings.Contains(string(text), "That is 96.8 % of all.") {
+		t.Errorf("of a log that cannot be read: %v\n%s", err, text)
+	}
 }

@@ -27,6 +27,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"number":   output.Thousands,
 	"why":      why,
 	"from":     addresses,
+	"partial":  isPartial,
 	"target":   target,
 	"stamp":    stamp,
 	"interval": func(d time.Duration) string { return interval(d, d >= 0) },

@@ -49,6 +49,12 @@ func last(r *audit.Result, doubtful []doubt.Doubtful) summary {
 	return s
 }
 
+// isPartial reports whether so much was not read or not judged that nothing is
+// said by not finding a violation.
+func isPartial(r *audit.Result) bool {
+	return r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0 || r.Broken > 0 && r.Broken*100 >= r.Lines
+}
+
 // kinds are the kinds of violation, in the order of the tables' columns.
 var kinds = []audit.Kind{audit.Disallowed, audit.Stale, audit.BeforeRobotsTxt, audit.Gap, audit.RetryAfter}
 
