@@ -90,7 +90,7 @@ func (a *Auditor) begin() {
 		a.robots, a.hosts = make(map[string]*robot), make(map[string]*host)
 		a.visits, a.spans = make(map[string]*visits), make(map[string]*Tally)
 		a.seen.recent = keptFetches
-		a.window, a.judged, a.first = newWindow(), never, never
+		a.window.newest, a.judged, a.first = never, never, never
 	}
 }
 
@@ -234,7 +234,7 @@ func (a *Auditor) judge(e *event) {
 		r.sums.seen(e.at)
 		a.address(r.sums, e.address)
 	}
-	if e.isRobots() {
+	if e.isFile {
 		a.fetch(e, r, s)
 	} else if pathOf(e.url) != "" {
 		a.page(e, r, s, late)

@@ -23,63 +23,33 @@ import (
 //	            "uri":"/a","headers":{"User-Agent":["ExampleBot/1.0"]}},
 //	 "duration":0.005,"status":200,"resp_headers":{"Retry-After":["120"]}}
 type caddyLine struct {
-	ts, logger, msg, duration, status        []byte
-	request, clientIP, remoteIP, host, uri   []byte
-	headers, agent, answer, retryAfter, date []byte
+	ts, logger, msg, duration, status, request, answer []byte
+	clientIP, remoteIP, host, uri, headers             []byte // of request
+	agent                                              []byte // of headers
+	retryAfter, date                                   []byte // of answer
 }
+
+var (
+	caddyKeys   = []string{`"ts"`, `"logger"`, `"msg"`, `"duration"`, `"status"`, `"request"`, `"resp_headers"`}
+	requestKeys = []string{`"client_ip"`, `"remote_ip"`, `"host"`, `"uri"`, `"headers"`}
+	agentKeys   = []string{`"User-Agent"`}
+	answerKeys  = []string{`"Retry-After"`, `"Date"`}
+)
 
 // split finds the members of a line. It returns false if the line is no object.
 func (c *caddyLine) split(line []byte) bool {
-	return members(line, func(key, value []byte) {
-		switch string(key) {
-		case `"ts"`:
-			c.ts = value
-		case `"logger"`:
-			c.logger = value
-		case `"msg"`:
-			c.msg = value
-		case `"duration"`:
-			c.duration = value
-		case `"status"`:
-			c.status = value
-		case `"request"`:
-			c.request = value
-		case `"resp_headers"`:
-			c.answer = value
-		}
-	}) && (c.request == nil || members(c.request, func(key, value []byte) {
-		switch string(key) {
-		case `"client_ip"`: // where proxies are trusted, the client's own
-			c.clientIP = value
-		case `"remote_ip"`:
-			c.remoteIP = value
-		case `"host"`:
-			c.host = value
-		case `"uri"`:
-			c.uri = value
-		case `"headers"`:
-			c.headers = value
-		}
-	}) && members(c.headers, func(key, value []byte) {
-		if string(key) == `"User-Agent"` {
-			c.agent = value
-		}
-	}) && members(c.answer, func(key, value []byte) {
-		switch string(key) {
-		case `"Retry-After"`:
-			c.retryAfter = value
-		case `"Date"`:
-			c.date = value
-		}
-	}))
+	return members(line, caddyKeys, &c.ts, &c.logger, &c.msg, &c.duration, &c.status, &c.request, &c.answer) &&
+		members(c.request, requestKeys, &c.clientIP, &c.remoteIP, &c.host, &c.uri, &c.headers) &&
+		members(c.headers, agentKeys, &c.agent) &&
+		members(c.answer, answerKeys, &c.retryAfter, &c.date)
 }
 
 const space = " \t\r\n"
 
-// members calls each with the keys and values of a JSON object, as they stand
-// there. An object that is missing has none. The result is false if it is no
-// object; the values are not checked.
-func members(object []byte, each func(key, value []byte)) bool {
+// members finds the values of a JSON object that have these keys, as they stand
+// there. The result is false if it is no object; the values are not checked. An
+// object that is missing has no members.
+func members(object []byte, keys []string, into ...*[]byte) bool {
 	s := bytes.Trim(object, space)
 	if len(s) == 0 || string(s) == "null" {
 		return true
@@ -97,7 +67,11 @@ func members(object []byte, each func(key, value []byte)) bool {
 		if n = valueLength(s); n == 0 {
 			return false
 		}
-		each(key, s[:n])
+		for i, known := range keys {
+			if string(key) == known {
+				*into[i] = s[:n]
+			}
+		}
 		if s = bytes.TrimLeft(s[n:], space); len(s) > 0 {
 			if s[0] != ',' {
 				return false

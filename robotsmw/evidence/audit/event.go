@@ -32,6 +32,7 @@ type event struct {
 	status   int
 	wait     int64    // the wait of a Retry-After, from the answer on; 0 means none
 	capture  *capture // the answer to a request for robots.txt; nil means not known
+	isFile   bool     // it is for robots.txt
 	sequence int      // of two events of one time, the lower one is first
 }
 
@@ -51,8 +52,6 @@ func (e *event) time() int64 {
 	return e.at
 }
 
-func (e *event) isRobots() bool { return isRobots(e.url) }
-
 func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 
 // before is the order in which events are judged. Of two at the same time, a
@@ -61,8 +60,8 @@ func (e *event) before(f *event) bool {
 	switch {
 	case e.at != f.at:
 		return e.at < f.at
-	case e.isRobots() != f.isRobots():
-		return e.isRobots()
+	case e.isFile != f.isFile:
+		return e.isFile
 	}
 	return e.sequence < f.sequence
 }

@@ -135,12 +135,12 @@ func (x *exchanges) request(r *WARCRecord, e *event) error {
 // wait. For a robots.txt it also reads the body, or the target of a redirect.
 func (x *exchanges) response(r *WARCRecord, e *event) error {
 	isFile := isRobots(r.TargetURI)
-	if r.kind == "revisit" && !strings.HasSuffix(r.get("Warc-Profile"), "/server-not-modified") {
+	if r.kind == "revisit" && !strings.HasSuffix(r.header.Get("Warc-Profile"), "/server-not-modified") {
 		if isFile {
 			e.capture = &capture{status: 304} // robots.txt has not changed
 		}
 		e.status = 200
-		if r.get("Content-Length") == "0" {
+		if r.header.Get("Content-Length") == "0" {
 			return nil
 		}
 	}

@@ -1,6 +1,9 @@
 package audit
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Read judges the requests of all inputs together, in the order of time. So the
 // parts of a rotated log, and the logs of several front ends, may come in any
@@ -10,9 +13,6 @@ import "context"
 // a temporary file.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	a.begin()
-	heads := heapOf[*source]{before: func(s, t *source) bool {
-		return s.head.time() < t.head.time() || s.head.time() == t.head.time() && s.place < t.place
-	}}
 	var opened []*source
 	for _, in := range inputs {
 		o := opener{a: a, ctx: ctx, name: in.Name}
@@ -25,19 +25,37 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	}
 	// Only now is it known when the first line was, and whether any robot asks
 	// for robots.txt.
+	var heads []*source // in the order of their next events
 	for place, s := range opened {
-		if s.place, s.head = place, s.next(); s.head != nil {
-			heads.push(s)
-		}
+		s.place, s.head = place, s.next()
+		heads = s.insert(heads)
 	}
-	for len(heads.items) > 0 {
-		s := heads.items[0]
+	for len(heads) > 0 {
+		s := heads[0]
 		a.add(s.head)
-		if s.head = s.next(); s.head == nil {
-			heads.pop()
-		} else {
-			heads.sink()
+		if s.head = s.next(); s.head != nil && (len(heads) == 1 || s.before(heads[1])) {
+			continue
 		}
+		heads = s.insert(slices.Delete(heads, 0, 1))
 	}
 	return ctx.Err()
+}
+
+// insert puts a source into its place, unless it has no more events.
+func (s *source) insert(heads []*source) []*source {
+	if s.head == nil {
+		return heads
+	}
+	i, _ := slices.BinarySearchFunc(heads, s, func(a, b *source) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	return slices.Insert(heads, i, s)
+}
+
+func (s *source) before(t *source) bool {
+	at, other := s.head.time(), t.head.time()
+	return at < other || at == other && s.place < t.place
 }

@@ -61,7 +61,7 @@ func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) []part {
 			a.begins(at)
 			if !a.asked && bytes.Contains(line, []byte("/robots.txt")) {
 				e, _, _ := p.line(line)
-				a.asked = e != nil && e.isRobots()
+				a.asked = e != nil && isRobots(e.url)
 			}
 			before := now
 			if parts, now = partOf(parts, now, at); now != before {

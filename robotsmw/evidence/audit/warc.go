@@ -31,10 +31,10 @@ type WARCRecord struct {
 	Date      time.Time
 	TargetURI string
 
-	number int                 // counted from 1
-	kind   string              // "request", "response", "revisit", …
-	header map[string][]string // with names in the form of net/http
-	block  io.Reader           // valid until the next call of Next
+	number int    // counted from 1
+	kind   string // "request", "response", "revisit", …
+	header http.Header
+	block  io.Reader // valid until the next call of Next
 }
 
 // The type "block" reads a record's block. Read returns io.EOF only at the end
@@ -154,24 +154,28 @@ func (w *WARCReader) Next() (*WARCRecord, error) {
 }
 
 func (w *WARCReader) header() (*WARCRecord, error) {
+	lines := lineReader{in: w.in}
 	var version []byte
 	for len(version) == 0 { // skip the empty lines at the end of the previous record
-		line, err := w.line()
-		if err != nil {
+		var err error
+		if version, err = lines.next(); errors.Is(err, errLong) {
+			break
+		} else if err != nil {
 			return nil, err
 		}
-		version = line
 	}
 	w.number++
 	broken := func(err error) (*WARCRecord, error) { return nil, &WARCError{w.number, err} }
 	if !bytes.HasPrefix(version, []byte("WARC/")) {
 		return broken(errNotWARC)
 	}
-	r := &WARCRecord{number: w.number, header: make(map[string][]string)}
+	r := &WARCRecord{number: w.number, header: make(http.Header)}
 	last, size := "", len(version)
 	for {
-		line, err := w.line()
+		line, err := lines.next()
 		switch {
+		case errors.Is(err, errLong):
+			return broken(errWARCSize)
 		case errors.Is(err, io.EOF):
 			w.cut = true
 			return broken(io.ErrUnexpectedEOF)
@@ -185,57 +189,43 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 		if len(line) == 0 {
 			break
 		}
-		if line[0] == ' ' || line[0] == '\t' { // the line continues the previous field
-			if last == "" {
-				return broken(errWARCField)
-			}
-			values := r.header[last]
-			values[len(values)-1] += " " + string(bytes.TrimSpace(line))
-			continue
-		}
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		if !ok {
+		if !r.field(string(line), &last) {
 			return broken(errWARCField)
 		}
-		last = http.CanonicalHeaderKey(string(bytes.TrimSpace(name)))
-		r.header[last] = append(r.header[last], string(bytes.TrimSpace(value)))
 	}
-	length, err := strconv.ParseInt(r.get("Content-Length"), 10, 64)
+	length, err := strconv.ParseInt(r.header.Get("Content-Length"), 10, 64)
 	if err != nil || length < 0 {
 		return broken(errWARCBlock)
 	}
 	w.block = io.LimitedReader{R: w.in, N: length}
-	date := r.get("Warc-Date")
+	date := r.header.Get("Warc-Date")
 	if r.Date, err = time.Parse(time.RFC3339Nano, date); err != nil || r.Date.Year() < 1971 || r.Date.Year() > 2261 {
 		if _, err := io.Copy(io.Discard, &w.block); err != nil {
 			return nil, err
 		}
 		return broken(errWARCDate)
 	}
-	r.kind = strings.ToLower(r.get("Warc-Type"))
-	r.TargetURI = strings.Trim(r.get("Warc-Target-Uri"), "<>")
+	r.kind = strings.ToLower(r.header.Get("Warc-Type"))
+	r.TargetURI = strings.Trim(r.header.Get("Warc-Target-Uri"), "<>")
 	r.block = &block{LimitedReader: &w.block}
 	return r, nil
 }
 
-// line reads a line of a header. The result is valid until the next read. If
-// there are more than 64 KiB in the line, the result is the first 64 KiB and a
-// space. That is one byte more than a header may have, so the header counts as
-// broken.
-func (w *WARCReader) line() ([]byte, error) {
-	line, err := w.in.ReadSlice('\n')
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		long := append(line[:len(line):len(line)], ' ')
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = w.in.ReadSlice('\n')
-		}
-		return long, nil
-	case errors.Is(err, io.EOF) && len(line) > 0:
-	case err != nil:
-		return nil, err
+// field adds a line of the header. last is the name of the field before it,
+// which the line may continue.
+func (r *WARCRecord) field(line string, last *string) bool {
+	name, value, ok := strings.Cut(line, ":")
+	switch continues := line[0] == ' ' || line[0] == '\t'; {
+	case continues && *last != "":
+		values := r.header[*last]
+		values[len(values)-1] += " " + strings.TrimSpace(line)
+	case continues || !ok:
+		return false
+	default:
+		*last = http.CanonicalHeaderKey(strings.TrimSpace(name))
+		r.header.Add(*last, strings.TrimSpace(value))
 	}
-	return bytes.TrimRight(line, "\r\n"), nil
+	return true
 }
 
 // resync skips lines until one looks like the beginning of a record.
@@ -251,24 +241,15 @@ func (w *WARCReader) resync() error {
 			}
 			return err
 		}
-		if _, err := w.line(); err != nil && !errors.Is(err, io.EOF) {
+		if _, err := w.in.ReadSlice('\n'); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return err
 		}
 	}
 }
 
-// get returns the first value of a field. The argument must have the form that
-// net/http gives to names of fields.
-func (r *WARCRecord) get(name string) string {
-	if values := r.header[name]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
-}
-
 // rounded returns by how many nanoseconds the date may have been rounded down.
 func (r *WARCRecord) rounded() int64 {
-	date := r.get("Warc-Date")
+	date := r.header.Get("Warc-Date")
 	unit := int64(1e9)
 	if _, after, ok := strings.Cut(date, "."); ok {
 		for i := 0; i < len(after) && '0' <= after[i] && after[i] <= '9' && unit > 1; i++ {
@@ -292,33 +273,25 @@ var errHTTP = errors.New("its block is not HTTP")
 func (r *WARCRecord) http() (*message, error) {
 	in := bufio.NewReaderSize(r.block, 4<<10)
 	m := &message{header: make(http.Header), body: in}
+	lines := lineReader{in: in}
 	for size := 0; ; {
-		line, err := in.ReadString('\n')
-		if size += len(line); size > 4*longestHeader {
-			return nil, errHTTP
-		}
+		line, err := lines.next()
+		size += len(line)
 		switch {
-		case err == nil:
-		case errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, io.EOF):
+		case errors.Is(err, errLong), size > 4*longestHeader, m.line == "" && (len(line) == 0 && err == nil || errors.Is(err, io.EOF)):
+			return nil, errHTTP
+		case errors.Is(err, io.EOF):
+			return m, nil
+		case err != nil:
 			return nil, err
-		case line == "" && m.line == "":
-			return nil, errHTTP
-		}
-		line = strings.TrimRight(line, "\r\n")
-		switch {
 		case m.line == "":
-			if m.line = line; line == "" {
-				return nil, errHTTP
-			}
-		case line == "":
+			m.line = string(line)
+		case len(line) == 0:
 			return m, nil
 		default:
-			if name, value, ok := strings.Cut(line, ":"); ok {
+			if name, value, ok := strings.Cut(string(line), ":"); ok {
 				m.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 			}
-		}
-		if err != nil {
-			return m, nil
 		}
 	}
 }

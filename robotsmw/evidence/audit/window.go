@@ -1,49 +1,6 @@
 package audit
 
-// A heapOf gives its items back in order.
-type heapOf[T any] struct {
-	items  []T
-	before func(a, b T) bool
-}
-
-func (h *heapOf[T]) push(item T) {
-	h.items = append(h.items, item)
-	for i := len(h.items) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !h.before(h.items[i], h.items[up]) {
-			break
-		}
-		h.items[i], h.items[up] = h.items[up], h.items[i]
-		i = up
-	}
-}
-
-func (h *heapOf[T]) pop() T {
-	first, last := h.items[0], len(h.items)-1
-	h.items[0] = h.items[last]
-	clear(h.items[last:])
-	h.items = h.items[:last]
-	h.sink()
-	return first
-}
-
-// sink restores the order after the first item has changed.
-func (h *heapOf[T]) sink() {
-	for i := 0; ; {
-		down := 2*i + 1
-		if down >= len(h.items) {
-			return
-		}
-		if down+1 < len(h.items) && h.before(h.items[down+1], h.items[down]) {
-			down++
-		}
-		if !h.before(h.items[down], h.items[i]) {
-			return
-		}
-		h.items[i], h.items[down] = h.items[down], h.items[i]
-		i = down
-	}
-}
+import "slices"
 
 const (
 	// reach is how far from its place a line may be: servers write logs in
@@ -60,32 +17,43 @@ const (
 // A window sorts events. An event that comes too late for it is judged at once,
 // but not on order: see Auditor.judge.
 type window struct {
-	heap   heapOf[*event]
+	events []*event // events[from:] are in order
+	from   int
 	bytes  int
 	count  int
 	newest int64 // the latest event.time so far
 }
 
-func newWindow() window {
-	return window{heap: heapOf[*event]{before: (*event).before}, newest: never}
-}
-
 func (w *window) push(e *event) {
 	w.count++
-	e.sequence = w.count
+	e.sequence, e.isFile = w.count, isRobots(e.url)
 	w.newest = max(w.newest, e.time())
 	w.bytes += e.size()
-	w.heap.push(e)
+	i := len(w.events)
+	if i > w.from && e.before(w.events[i-1]) {
+		i, _ = slices.BinarySearchFunc(w.events[w.from:], e, func(a, b *event) int {
+			if a.before(b) {
+				return -1
+			}
+			return 1
+		})
+		i += w.from
+	}
+	w.events = slices.Insert(w.events, i, e)
 }
 
 // pop takes the first event, if no earlier one can come, if the window holds
 // too much, or if all is true. Otherwise it returns nil.
 func (w *window) pop(all bool) *event {
-	n := len(w.heap.items)
-	if n == 0 || !all && w.heap.items[0].at > w.newest-wide && n <= windowEvents && w.bytes <= windowBytes {
+	n := len(w.events) - w.from
+	if n == 0 || !all && w.events[w.from].at > w.newest-wide && n <= windowEvents && w.bytes <= windowBytes {
 		return nil
 	}
-	e := w.heap.pop()
+	e := w.events[w.from]
+	w.events[w.from] = nil
+	if w.from++; w.from > n {
+		w.events, w.from = slices.Delete(w.events, 0, w.from), 0
+	}
 	w.bytes -= e.size()
 	return e
 }
