@@ -15,7 +15,6 @@ import (
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // eachFile finds the files that an argument stands for. For every file that
@@ -75,11 +74,11 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 	return eachInList(command.ShownName(arg), in, each)
 }
 
-// begin reads what robots read of a file and one byte, which shows that there
-// is more. What is longer may be no robots.txt, and of any size.
-func begin(in io.Reader) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
-}
+// longestFile is how much of a file is read. What is longer may be no
+// robots.txt, and of any size.
+const longestFile = 16 << 20
+
+func begin(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, longestFile)) }
 
 func readFile(name string) ([]byte, error) {
 	file, err := os.Open(name)

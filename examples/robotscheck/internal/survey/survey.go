@@ -32,7 +32,7 @@ features, how large they are, which problems lint finds, and which robots they n
 From a WARC file, survey reads the answers for /robots.txt, such as those in Common Crawl's robotstxt subset. If the
 argument is a WARC file, -match is for their hosts.
 
-Of each file 512,001 bytes are read, one more than robots read. At most 1,000 problems and 1,000 robots of a file are counted. A file shuts a robot out if its rules for the robot disallow
+Of each file the first 16 MiB are read. At most 1,000 problems and 1,000 robots of a file are counted. A file shuts a robot out if its rules for the robot disallow
 "/".
 
 Exit status: 0 all files were read, 2 one could not be read. If none of the first ten files of a list can be read, it is

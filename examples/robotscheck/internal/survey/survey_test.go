@@ -249,8 +249,7 @@ func BenchmarkSurvey(b *testing.B) {
 	b.ReportMetric(n/limit.Seconds(), "linted-files/s")
 }
 
-// A file of any size takes the memory of a robots.txt that robots read, and
-// counts as one that is too long.
+// A file of any size takes a limited memory.
 func TestSurvey_HugeFile(t *testing.T) {
 	dir := t.TempDir()
 	file, err := os.Create(filepath.Join(dir, "huge.tgz"))
@@ -274,7 +273,7 @@ func TestSurvey_HugeFile(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	status, out, stderr := run(t, filepath.Join(dir, "huge.tgz"))
 	runtime.ReadMemStats(&after)
-	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; status != command.OK || n > 64 || !strings.Contains(out, "too-large") {
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; status != command.OK || n > 256 || !strings.Contains(out, "too-large") {
 		t.Errorf("exit status %d, %s, and %d MiB were allocated:\n%s", status, stderr, n, out)
 	}
 }
