@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime"
 	"time"
 	"weak"
@@ -69,10 +68,8 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
 	}
 	if opts.Proxy != nil {
-		base, err = withProxy(base, opts.Proxy)
-		if err != nil {
-			return nil, err
-		}
+		own := base.(*http.Transport).Clone() // NewTransport has checked that
+		own.Proxy, base = opts.Proxy, own
 	}
 	hubs := &hubOptions{limiter: opts.Limiter, refuse: opts.RefuseAddress, logger: cmp.Or(opts.Logger, slog.Default()), named: named}
 	x := &Extension{
@@ -106,18 +103,6 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 // attempt much sooner. It must, because a program may change the timeout, and
 // because a wait for a LimitRule must not count.
 const longest = 24 * time.Hour
-
-// withProxy returns a copy of base that uses the proxy. base is
-// http.DefaultTransport, or what the function admit returned for it.
-func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, error)) (http.RoundTripper, error) {
-	t, ok := base.(*http.Transport)
-	if !ok {
-		return nil, fmt.Errorf("collyrobots: http.DefaultTransport is a %T, so Proxy cannot be applied to it: set Base", base)
-	}
-	t = t.Clone()
-	t.Proxy = proxy
-	return t, nil
-}
 
 // Add puts the extension on a further collector. The collector then shares the
 // extension's robots.txt files, pace and counts. A clone of an attached

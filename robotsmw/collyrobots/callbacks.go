@@ -24,7 +24,7 @@ func (m *member) register() {
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
 // first makes a request that was put back and is due now.
 func (m *member) beforeRequest(r *colly.Request) {
-	if !m.c.Async && !isOwnRepeat(r) {
+	if !m.c.Async && !markOf(r).own {
 		m.parked.runDue()
 	}
 }

@@ -18,20 +18,22 @@ import (
 // Seek then ends the repeat, lets it wait, or lets it go on. When a repeat is
 // sent, the guard gives it the body that it had.
 type failedBody struct {
-	body   io.Reader // the body that the request had; nil means none
-	err    error     // what OnError was told; nil in a repeat of the extension's own
-	at     time.Time // when the request failed
-	final  bool      // a rule refused the request, so no repeat can succeed
-	until  time.Time // until when each repeat would be refused; zero if a repeat may go at once
-	wait   func(until time.Time) error
-	lost   bool // the request is counted in Counts.Lost
-	status int  // how many times the extension has repeated the request because of a 429 or 503
+	body    io.Reader // the body that the request had; nil means none
+	own     bool      // the extension itself repeats the request
+	err     error     // what OnError was told; nil if own
+	at      time.Time // when the request failed
+	final   bool      // a rule refused the request, so no repeat can succeed
+	until   time.Time // until when each repeat would be refused; zero if a repeat may go at once
+	wait    func(until time.Time) error
+	lost    bool // the request is counted in Counts.Lost
+	repeats int  // how many times the extension has repeated the request because of a 429 or 503
 }
 
 // newFailedBody marks a request that failed with err. The function wait is
 // called before a repeat of a request that is not due yet.
 func newFailedBody(r *colly.Request, err error, wait func(until time.Time) error) *failedBody {
-	b := &failedBody{body: bodyOf(r), err: err, at: time.Now(), wait: wait, status: repeatsOf(r)}
+	was := markOf(r)
+	b := &failedBody{body: was.body, err: err, at: time.Now(), wait: wait, repeats: was.repeats}
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		b.final = !errors.Is(err, robotsmw.ErrUnreachable)
 		b.until = blocked.Decision.NextTry
@@ -57,34 +59,20 @@ func isLost(err error) bool {
 	return !visited
 }
 
-// bodyOf returns the body that the program gave a request.
-func bodyOf(r *colly.Request) io.Reader {
+// markOf returns the mark of a request. If the request has none, the result has
+// only its body.
+func markOf(r *colly.Request) failedBody {
 	if b, ok := r.Body.(*failedBody); ok {
-		return b.body
+		return *b
 	}
-	return r.Body
-}
-
-// repeatsOf returns how many times the extension has repeated a request because
-// of a 429 or 503.
-func repeatsOf(r *colly.Request) int {
-	if b, ok := r.Body.(*failedBody); ok {
-		return b.status
-	}
-	return 0
-}
-
-// isOwnRepeat reports whether the extension itself has made the request.
-func isOwnRepeat(r *colly.Request) bool {
-	b, ok := r.Body.(*failedBody)
-	return ok && b.err == nil
+	return failedBody{body: r.Body}
 }
 
 func (b *failedBody) Seek(offset int64, whence int) (int64, error) {
 	if b.final {
 		return 0, b.err
 	}
-	if !b.until.IsZero() && b.err != nil {
+	if !b.until.IsZero() {
 		if time.Since(b.at) < atOnce {
 			return 0, b.err
 		}

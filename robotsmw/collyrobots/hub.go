@@ -37,7 +37,6 @@ type hub struct {
 	backend backend
 	guard   http.RoundTripper // the transport that colly's client gets
 	opts    *hubOptions
-	limits  limits
 
 	mu      sync.Mutex
 	client  *http.Client      // the hub's own client, which colly uses
@@ -212,6 +211,15 @@ func (h *hub) now() (base http.RoundTripper, timeout time.Duration, err error) {
 	return h.base, h.timeout, err
 }
 
+// ruleFor returns the LimitRule for a domain, or nil. It reports whether there
+// is any rule.
+func (h *hub) ruleFor(domain string) (rule *colly.LimitRule, any bool) {
+	h.backend.lock.RLock()
+	defer h.backend.lock.RUnlock()
+	rules := (*h.backend.rules)[1:] // the first is the gate's
+	return matching(rules, domain), len(rules) > 0
+}
+
 // pass is called for each request before colly takes the client. It reports
 // whether one of the rules applies to the domain.
 func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
@@ -219,7 +227,6 @@ func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
 	if len(rules) == 0 {
 		return false
 	}
-	h.limits.learn(rules)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.widened {

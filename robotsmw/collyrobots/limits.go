@@ -4,37 +4,18 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
 )
 
-// limits are the LimitRules of a backend. The extension enforces them in
-// colly's place. In plain colly, a request would have its rule's slot while it
-// waits for its host's pace. The requests for one host could then take all
-// slots. Here, a request gets the slot when it may be sent. The slot is free
-// again when the body has been read and the rule's delay is over. The slots are
-// colly's own, so collectors that were given the same rule share them.
-type limits struct {
-	mu    sync.Mutex
-	rules []*colly.LimitRule
-}
-
-// learn stores the user's rules. It does not look at them, because
-// Collector.Limit may not have initialized the last rule yet.
-func (l *limits) learn(rules []*colly.LimitRule) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rules = rules
-}
-
-func (l *limits) any() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.rules) > 0
-}
+// The extension enforces LimitRules in colly's place. In plain colly, a request
+// would have its rule's slot while it waits for its host's pace. The requests
+// for one host could then take all slots. Here, a request gets the slot when it
+// may be sent. The slot is free again when the body has been read and the
+// rule's delay is over. The slots are colly's own, so collectors that were
+// given the same rule share them.
 
 func matching(rules []*colly.LimitRule, domain string) *colly.LimitRule {
 	for _, r := range rules {
@@ -45,12 +26,9 @@ func matching(rules []*colly.LimitRule, domain string) *colly.LimitRule {
 	return nil
 }
 
-// enter waits for a slot of the domain's rule. It returns a function that gives
-// the slot back after the rule's delay, or nil if no rule applies.
-func (l *limits) enter(ctx context.Context, domain string) (leave func(), err error) {
-	l.mu.Lock()
-	rule := matching(l.rules, domain)
-	l.mu.Unlock()
+// enter waits for a slot of a rule. It returns a function that gives the slot
+// back after the rule's delay. If rule is nil, it returns nil.
+func enter(ctx context.Context, rule *colly.LimitRule) (leave func(), err error) {
 	if rule == nil {
 		return nil, nil
 	}

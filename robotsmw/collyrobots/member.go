@@ -114,14 +114,14 @@ func (m *member) throttled(r *colly.Response) {
 	if m.RetryThrottled <= 0 || r.Request.Method != http.MethodGet && r.Request.Method != http.MethodHead {
 		return
 	}
-	times := repeatsOf(r.Request) + 1
-	if times > m.RetryThrottled {
+	was := markOf(r.Request)
+	if was.repeats >= m.RetryThrottled {
 		m.count.givenUp.Add(1)
 		return
 	}
 	m.count.retried.Add(1)
 	again := *r.Request
-	again.Body = &failedBody{body: bodyOf(r.Request), status: times}
+	again.Body = &failedBody{own: true, body: was.body, repeats: was.repeats + 1}
 	if m.PutBack {
 		m.park(&again, time.Time{})
 	} else {
@@ -136,7 +136,8 @@ func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 	}
 	m.count.putBack.Add(1)
 	again := *r
-	again.Body = &failedBody{body: bodyOf(r), status: repeatsOf(r)}
+	was := markOf(r)
+	again.Body = &failedBody{own: true, body: was.body, repeats: was.repeats}
 	if b, ok := r.Body.(*failedBody); ok && b.lost {
 		b.lost = false
 		m.count.lost.Add(-1)

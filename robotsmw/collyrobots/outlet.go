@@ -33,8 +33,9 @@ func (o outlet) send(req *http.Request) (*http.Response, error) {
 	h, ctx := p.hub, req.Context()
 	end := &p.slot
 	*end = slotBody{}
+	rule, _ := h.ruleFor(req.URL.Host)
 	var err error
-	if end.leave, err = h.limits.enter(ctx, req.URL.Host); err != nil {
+	if end.leave, err = enter(ctx, rule); err != nil {
 		return nil, err
 	}
 	base, timeout, err := h.now() // it may have changed while the request waited

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness"
 )
 
 // page is the context.Context of a request for a page. The guard puts it into
@@ -13,9 +15,10 @@ type page struct {
 	hub   *hub
 	since time.Time // when the request came to the guard
 	sent  time.Time // when the request left for the first time
-	proxy string    // the proxy that colly's switcher chose; "" means none
-	slot  slotBody  // the response's body, which ends the attempt
-	body  heldBody  // the response's body, until it is read
+	trace politeness.Trace
+	proxy string   // the proxy that colly's switcher chose; "" means none
+	slot  slotBody // the response's body, which ends the attempt
+	body  heldBody // the response's body, until it is read
 }
 
 type pageKey struct{}

@@ -132,13 +132,7 @@ func (q *parkedRequests) finish() {
 // back, one for each host. Such a request waits on its own goroutine. Only the
 // first in a line is tried when the host is due.
 type lines struct {
-	mu    sync.Mutex
-	hosts map[string]*line
-}
-
-type line struct {
-	turn  chan struct{}
-	users int
+	hosts sync.Map // host → chan struct{}, which has an element while somebody is first
 }
 
 // settle is how long the next request in a line waits after the previous one
@@ -149,29 +143,11 @@ const settle = 10 * time.Millisecond
 // await returns when a request that may not be made until p.until is due, or
 // when its context has ended.
 func (s *lines) await(p *parked) {
-	host := p.url.Host
-	s.mu.Lock()
-	if s.hosts == nil {
-		s.hosts = make(map[string]*line)
-	}
-	l := s.hosts[host]
-	if l == nil {
-		l = &line{turn: make(chan struct{}, 1)}
-		s.hosts[host] = l
-	}
-	l.users++
-	s.mu.Unlock()
-	leave := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(s.hosts, host)
-		}
-	}
+	l, _ := s.hosts.LoadOrStore(p.url.Host, make(chan struct{}, 1))
+	line := l.(chan struct{})
 	select {
-	case l.turn <- struct{}{}:
+	case line <- struct{}{}:
 	case <-p.ctx.Done():
-		leave()
 		return
 	}
 	for due := p.due(); due.After(time.Now()); due = p.due() {
@@ -179,5 +155,5 @@ func (s *lines) await(p *parked) {
 			break
 		}
 	}
-	time.AfterFunc(settle, func() { <-l.turn; leave() })
+	time.AfterFunc(settle, func() { <-line })
 }

@@ -59,16 +59,17 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	p := &page{Context: req.Context(), hub: g.hub, since: time.Now()}
-	out := req.WithContext(politeness.WithTrace(p, &politeness.Trace{Queued: func(until time.Time, why politeness.Reason) {
+	p.trace.Queued = func(until time.Time, why politeness.Reason) {
 		if isPause(why) {
 			g.pause(req.URL, until, why)
 		}
-	}}))
+	}
+	out := req.WithContext(politeness.WithTrace(p, &p.trace))
 	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // a clone that was made before Attach has colly's default agent
 		out.Header = req.Header.Clone()
 		out.Header.Del("User-Agent")
 	}
-	g.unread.clear(req.URL, g.hub.limits.any())
+	g.unread.clear(req.URL, g.hub)
 	resp, err := g.inner.RoundTrip(out)
 	// While this request was in flight, other requests may have read the hub's
 	// client. Later, callbacks of this request may write to it. Each request

@@ -22,9 +22,9 @@ import (
 type unread struct {
 	shared bool // whether requests to different hosts may wait for each other
 
-	mu    sync.Mutex
-	first *heldBody    // the first in a list, linked by prev and next
-	n     atomic.Int32 // the length of the list
+	mu   sync.Mutex
+	held map[*heldBody]struct{}
+	n    atomic.Int32 // len(held)
 }
 
 // maxAhead is how many bytes of a body are read ahead at most. It is more than
@@ -43,48 +43,38 @@ func (u *unread) keep(resp *http.Response, b *heldBody) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return
 	}
-	b.ReadCloser, b.url, b.list, b.held = resp.Body, resp.Request.URL, u, true
+	b.ReadCloser, b.url, b.list = resp.Body, resp.Request.URL, u
 	resp.Body = b
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if b.next = u.first; b.next != nil {
-		b.next.prev = b
+	if u.held == nil {
+		u.held = make(map[*heldBody]struct{})
 	}
-	u.first = b
-	u.n.Add(1)
+	u.held[b] = struct{}{}
+	u.n.Store(int32(len(u.held)))
 }
 
 // release stops watching a body. It reports whether the body was watched.
 func (u *unread) release(b *heldBody) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !b.held {
-		return false
-	}
-	b.held = false
-	if b.prev == nil {
-		u.first = b.next
-	} else {
-		b.prev.next = b.next
-	}
-	if b.next != nil {
-		b.next.prev = b.prev
-	}
-	b.prev, b.next = nil, nil
-	u.n.Add(-1)
-	return true
+	_, ok := u.held[b]
+	delete(u.held, b)
+	u.n.Store(int32(len(u.held)))
+	return ok
 }
 
 // The method "clear" is called before a request for the URL "target". It frees
 // the slots that this request might otherwise never get.
-func (u *unread) clear(target *url.URL, limited bool) {
+func (u *unread) clear(target *url.URL, h *hub) {
 	if u.n.Load() == 0 {
 		return
 	}
 	host := hostOf(target)
+	_, limited := h.ruleFor(target.Host)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for b := u.first; b != nil; b = b.next {
+	for b := range u.held {
 		switch {
 		case b.url.Host == target.Host || hostOf(b.url) == host:
 			go b.readAhead()
@@ -109,9 +99,6 @@ type heldBody struct {
 	list    *unread
 	alarm   sync.Once
 	own     bool // the reader came first, so nothing is read ahead
-
-	held       bool // whether this body is in the list; guarded by unread.mu, like prev and next
-	prev, next *heldBody
 
 	mu    sync.Mutex // held while readAhead reads
 	ahead bytes.Buffer
