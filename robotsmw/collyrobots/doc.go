@@ -70,8 +70,11 @@
 //	ext.PutBack = true
 //	for !q.IsEmpty() {
 //		q.Run(c)
-//		ext.Wait() // makes the requests that are still put back
+//		q.Stop()   // else colly's queue cannot Run again
+//		ext.Wait() // makes what is still put back; it may add URLs with q.AddURL
 //	}
+//
+// What is put back also returns its DelayError: after a login, call ext.Wait.
 //
 // # What to delete
 //
