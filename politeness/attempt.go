@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 )
@@ -23,9 +24,9 @@ type attempt struct {
 	switched bool // the server switched protocols, so the body has no timeout
 }
 
-// begin starts an attempt whose grant has just been given. Whatever ends the
+// begin starts an attempt to send u, whose grant has just been given. Whatever ends the
 // attempt's context also frees its slot, even if nobody closes the body.
-func (a *attempt) begin(caller context.Context, timeout time.Duration) {
+func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duration) {
 	a.caller, a.timeout = caller, timeout
 	if timeout > 0 {
 		a.grant.keep(timeout)
@@ -34,7 +35,7 @@ func (a *attempt) begin(caller context.Context, timeout time.Duration) {
 		a.ctx, a.cancel = context.WithCancel(caller)
 	}
 	a.stop = context.AfterFunc(a.ctx, func() { a.grant.Done(Outcome{}) })
-	a.ctx = a.wire.watch(a.ctx, &a.grant, a.cancel)
+	a.ctx = a.wire.watch(a.ctx, u, &a.grant, a.cancel)
 }
 
 // end ends the attempt with outcome o, and frees the slot.

@@ -177,10 +177,8 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 	})
 }
 
-// wrapped is a RoundTripper around another. Unwrap returns the inner one.
+// wrapped is a RoundTripper around another, and hides what that is.
 type wrapped struct{ http.RoundTripper }
-
-func (w *wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()

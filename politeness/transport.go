@@ -113,7 +113,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // try makes one request and makes sure that its slot is freed. fresh is req
 // with a body that has not been read.
 func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
-	a.begin(req.Context(), orDefault(t.AttemptTimeout, 30*time.Second, 0))
+	u := canonicalURL(req.URL)
+	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, 30*time.Second, 0))
 	start := time.Now()
 	defer func() {
 		if resp == nil { // Base failed, or panicked
@@ -121,12 +122,10 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		}
 	}()
 	sent := fresh.WithContext(a.ctx)
-	if u := canonicalURL(req.URL); u != req.URL {
-		if sent.Host == req.URL.Host {
-			sent.Host = u.Host
-		}
-		sent.URL = u
+	if sent.Host == req.URL.Host {
+		sent.Host = u.Host
 	}
+	sent.URL = u
 	resp, err = t.base().RoundTrip(sent)
 	var latency time.Duration
 	if a.grant.limiter.Adaptive.Factor > 0 { // otherwise nothing uses the latency

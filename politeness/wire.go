@@ -1,11 +1,14 @@
 package politeness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -25,9 +28,11 @@ type wire struct {
 	grant  *Grant
 	cancel context.CancelFunc // ends the attempt
 	trace  httptrace.ClientTrace
+	target string // the address of the request's host
 
 	mu        sync.Mutex
-	addresses []string // for which net/http has asked for connections since the latest answer
+	addresses []string // for which net/http has asked for connections
+	direct    bool     // target is one of them
 	asked     int      // how often it has done so since it wrote something
 	wrote     bool     // headers were written to one of them, and no answer has come
 	http2     bool     // they were written by HTTP/2
@@ -51,9 +56,14 @@ const (
 	maxInformed = 1 << 20
 )
 
-// watch returns a context that tells w what net/http does.
-func (w *wire) watch(ctx context.Context, g *Grant, cancel context.CancelFunc) context.Context {
+// watch returns a context that tells w what net/http does with a request for u.
+func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.CancelFunc) context.Context {
 	w.grant, w.cancel = g, cancel
+	port := "80"
+	if u.Scheme == "https" {
+		port = "443"
+	}
+	w.target = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 	w.trace = httptrace.ClientTrace{
 		GetConn:              w.getConn,
 		GotConn:              w.gotConn,
@@ -80,7 +90,7 @@ func (w *wire) mayConnect(address string) bool {
 	defer w.mu.Unlock()
 	known := slices.Contains(w.addresses, address)
 	switch w.asked++; {
-	case w.wrote && known:
+	case w.wrote && (known || w.direct):
 		w.replays = true
 		return false
 	case w.asked > maxAsked:
@@ -89,8 +99,10 @@ func (w *wire) mayConnect(address string) bool {
 	case w.wrote: // Base asked another host something first, in the same context
 		w.addresses, w.wrote = nil, false
 	}
-	if !known { // through a proxy, HTTP/2 asks by the proxy's address and by the host's
+	if !known {
 		w.addresses = append(w.addresses, address)
+		// With a proxy, HTTP/2 asks by the proxy's address or by the host's.
+		w.direct = w.direct || strings.EqualFold(address, w.target)
 	}
 	return true
 }
@@ -136,7 +148,7 @@ func (w *wire) wroteHeaders() {
 // credentials after a 401. That is a new request and no replay.
 func (w *wire) answered() {
 	w.mu.Lock()
-	w.addresses, w.wrote = nil, false
+	w.wrote = false
 	w.mu.Unlock()
 }
 
