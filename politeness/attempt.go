@@ -24,8 +24,9 @@ type attempt struct {
 	switched bool // the server switched protocols, so the body has no timeout
 }
 
-// begin starts an attempt to send u, whose grant has just been given. Whatever ends the
-// attempt's context also frees its slot, even if nobody closes the body.
+// begin starts an attempt to send u, whose grant has just been given. Whatever
+// ends the attempt's context also frees its slot, even if nobody closes the
+// body.
 func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duration) {
 	a.caller, a.timeout = caller, timeout
 	if timeout > 0 {

@@ -35,12 +35,14 @@ type DelayError struct {
 }
 
 func (e *DelayError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("politeness: %s may not be asked yet (%v): do other hosts first, and ask again at about %s",
-			e.Host, e.Err, e.Until.Format(time.RFC3339))
+	until, why := e.Until.Format(time.RFC3339), ""
+	if e.Reason != "" {
+		why = " (" + string(e.Reason) + ")"
 	}
-	return fmt.Sprintf("politeness: %s may not be asked before %s: do other hosts first, or allow a longer wait",
-		e.Host, e.Until.Format(time.RFC3339))
+	if e.Err != nil {
+		return fmt.Sprintf("politeness: %s may not be asked yet%s: %v: do other hosts first, and ask again at about %s", e.Host, why, e.Err, until)
+	}
+	return fmt.Sprintf("politeness: %s may not be asked before %s%s: do other hosts first, or allow a longer wait", e.Host, until, why)
 }
 
 // Unwrap returns Err.

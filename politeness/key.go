@@ -196,11 +196,11 @@ func canonicalHost(host string) (string, error) {
 	}
 }
 
-// canonicalURL returns a URL whose host is as HostKey names it, if u's host has
-// non-ASCII letters. Otherwise it returns u itself. The connection pools of
-// net/http convert such a host in two ways, and HTTP/2 may then never find the
-// connection that it has just made.
-func canonicalURL(u *url.URL) *url.URL {
+// CanonicalURL returns a URL whose host is as [HostKey] names it, if u's host
+// has non-ASCII letters. Otherwise it returns u itself. A [Transport] sends the
+// result, because the connection pools of net/http convert such a host in two
+// ways, and HTTP/2 may then never find the connection that it has just made.
+func CanonicalURL(u *url.URL) *url.URL {
 	if isASCII(u.Host) {
 		return u
 	}

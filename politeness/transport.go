@@ -113,7 +113,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // try makes one request and makes sure that its slot is freed. fresh is req
 // with a body that has not been read.
 func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
-	u := canonicalURL(req.URL)
+	u := CanonicalURL(req.URL)
 	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, 30*time.Second, 0))
 	start := time.Now()
 	defer func() {

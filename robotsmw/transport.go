@@ -166,9 +166,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		if host := origin.SentHost(name, req.URL, req.Host); host != "" {
 			out.Host = host
 		}
-		if !origin.HasPlainTarget(req.URL) {
-			out.URL = origin.SentURL(req.URL)
-		}
+		out.URL = origin.SentURL(req.URL)
 	}
 	return out, s, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/goodbots/courtesy/politeness"
 )
 
 // SentHost returns the Host header to send with a request, given the request's
@@ -26,11 +28,13 @@ func SentHost(name []byte, u *url.URL, host string) string {
 }
 
 // SentURL returns the URL to which a request for u is sent: nearly always u
-// itself. But if the path of u has no leading slash and is not "*", SentURL
-// adds the slash, because a proxy would read the path ".b.example/" as a part
-// of the host's name. If the path is an absolute URL, SentURL makes that path
-// the request target instead.
+// itself. A host with non-ASCII letters is sent in its canonical form, because
+// http.Transport may otherwise connect to it again and again. If the path of u
+// has no leading slash and is not "*", SentURL adds the slash, because a proxy
+// would read the path ".b.example/" as a part of the host's name. If the path
+// is an absolute URL, SentURL makes that path the request target instead.
 func SentURL(u *url.URL) *url.URL {
+	u = politeness.CanonicalURL(u)
 	if HasPlainTarget(u) || u.Opaque != "" || u.Path == "*" {
 		return u
 	}

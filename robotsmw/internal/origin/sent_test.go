@@ -89,6 +89,30 @@ func TestTargetsOfAnotherOrigin(t *testing.T) {
 
 // A path without a leading slash is sent with one. Otherwise a proxy would read
 // the path as a part of the host's name.
+// A host is sent in the form that its origin has, and the caller's URL stays.
+func TestSentURL_CanonicalHost(t *testing.T) {
+	for written, want := range map[string]string{
+		"https://ｖictim.example/":         "victim.example",
+		"https://BÜCHER.example:8443/a?b": "xn--bcher-kva.example:8443",
+		"https://Faß.example./":           "xn--fa-hia.example",
+		"https://Plain.example:443/":      "Plain.example:443",
+		"https://[2001:db8::1%25ü]/":      "[2001:db8::1]",
+	} {
+		u, err := url.Parse(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := *u
+		sent := SentURL(u)
+		if sent.Host != want || sent.RequestURI() != u.RequestURI() {
+			t.Errorf("%s is sent to %s%s", written, sent.Host, sent.RequestURI())
+		}
+		if *u != before {
+			t.Errorf("%s was changed", written)
+		}
+	}
+}
+
 func TestSentURL(t *testing.T) {
 	for path, want := range map[string]string{
 		"/x": "/x", "": "/", "x": "/x", ".b.test/x": "/.b.test/x", "@b.test/x": "/@b.test/x", "*": "*", "http://a.test/x": "http://a.test/x",
