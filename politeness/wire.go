@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -28,11 +27,11 @@ type wire struct {
 	grant  *Grant
 	cancel context.CancelFunc // ends the attempt
 	trace  httptrace.ClientTrace
-	target string // the address of the request's host
+	host   string // of the request
 
 	mu        sync.Mutex
 	addresses []string // for which net/http has asked for connections
-	direct    bool     // target is one of them
+	direct    bool     // one of them is of the request's host
 	asked     int      // how often it has done so since it wrote something
 	wrote     bool     // headers were written to one of them, and no answer has come
 	http2     bool     // they were written by HTTP/2
@@ -58,12 +57,7 @@ const (
 
 // watch returns a context that tells w what net/http does with a request for u.
 func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.CancelFunc) context.Context {
-	w.grant, w.cancel = g, cancel
-	port := "80"
-	if u.Scheme == "https" {
-		port = "443"
-	}
-	w.target = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
+	w.grant, w.cancel, w.host = g, cancel, u.Hostname()
 	w.trace = httptrace.ClientTrace{
 		GetConn:              w.getConn,
 		GotConn:              w.gotConn,
@@ -102,7 +96,8 @@ func (w *wire) mayConnect(address string) bool {
 	if !known {
 		w.addresses = append(w.addresses, address)
 		// With a proxy, HTTP/2 asks by the proxy's address or by the host's.
-		w.direct = w.direct || strings.EqualFold(address, w.target)
+		host, _, _ := net.SplitHostPort(address)
+		w.direct = w.direct || strings.EqualFold(host, w.host)
 	}
 	return true
 }
