@@ -52,7 +52,7 @@ var decisions = []decision{
 	{"a wall's answer", "robotsmw", "A wall is a service that answers in the site's place",
 		[]string{"robotsmw.TestAnswersOfWalls", "robotsmw.TestTheGoodCopyOutlastsAWall", "robotsmw.TestPagesOfErrors"}},
 	{"content coding", "robotsmw", "An answer may have one content coding and be up to 4 MiB long before decoding",
-		[]string{"robotsmw.TestGzipOfEmptyMembers", "robotsmw/internal/fetch.TestManyCodings"}},
+		[]string{"robotsmw.TestGzipOfEmptyMembers", "robotsmw/internal/fetch.TestManyCodings", "robotsmw/internal/fetch.TestNamesThatAreNoCodings"}},
 	{"redirects", "robotsmw", "more than five redirects, or a redirect that leads nowhere",
 		[]string{"robotsmw.TestRedirects", "robotsmw.TestLengthOfALocation", "robotsmw.TestCircles"}},
 	{"4xx", "robotsmw", "there are no rules; all is allowed",

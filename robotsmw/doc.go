@@ -74,12 +74,14 @@
 // block, a price or a demand for a licence, whatever the status. Package
 // politeness/refusal knows the signs of walls. Two more answers are not the
 // site's robots.txt. One is a 202 with an HTML page. The other is a 206,
-// because no range was asked for. But a 451 is a 4xx like the others. And an
-// HTML page with status 200 and no sign of a wall is read like any robots.txt.
-// It has no rules, unless some of its lines look like rules.
+// because no range was asked for. But a 451 is a 4xx like the others, and a
+// guess from a page's marks does not outweigh a 404 or 410. An HTML page with
+// status 200 and no sign of a wall is read like any robots.txt. It has no
+// rules, unless some of its lines look like rules.
 //
 // An answer may have one content coding and be up to 4 MiB long before
-// decoding. Decoding it must end within Options.RobotsTimeout. Decision.Cause
+// decoding. A name that is no coding, such as utf-8 or none, is ignored before
+// plain text. Decoding must end within Options.RobotsTimeout. Decision.Cause
 // keeps 300 bytes of what went wrong. A redirect to a URL of more than 8 KiB
 // leads nowhere.
 //

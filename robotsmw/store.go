@@ -21,7 +21,9 @@ import (
 //
 // Package storetest checks whether a Store meets these conditions. The Checker
 // gives each call of a Store two seconds. If a call fails, the Checker
-// continues without the result of this call.
+// continues without the result of this call. A Store that does not answer in
+// time is asked again after ten seconds. At most 1,000 calls that never return
+// are left behind, by all Checkers together.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
