@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -57,8 +58,16 @@ http {
 }
 `
 
+// A jittery connection takes 20 to 120 ms for what is written to it.
+type jittery struct{ net.Conn }
+
+func (j jittery) Write(p []byte) (int, error) {
+	time.Sleep(20*time.Millisecond + time.Duration(rand.Int64N(int64(100*time.Millisecond))))
+	return j.Conn.Write(p)
+}
+
 // The crawl's own record and the log of nginx both show a polite crawl,
-// although some requests fail. With COURTESY_CHAOS set, the crawl requests
+// although some requests fail, and although the link has jitter. With COURTESY_CHAOS set, the crawl requests
 // 5,000 pages or more.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if testing.Short() {
@@ -78,7 +87,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	socket, stop := startDemoNginx(t, server.Listener.Addr().String())
 
 	hosts := make(map[string]bool)
-	args := []string{"-user-agent=ExampleBot/1.0", "-json", "-scope=domain", "-max-pages=0", "-hosts=300", "-delay=100ms", "-from-end"}
+	args := []string{"-user-agent=ExampleBot/1.0", "-json", "-scope=domain", "-max-pages=0", "-hosts=300", "-delay=100ms"}
 	for _, host := range site.Hosts() {
 		hosts[host] = true
 		if strings.HasPrefix(host, "town.") {
@@ -91,7 +100,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 		if host, _, _ := net.SplitHostPort(addr); !hosts[host] {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
 		}
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+		return jittery{conn}, err
 	}}
 	defer transport.CloseIdleConnections()
 	var out, stderr bytes.Buffer

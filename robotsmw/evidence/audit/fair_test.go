@@ -146,6 +146,18 @@ func TestFair_Jitter(t *testing.T) {
 	}
 }
 
+// A robot goes on by its copy while it asks for robots.txt again, which may take
+// longer than a page.
+func TestFair_SlowRobotsTxt(t *testing.T) {
+	early := func(i int) time.Duration { return 2*time.Second - time.Duration(1-i%2*2)*100*time.Millisecond }
+	hits := slices.Concat(pages("PoliteBot/1.0", "192.0.2.1", morning.Add(2*time.Second), 20, early), pages("GuiltyBot/1.0", "192.0.2.2", morning.Add(2*time.Second), 20, every(time.Second)))
+	for _, h := range []hit{hits[0], hits[20]} {
+		h.at, h.took, h.url = morning, 5*time.Second, "/robots.txt"
+		hits = append(hits, h)
+	}
+	wantAccused(t, read(t, always("User-agent: *\nCrawl-delay: 2\n"), linesOf(hits, hit.precise)), "GuiltyBot gap")
+}
+
 // Five users of one library are no robot that is five times too fast. A
 // violation has the address of who did it.
 func TestFair_UsersOfOneLibrary(t *testing.T) {

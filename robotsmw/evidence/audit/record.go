@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
-var errNoRecord = errors.New("there is no record in the directory")
+var errNoRecord = errors.New("there is no record in the directory; of a directory of logs, name the logs")
 
 // ReadRecord judges a crawl by the record that package evidence has written
 // into a directory.

@@ -70,7 +70,7 @@ func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
 // address.
 //
 // The log has the time at which a request arrived or ended. It was sent before,
-// by up to event.doubt, but not before pace.since. If all gaps so far were long
+// by up to event.doubt or, if that is a minute, not before pace.since. If all gaps so far were long
 // enough, the latest request cannot have been sent before pace.earliest. This
 // calculation leaves out the gaps that are already proven too short. If the
 // next request came before pace.earliest plus the Crawl-delay, then more came
@@ -88,7 +88,10 @@ func newPace() *pace { return &pace{never, never, never, never, never} }
 // than one page in each period of want. The other result is how far the request
 // is from the one before it; it is negative if there was none.
 func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
-	sent := max(e.at-e.doubt, p.since)
+	sent := e.at - e.doubt
+	if e.doubt == longestAnswer && p.since <= e.at {
+		sent = max(sent, p.since)
+	}
 	gap = -1
 	if p.latest != never {
 		gap = e.at - p.latest
