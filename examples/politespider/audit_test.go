@@ -67,8 +67,8 @@ func (j jittery) Write(p []byte) (int, error) {
 }
 
 // The crawl's own record and the log of nginx both show a polite crawl,
-// although some requests fail, and although the link has jitter. With COURTESY_CHAOS set, the crawl requests
-// 5,000 pages or more.
+// although some requests fail, and although the link has jitter. With
+// COURTESY_CHAOS set, the crawl requests 5,000 pages or more.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")

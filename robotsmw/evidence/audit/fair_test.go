@@ -146,8 +146,8 @@ func TestFair_Jitter(t *testing.T) {
 	}
 }
 
-// A robot goes on by its copy while it asks for robots.txt again, which may take
-// longer than a page.
+// A robot goes on by its copy while it asks for robots.txt again, which may
+// take longer than a page.
 func TestFair_SlowRobotsTxt(t *testing.T) {
 	early := func(i int) time.Duration { return 2*time.Second - time.Duration(1-i%2*2)*100*time.Millisecond }
 	hits := slices.Concat(pages("PoliteBot/1.0", "192.0.2.1", morning.Add(2*time.Second), 20, early), pages("GuiltyBot/1.0", "192.0.2.2", morning.Add(2*time.Second), 20, every(time.Second)))

@@ -70,11 +70,11 @@ func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
 // address.
 //
 // The log has the time at which a request arrived or ended. It was sent before,
-// by up to event.doubt or, if that is a minute, not before pace.since. If all gaps so far were long
-// enough, the latest request cannot have been sent before pace.earliest. This
-// calculation leaves out the gaps that are already proven too short. If the
-// next request came before pace.earliest plus the Crawl-delay, then more came
-// than the Crawl-delay allows.
+// by up to event.doubt or, if that is a minute, not before pace.since. If all
+// gaps so far were long enough, the latest request cannot have been sent before
+// pace.earliest. This calculation leaves out the gaps that are already proven
+// too short. If the next request came before pace.earliest plus the
+// Crawl-delay, then more came than the Crawl-delay allows.
 type pace struct {
 	since         int64 // no page was asked for before this time; "never" means not known
 	earliest      int64
