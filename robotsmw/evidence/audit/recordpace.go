@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"cmp"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -117,13 +119,7 @@ func (p *recordPace) endSession() {
 func (p *recordPace) add(v *recordLine) {
 	m := p.moment(v)
 	i, _ := slices.BinarySearchFunc(p.moments, m, func(o, m *paceEvent) int {
-		if c := o.at.Compare(m.at); c != 0 {
-			return c
-		}
-		if o.event == "request" && m.event == "request" && o.request > m.request {
-			return 1
-		}
-		return -1
+		return cmp.Or(o.at.Compare(m.at), cmp.Compare(o.rank(), m.rank()), -1)
 	})
 	p.moments = slices.Insert(p.moments, i, m)
 	if m.at.After(p.newest) {
@@ -134,6 +130,14 @@ func (p *recordPace) add(v *recordLine) {
 		p.judge(p.moments[0])
 		p.moments = slices.Delete(p.moments, 0, 1)
 	}
+}
+
+// rank puts the requests of one moment in the order of their numbers, and first.
+func (m *paceEvent) rank() int {
+	if m.event == "request" {
+		return m.request
+	}
+	return math.MaxInt
 }
 
 func (p *recordPace) moment(v *recordLine) *paceEvent {
