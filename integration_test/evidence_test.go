@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,6 +100,83 @@ func TestNginx_Audit(t *testing.T) {
 	if r := audit(t, record); r.status != 0 || r.Violations != 0 || r.Robots != 1 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 7 {
 		t.Errorf("by the record: %+v", r)
 	}
+}
+
+// A link delays each packet by another time. So the site sees requests closer
+// together than the spider sent them. That proves nothing against the spider:
+// its record and the site's log are both clean, and have the same requests.
+func TestNginx_AuditBehindAJitteryLink(t *testing.T) {
+	t.Parallel()
+	nginx := startNginx(t)
+	robots, record := filepath.Join(t.TempDir(), "robots.txt"), filepath.Join(t.TempDir(), "record")
+	writeFile(t, robots, nginxRobots)
+	link := jitteryLink(t, strings.TrimPrefix(nginx.url, "http://"))
+	cmd := exec.CommandContext(t.Context(), build(t, "politespider"), "-json", "-delay", crawlDelay.String(), "-evidence", record, "-user-agent", crawler, link+"/")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("politespider: %v\n%s", err, stderr.Bytes())
+	}
+	_, head, _ := strings.Cut(strings.TrimSpace(stderr.String()), "its head is ")
+	nginx.stop(t)
+	if r := audit(t, "-robots", robots, nginx.auditLog()); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 12 {
+		t.Errorf("by the server's log: %+v", r)
+	}
+	if r := audit(t, "-head", head, "-against", nginx.auditLog(), record); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 12 {
+		t.Errorf("by the record: %+v", r)
+	}
+	// A log that lacks a request, and one that has another.
+	log, err := os.ReadFile(nginx.auditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(log), "\n")
+	other := filepath.Join(t.TempDir(), "other.log")
+	writeFile(t, other, strings.Join(slices.Delete(lines, 3, 4), "")+strings.Replace(lines[5], " /", " /private/plan.html?", 1))
+	if r := audit(t, "-against", other, record); r.status != 2 || r.Broken != 2 {
+		t.Errorf("against another log: %+v", r)
+	}
+}
+
+// jitteryLink forwards connections to an address, and returns the URL to use in
+// its place.
+func jitteryLink(t *testing.T, to string) (url string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() { listener.Close(); all.Wait() })
+	forward := func(to, from net.Conn) {
+		defer to.Close()
+		packet := make([]byte, 64<<10)
+		for {
+			n, err := from.Read(packet)
+			if err != nil {
+				return
+			}
+			time.Sleep(20*time.Millisecond + rand.N(100*time.Millisecond))
+			if _, err := to.Write(packet[:n]); err != nil {
+				return
+			}
+		}
+	}
+	all.Go(func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			site, err := net.Dial("tcp", to)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			all.Go(func() { forward(site, from) })
+			all.Go(func() { forward(from, site) })
+		}
+	})
+	return "http://" + listener.Addr().String()
 }
 
 // An audit repeats each decision in the crawler's record, and gets the same
