@@ -5,11 +5,9 @@ import (
 	"cmp"
 	crand "crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -198,31 +196,17 @@ func robotText(opts *robotsmw.Options) ([]byte, error) {
 		return nil, err
 	}
 	b := appendText(nil, "user_agent", opts.UserAgent)
-	b = append(appendMember(b, "tokens"), '[')
-	for i, token := range checker.Tokens() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendQuoted(b, token)
-	}
-	b = append(b, ']')
+	b = appendJSON(b, "tokens", checker.Tokens())
 	b = appendTrue(b, "disallow_forbidden", opts.DisallowForbidden)
 	b = appendTrue(b, "allow_after_30_days", opts.AllowAfter30Days)
 	b = appendTrue(b, "dry_run", opts.DryRun)
 	b = appendNumber(b, "max_redirects", int64(cmp.Or(opts.MaxRedirects, 5)))
 	if len(opts.Override) > 0 {
-		b = append(appendMember(b, "override"), '{')
-		comma := false
-		for _, origin := range slices.Sorted(maps.Keys(opts.Override)) {
-			if comma {
-				b = append(b, ',')
-			}
-			comma = true
-			sum := sha256.Sum256([]byte(opts.Override[origin]))
-			b = append(appendQuoted(b, origin), `:"`...)
-			b = append(hex.AppendEncode(b, sum[:]), '"')
+		hashes := make(map[string]string)
+		for origin, text := range opts.Override {
+			hashes[origin] = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 		}
-		b = append(b, '}')
+		b = appendJSON(b, "override", hashes)
 	}
 	return b, nil
 }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -22,6 +23,12 @@ func appendText(b []byte, name, text string) []byte {
 		return b
 	}
 	return appendQuoted(appendMember(b, name), text)
+}
+
+// appendJSON appends any value. It is for lines that are rare.
+func appendJSON(b []byte, name string, value any) []byte {
+	text, _ := json.Marshal(value) // maps and slices of strings and numbers never fail
+	return append(appendMember(b, name), text...)
 }
 
 // appendPlain does what appendText does, for a text that needs no escapes in

@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -225,11 +224,7 @@ func appendWhole(b []byte, f *whole) []byte {
 	if f == nil {
 		return b
 	}
-	b = append(appendMember(b, "warc"), `{"file":"`...)
-	b = append(append(b, f.name...), '"')
-	b = appendNumber(b, "bytes", f.bytes)
-	b = append(appendMember(b, "sha256"), '"')
-	return append(hex.AppendEncode(b, f.hash[:]), `"}`...)
+	return fmt.Appendf(b, `,"warc":{"file":"%s","bytes":%d,"sha256":"%x"}`, f.name, f.bytes, f.hash)
 }
 
 func (w *warcFile) id() string { return "urn:uuid:" + newUUID(w.random) }
@@ -239,15 +234,7 @@ func newUUID(random *rand.ChaCha8) string {
 	var b [16]byte
 	random.Read(b[:])
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	var text [36]byte
-	for i, at := range [...]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
-		const hex = "0123456789abcdef"
-		text[at], text[at+1] = hex[b[i]>>4], hex[b[i]&15]
-	}
-	for _, at := range [...]int{8, 13, 18, 23} {
-		text[at] = '-'
-	}
-	return string(text[:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // A place says where a compressed record is in the WARC file.
@@ -310,31 +297,14 @@ func (w *warcFile) exchange(x *exchange) []byte {
 	return append(appendPlace(b, kind, w.member(head, block, "application/http;msgtype=response")), '}')
 }
 
-// fact appends a metadata record. Its content is a line of the segment. The
-// first argument is the WARC-Target-URI, or "" for none. To save time, the
-// metadata record is not compressed: it is a gzip member with one stored block
-// (RFC 1952, RFC 1951 §3.2.4). A metadata record that does not fit into such a
-// block is left out.
+// fact appends a metadata record. Its content is a line of the segment. about
+// is the WARC-Target-URI, or "" for none.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
-	start := len(w.out)
-	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
-	from := len(b)
-	b = w.appendHead(b, "metadata", w.id(), now)
+	head := w.appendHead(nil, "metadata", w.id(), now)
 	if about != "" {
-		b = appendField(b, "WARC-Target-URI", uri(about))
+		head = appendField(head, "WARC-Target-URI", uri(about))
 	}
-	b = append(b, "Content-Type: application/json\r\nContent-Length: "...)
-	b = append(strconv.AppendInt(b, int64(len(line)), 10), "\r\n\r\n"...)
-	b = append(append(b, line...), "\r\n\r\n"...)
-	n := len(b) - from
-	if n > 0xffff {
-		w.out = b[:start]
-		return
-	}
-	binary.LittleEndian.PutUint16(b[from-4:], uint16(n))
-	binary.LittleEndian.PutUint16(b[from-2:], ^uint16(n))
-	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[from:]))
-	w.out = binary.LittleEndian.AppendUint32(b, uint32(n))
+	w.member(head, line, "application/json")
 }
 
 // member appends a record as a gzip member of its own. kind is the Content-Type
@@ -403,31 +373,15 @@ func appendDigest(b []byte, name string, data []byte) []byte {
 }
 
 func appendPlace(b []byte, name string, p place) []byte {
-	b = appendMember(b, name)
-	b = append(b, `{"offset":`...)
-	b = strconv.AppendInt(b, p.offset, 10)
-	b = append(b, `,"length":`...)
-	b = strconv.AppendInt(b, p.length, 10)
-	b = append(b, `,"sha256":"`...)
-	b = hex.AppendEncode(b, p.hash[:])
-	return append(b, `"}`...)
+	return fmt.Appendf(b, `,"%s":{"offset":%d,"length":%d,"sha256":"%x"}`, name, p.offset, p.length, p.hash)
 }
 
+// uri escapes what may not stand in a field of a WARC record.
 func uri(url string) string {
-	for i := range len(url) {
-		if url[i] <= ' ' || url[i] >= 0x7f {
-			return escape(url)
-		}
-	}
-	return url
-}
-
-func escape(url string) string {
-	const hex = "0123456789ABCDEF"
-	b := make([]byte, 0, len(url)+32)
-	for i := range len(url) {
-		if c := url[i]; c <= ' ' || c >= 0x7f {
-			b = append(b, '%', hex[c>>4], hex[c&15])
+	var b []byte
+	for _, c := range []byte(url) {
+		if c <= ' ' || c >= 0x7f {
+			b = fmt.Appendf(b, "%%%02X", c)
 		} else {
 			b = append(b, c)
 		}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
@@ -294,13 +293,7 @@ func (w *writer) segmentText(now time.Time) []byte {
 	b = appendText(b, "software", software())
 	b = appendNumber(b, "oldest", int64(w.oldest))
 	if c := w.cut; c != nil {
-		b = appendMember(b, "cut")
-		b = append(b, `{"segment":`...)
-		b = strconv.AppendInt(b, int64(c.segment), 10)
-		b = append(b, `,"offset":`...)
-		b = strconv.AppendInt(b, c.offset, 10)
-		b = append(b, `,"bytes":`...)
-		b = append(strconv.AppendInt(b, c.rest, 10), '}')
+		b = fmt.Appendf(b, `,"cut":{"segment":%d,"offset":%d,"bytes":%d}`, c.segment, c.offset, c.rest)
 	}
 	return appendWhole(b, w.ended)
 }
@@ -309,20 +302,13 @@ func lossText(l *loss, now time.Time) []byte {
 	b := begin(nil, kindLoss, now)
 	b = appendTime(b, "from", l.from)
 	b = appendTime(b, "to", l.to)
-	b = append(appendMember(b, "lost"), '{')
-	comma := false
+	lost := make(map[string]int)
 	for k, n := range l.counts {
-		if n == 0 {
-			continue
+		if n > 0 {
+			lost[kindNames[k]] = n
 		}
-		if comma {
-			b = append(b, ',')
-		}
-		comma = true
-		b = append(appendQuoted(b, kindNames[k]), ':')
-		b = strconv.AppendInt(b, int64(n), 10)
 	}
-	return appendText(append(b, '}'), "cause", l.cause)
+	return appendText(appendJSON(b, "lost", lost), "cause", l.cause)
 }
 
 // shrink deletes the oldest segments if one more segment could make the record

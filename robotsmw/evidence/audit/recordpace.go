@@ -132,7 +132,7 @@ func (p *recordPace) add(v *recordLine) {
 	}
 }
 
-// rank puts the requests of one moment in the order of their numbers, and first.
+// rank sorts what happens at one moment: first the requests, by their numbers.
 func (m *paceEvent) rank() int {
 	if m.event == "request" {
 		return m.request
