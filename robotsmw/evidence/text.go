@@ -64,20 +64,7 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 }
 
 func appendSeconds(b []byte, name string, d time.Duration) []byte {
-	b = appendMember(b, name)
-	if d < 0 {
-		b = append(b, '-')
-		d = -max(d, -1<<63+1)
-	}
-	b = strconv.AppendInt(b, int64(d/time.Second), 10)
-	if part := d % time.Second; part != 0 {
-		b = append(b, ".000000000"...)
-		putDigits(b[len(b)-9:], int(part))
-		for b[len(b)-1] == '0' {
-			b = b[:len(b)-1]
-		}
-	}
-	return b
+	return strconv.AppendFloat(appendMember(b, name), d.Seconds(), 'f', -1, 64)
 }
 
 // appendWait does what appendSeconds does, but appends nothing for 0.
@@ -89,26 +76,7 @@ func appendWait(b []byte, name string, d time.Duration) []byte {
 }
 
 func appendRFC3339(b []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	hour, minute, second := t.Clock()
-	b = append(b, "0000-00-00T00:00:00.000000000Z"...)
-	to := b[len(b)-len("0000-00-00T00:00:00.000000000Z"):]
-	putDigits(to[0:4], min(max(year, 0), 9999))
-	putDigits(to[5:7], int(month))
-	putDigits(to[8:10], day)
-	putDigits(to[11:13], hour)
-	putDigits(to[14:16], minute)
-	putDigits(to[17:19], second)
-	putDigits(to[20:29], t.Nanosecond())
-	return b
-}
-
-func putDigits(to []byte, n int) {
-	for rest, i := uint32(n), len(to)-1; i >= 0; i-- {
-		to[i] = byte('0' + rest%10)
-		rest /= 10
-	}
+	return t.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
 }
 
 // The table "plain" says which bytes need no escape in a JSON string. It is

@@ -174,6 +174,8 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		{"a robots line without a fetch", false, drop("fetch", "a.example"), "no fetch"},
 		{"a robots line that is from the store", false, on("robots", "a.example", `"from":"fetch",(.*)"fetched":"2000`, `"from":"store",$1"fetched":"1999`), "24 hours"},
 		{"a stale one from the store, and no fetch that failed", false, on("robots", "a.example", `"from":"fetch",(.*)"fetched":"[^"]*","expires":"[^"]*"`, `"from":"store",$1"fetched":"1999-12-30T00:00:00Z","expires":"1999-12-31T00:00:00Z","cause":"503","next_try":"2001-01-01T00:00:00Z"`), "24 hours"},
+		{"a failure in place of new rules", false, on("robots", "a.example", `"status":200`, `"status":200,"cause":"a wall"`), "no fetch"},
+		{"rules that came later", false, on("robots", "a.example", `"time":"2000-01-01T00:00`, `"time":"2000-01-01T00:02`), "no fetch"},
 		{"a longer lifetime", false, on("robots", "a.example", `"expires":"2000`, `"expires":"2001`), "24 hours"},
 		{"a decision with another lifetime", false, on("request", page, `"expires":"2000-01-02`, `"expires":"2000-01-05`), "disagree"},
 		{"a page without robots_url", false, on("request", page, `"robots_url":"[^"]*",|"sha256":"[^"]*",`, ""), "names no robots.txt"},

@@ -49,6 +49,8 @@ type recordLine struct {
 	Expires     time.Time `json:"expires"`
 	Cause       string    `json:"cause"`
 
+	hasRules bool // the answer to a fetch has rules, so it is no wall's
+
 	// in request, answer, pause and done lines; "url" is also in fetch and
 	// decision lines, and "decision" in decision lines
 	Limiter    int             `json:"limiter"`

@@ -60,6 +60,7 @@ type fetched struct {
 	sha256         string
 	to             string // the URL of the robots.txt that a redirect leads to
 	isGood, isSame bool   // a whole 2xx; a 304 to a conditional request
+	hasRules       bool
 }
 
 const (
@@ -94,7 +95,7 @@ func (k *recordOrigins) origin(robotsURL string) *recordOrigin {
 func (k *recordOrigins) addFetch(v *recordLine) {
 	o := k.origin(v.URL)
 	k.addHop(v)
-	f := fetched{at: v.Time, status: v.Status, sha256: v.SHA256, isSame: v.Status == 304 && v.Conditional}
+	f := fetched{at: v.Time, status: v.Status, sha256: v.SHA256, isSame: v.Status == 304 && v.Conditional, hasRules: v.hasRules}
 	f.isGood = v.Status/100 == 2 && v.Error == ""
 	if v.Status/100 == 3 {
 		if to, err := resolve(v.Target, v.Location); err == nil && to.EscapedPath() == "/robots.txt" && to.RawQuery == "" {
@@ -193,10 +194,10 @@ func (k *recordOrigins) rests(v *recordLine, o *recordOrigin, s state) error {
 
 // leads reports whether a robots line can follow from a fetch.
 func (k *recordOrigins) leads(f fetched, v *recordLine) bool {
-	isNow := f.at.Sub(v.Fetched).Abs() <= apart
+	isNow := f.at.Sub(v.Fetched).Abs() <= apart && f.at.Sub(v.Time).Abs() <= apart
 	switch {
 	case v.Cause != "":
-		return true // also a whole 2xx: a wall may have answered
+		return !f.isGood || !f.hasRules // a wall may have answered with a whole 2xx
 	case v.Renewed:
 		return f.isSame && isNow
 	case f.status == v.Status && (f.isGood || f.status/100 != 2):

@@ -10,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // A recordPiece is a part of a WARC file (with Offset and Length), or a whole
@@ -90,9 +92,12 @@ func (v *recordLine) isAnswer(packed io.Reader) bool {
 	if v.SHA256 == "" {
 		return true
 	}
-	sum := sha256.New()
-	_, err = io.Copy(sum, m.body)
-	return err == nil && hex.EncodeToString(sum.Sum(nil)) == v.SHA256
+	body, err := io.ReadAll(m.body)
+	sum := sha256.Sum256(body)
+	for range robotstxt.Parse(body).Groups() {
+		v.hasRules = v.Status == 200
+	}
+	return err == nil && hex.EncodeToString(sum[:]) == v.SHA256
 }
 
 // isPlain reports whether a WARC file has this URL as it is.
