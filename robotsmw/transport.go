@@ -31,6 +31,9 @@ type Transport struct {
 // NewTransport returns a Transport with these options. If an option is wrong,
 // the error says which one and what to write instead.
 func NewTransport(opts Options) (*Transport, error) {
+	if opts.Outer != nil {
+		return nil, errors.New("robotsmw: Outer is set, but NewTransport returns the robots transport itself: wrap that, and leave Outer nil")
+	}
 	cfg, err := opts.config()
 	if err != nil {
 		return nil, err
@@ -48,9 +51,14 @@ func NewClient(opts Options) (*http.Client, error) {
 	if opts.Limiter == nil {
 		opts.Limiter = new(politeness.Limiter)
 	}
+	outer := opts.Outer
+	opts.Outer = nil
 	t, err := NewTransport(opts)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case outer != nil:
+		return &http.Client{Transport: outer(t)}, nil
 	}
 	return &http.Client{Transport: t}, nil
 }

@@ -5,7 +5,9 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"time"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/revisit"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -30,11 +32,15 @@ func Example() {
 			fmt.Fprint(w, "<meta name=robots content=noindex>")
 		}
 	}))
-	robots, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web})
+	client, err := robotsmw.NewClient(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		Base:      &web,
+		Limiter:   &politeness.Limiter{Delay: time.Millisecond},
+		Outer:     func(robots http.RoundTripper) http.RoundTripper { return &revisit.Transport{Base: robots} },
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	client := &http.Client{Transport: &revisit.Transport{Base: robots}}
 	for _, path := range []string{"/feed", "/feed", "/page", "/page"} {
 		resp, err := client.Get("https://site.example" + path)
 		if err != nil {
