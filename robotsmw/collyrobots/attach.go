@@ -45,6 +45,8 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 	}
 	client := *b.client
+	outer := opts.Outer
+	opts.Outer = nil
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
@@ -86,13 +88,17 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		opts.Store = hubs.sharing
 	}
 
-	opts.Page.Off = true // the extension examines the body after colly has read it
+	opts.Page.Off = opts.Page.Off || outer == nil // the extension examines the body after colly has read it
 	opts.Base, opts.AttemptTimeout = outlet{x.sender}, longest
 	opts.Proxy, opts.RefuseAddress = nil, nil
-	if x.inner, err = robotsmw.NewTransport(opts); err != nil {
+	robots, err := robotsmw.NewTransport(opts)
+	if err != nil {
 		return nil, err
 	}
-	x.checker = x.inner.Checker()
+	x.inner, x.checker = robots, robots.Checker()
+	if outer != nil {
+		x.inner = outer(robots)
+	}
 	x.tokens = x.checker.Tokens()
 	x.main.open(&guard{x.sender, x.main})
 	x.enroll(c, x.main)

@@ -27,7 +27,7 @@ type guard struct {
 
 // sender has what all guards of an Extension share.
 type sender struct {
-	inner  *robotsmw.Transport
+	inner  http.RoundTripper // the robots transport, or Options.Outer around it
 	agent  string // Options.UserAgent
 	opts   *hubOptions
 	main   *hub // the hub of Attach's collector, which also fetches robots.txt
@@ -79,6 +79,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, g.refusal(req, err)
 	}
+	sayUnchanged(resp)
 	resp.Request = req
 	if p.proxy != "" { // colly looks for the proxy in its own request
 		root := rootOf(req)
@@ -118,7 +119,26 @@ func (g *guard) refusal(req *http.Request, err error) error {
 	return err
 }
 
-func (g *guard) CloseIdleConnections() { g.inner.CloseIdleConnections() }
+// sayUnchanged writes into the header of a 304 what the page that it stands for
+// says to robots. colly hands on no more of a response than its header.
+func sayUnchanged(resp *http.Response) {
+	if resp.StatusCode != http.StatusNotModified {
+		return
+	}
+	for rule := range robotsmw.PageDirectives(resp).Rules() {
+		if rule.Known && rule.Value != "" {
+			resp.Header.Add("X-Robots-Tag", rule.Name+": "+rule.Value)
+		} else if rule.Known {
+			resp.Header.Add("X-Robots-Tag", rule.Name)
+		}
+	}
+}
+
+func (g *guard) CloseIdleConnections() {
+	if c, ok := g.inner.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
 
 // pauses are the ends of the pauses that were logged, by host.
 type pauses struct {

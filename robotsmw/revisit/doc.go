@@ -34,14 +34,17 @@
 //
 // # With colly
 //
-// colly treats a 304 as an error unless ParseHTTPErrorResponse is set. In
-// OnError, ask the response's status first:
+// In a collector, Options.Outer puts a Transport outside of the robots
+// transport:
 //
-//	c.OnError(func(r *colly.Response, err error) {
-//		if r.StatusCode == http.StatusNotModified {
-//			return // as it was
-//		}
-//	})
+//	opts.Outer = func(robots http.RoundTripper) http.RoundTripper {
+//		return &revisit.Transport{Base: robots, Store: store}
+//	}
+//	ext, err := collyrobots.Attach(c, opts)
+//
+// An unchanged page then comes as colly treats a 304: to OnError, or to
+// OnResponse if ParseHTTPErrorResponse is set. Ask for r.StatusCode there.
+// Extension.Directives knows what the page says.
 //
 // # What is decided
 //

@@ -240,7 +240,8 @@ func (v *visit) await(resp *http.Response, says freshness.Freshness, now time.Ti
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
-	resp.Body = &body{ReadCloser: resp.Body, visit: v, version: ver, resp: resp}
+	own := *resp // whoever gets resp may give it another Request
+	resp.Body = &body{ReadCloser: resp.Body, visit: v, version: ver, resp: &own}
 }
 
 // newVersion returns what a response says, without the directives of its body.
