@@ -28,7 +28,7 @@ type guard struct {
 // sender has what all guards of an Extension share.
 type sender struct {
 	inner  http.RoundTripper // the robots transport, or Options.Outer around it
-	agent  string // Options.UserAgent
+	agent  string            // Options.UserAgent
 	opts   *hubOptions
 	main   *hub // the hub of Attach's collector, which also fetches robots.txt
 	unread unread
