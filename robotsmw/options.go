@@ -132,9 +132,9 @@ type Options struct {
 	DryRun bool
 
 	// Outer wraps the robots transport of NewClient, and of a collector that
-	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you call
-	// NewTransport, wrap its result instead: there, Outer is an error. Nil means
-	// that requests go straight to the robots transport.
+	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you
+	// call NewTransport, wrap its result instead: there, Outer is an error. Nil
+	// means that requests go straight to the robots transport.
 	Outer func(robots http.RoundTripper) http.RoundTripper
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
