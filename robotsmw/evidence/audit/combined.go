@@ -67,7 +67,7 @@ func (p *parser) combined(line []byte) (*event, error) {
 	}
 	status, err := strconv.ParseUint(string(rest[1:4]), 10, 16)
 	size, rest, more := bytes.Cut(rest[5:], []byte(" "))
-	if err != nil || len(bytes.TrimLeft(size, "0123456789")) > 0 && string(size) != "-" {
+	if err != nil || len(size) == 0 || len(bytes.TrimLeft(size, "0123456789")) > 0 && string(size) != "-" {
 		return nil, errLine
 	}
 	if !more || len(bytes.TrimRight(rest, " ")) == 0 {
