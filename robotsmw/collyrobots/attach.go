@@ -75,11 +75,10 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	}
 	hubs := &hubOptions{limiter: opts.Limiter, refuse: opts.RefuseAddress, logger: cmp.Or(opts.Logger, slog.Default()), named: named}
 	x := &Extension{
-		sender:    &sender{agent: opts.UserAgent, opts: hubs},
-		first:     c,
-		page:      opts.Page,
-		userAgent: opts.UserAgent,
-		members:   make(map[weak.Pointer[colly.Collector]]struct{}),
+		sender:  &sender{agent: opts.UserAgent, opts: hubs},
+		first:   c,
+		page:    opts.Page,
+		members: make(map[weak.Pointer[colly.Collector]]struct{}),
 	}
 	x.unread.shared = opts.Limiter.Key != nil || opts.Limiter.Within != nil || opts.Limiter.GlobalConcurrency > 0
 	x.main = newHub(b, hubs, base, timeout)
@@ -149,7 +148,7 @@ func (x *Extension) Add(c *colly.Collector) error {
 func (x *Extension) enroll(c *colly.Collector, h *hub) {
 	c.IgnoreRobotsTxt = true
 	if c.UserAgent == collyAgent() {
-		c.UserAgent = x.userAgent
+		c.UserAgent = x.agent
 	}
 	m := &member{Extension: x, c: c}
 	m.hub.Store(h)

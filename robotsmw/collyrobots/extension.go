@@ -41,11 +41,10 @@ type Extension struct {
 	PutBack bool
 
 	*sender
-	first     *colly.Collector // the collector that Attach was given
-	checker   *robotsmw.Checker
-	page      robotsmw.PageOptions
-	userAgent string
-	tokens    []string
+	first   *colly.Collector // the collector that Attach was given
+	checker *robotsmw.Checker
+	page    robotsmw.PageOptions
+	tokens  []string
 
 	mu        sync.RWMutex
 	members   map[weak.Pointer[colly.Collector]]struct{}
@@ -53,7 +52,7 @@ type Extension struct {
 
 	marks  marks
 	parked parkedRequests
-	lines  lines
+	lines  sync.Map // host → chan struct{}: see awaitTurn
 }
 
 func (x *Extension) has(c *colly.Collector) bool {

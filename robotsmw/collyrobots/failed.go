@@ -1,6 +1,7 @@
 package collyrobots
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -36,7 +37,7 @@ func newFailedBody(r *colly.Request, err error, wait func(until time.Time) error
 	b := &failedBody{body: was.body, err: err, at: time.Now(), wait: wait, repeats: was.repeats}
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		b.final = !errors.Is(err, robotsmw.ErrUnreachable)
-		b.until = blocked.Decision.NextTry
+		b.until = cmp.Or(blocked.Decision.NextTry, b.at)
 		return b
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {

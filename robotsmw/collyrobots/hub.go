@@ -127,7 +127,7 @@ func (h *hub) take(t http.RoundTripper) {
 	if h.opts.sharing != nil {
 		h.opts.sharing.left.Store(true)
 	}
-	if own := withProxyOf(h.base, t); own != nil {
+	if own := h.withProxyOf(t); own != nil {
 		h.base, h.refused = own, nil
 		return
 	}
@@ -144,22 +144,22 @@ func (h *hub) take(t http.RoundTripper) {
 	h.base = base
 }
 
-// withProxyOf returns a copy of base with the proxy of t, if t is what colly's
-// SetProxy or SetProxyFunc has just made. In plain colly, these methods change
-// the transport at hand. They cannot see base, so they make a transport that
-// has nothing but the proxy.
-func withProxyOf(base, t http.RoundTripper) http.RoundTripper {
-	own, ok := base.(*http.Transport)
+// withProxyOf returns a copy of the hub's transport with the proxy of t, if t is
+// what colly's SetProxy or SetProxyFunc has just made. In plain colly, these
+// methods change the transport at hand. They cannot see the hub's, so they make
+// a transport that has nothing but the proxy.
+func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
+	own, ok := h.base.(*http.Transport)
 	made, isMade := t.(*http.Transport)
-	if !ok || !isMade || base == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
+	if !ok || !isMade || own == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
 		return nil
 	}
-	for field, v := range reflect.ValueOf(made).Elem().Fields() {
-		if field.IsExported() && field.Name != "Proxy" && field.Name != "DisableKeepAlives" && !v.IsZero() {
-			return nil
-		}
+	if dials(made) || made.TLSClientConfig != nil || made.ForceAttemptHTTP2 || made.DisableCompression || made.ProxyConnectHeader != nil ||
+		made.TLSHandshakeTimeout+made.ResponseHeaderTimeout+made.ExpectContinueTimeout != 0 || made.MaxConnsPerHost != 0 ||
+		made.MaxResponseHeaderBytes != 0 {
+		return nil // the program has made it
 	}
-	own = own.Clone() // requests that are under way use base
+	own = own.Clone() // requests that are under way use it
 	own.Proxy, own.DisableKeepAlives = made.Proxy, true
 	return own
 }

@@ -156,7 +156,7 @@ func (m *member) park(r *colly.Request, until time.Time) {
 		m.parked.add(p)
 		return
 	}
-	m.lines.await(p)
+	awaitTurn(&m.lines, p)
 	p.run()
 }
 

@@ -128,22 +128,17 @@ func (q *parkedRequests) finish() {
 	}
 }
 
-// lines are those of the requests of asynchronous collectors that were put
-// back, one for each host. Such a request waits on its own goroutine. Only the
-// first in a line is tried when the host is due.
-type lines struct {
-	hosts sync.Map // host → chan struct{}, which has an element while somebody is first
-}
-
 // settle is how long the next request in a line waits after the previous one
 // has gone. By then the previous one has reached the Limiter, which can then
 // say when the host is due again.
 const settle = 10 * time.Millisecond
 
-// await returns when a request that may not be made until p.until is due, or
-// when its context has ended.
-func (s *lines) await(p *parked) {
-	l, _ := s.hosts.LoadOrStore(p.url.Host, make(chan struct{}, 1))
+// awaitTurn returns when a request of an asynchronous collector, which was put
+// back and waits on its own goroutine, is due, or when its context has ended.
+// Only the first of a host's requests is tried when the host is due: lines has
+// a channel for each host, with an element while somebody is first.
+func awaitTurn(lines *sync.Map, p *parked) {
+	l, _ := lines.LoadOrStore(p.url.Host, make(chan struct{}, 1))
 	line := l.(chan struct{})
 	select {
 	case line <- struct{}{}:
