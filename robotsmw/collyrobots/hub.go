@@ -144,8 +144,8 @@ func (h *hub) take(t http.RoundTripper) {
 	h.base = base
 }
 
-// withProxyOf returns a copy of the hub's transport with the proxy of t, if t is
-// what colly's SetProxy or SetProxyFunc has just made. In plain colly, these
+// withProxyOf returns a copy of the hub's transport with the proxy of t, if t
+// is what colly's SetProxy or SetProxyFunc has just made. In plain colly, these
 // methods change the transport at hand. They cannot see the hub's, so they make
 // a transport that has nothing but the proxy.
 func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
