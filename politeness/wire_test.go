@@ -281,7 +281,7 @@ func TestWire_SharedConnection(t *testing.T) {
 		base := &http2.Transport{AllowHTTP: true, DialTLSContext: func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
 			return server.dial(ctx, network, address)
 		}}
-		defer base.CloseIdleConnections()
+		defer func() { synctest.Wait(); base.CloseIdleConnections() }()
 		tr := &Transport{Base: base, Limiter: &Limiter{Concurrency: 2}}
 		var wg sync.WaitGroup
 		for range 2 {

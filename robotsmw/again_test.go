@@ -133,6 +133,49 @@ func TestJudgedAgain_WhenAnotherFileForbids(t *testing.T) {
 	}
 }
 
+// An asynchronous crawl asks for 3,000 pages at once. Their file lives five
+// minutes and changes every ten. The last change forbids them.
+func TestJudgedAgain_LongCrawl(t *testing.T) {
+	for name, opts := range limited {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const lifetime = 300 * time.Second
+				web := new(robotstest.Internet)
+				file := new(switchable)
+				start := time.Now()
+				for i, text := range []string{open, open + "Disallow: /other/\n", open + "Disallow: /more/\n", shut} {
+					set := func() { file.set(robots(text, "Cache-Control: max-age=300")) }
+					if i == 0 {
+						set()
+						continue
+					}
+					time.AfterFunc(time.Duration(i)*10*time.Minute, set)
+				}
+				web.Handle("a.example", siteOf(file, status(200)))
+				client := newLimitedClient(t, opts(web, &politeness.Limiter{}))
+				answered, refused := visits(t, client, "a.example", 3000)
+				took := time.Since(start)
+
+				_, files := sentAfter(web, start, start)
+				read := files[len(files)-1] // the first file that forbids the pages
+				late, _ := sentAfter(web, start, start.Add(read))
+				if late != 0 || answered+refused != 3000 || refused < 1000 {
+					t.Errorf("%d answered, %d refused, %d sent too late", answered, refused, late)
+				}
+				for i := 1; i < len(files); i++ {
+					if files[i]-files[i-1] > lifetime+10*time.Second {
+						t.Errorf("robots.txt was read at %v", files)
+						break
+					}
+				}
+				if read < 30*time.Minute || read > 30*time.Minute+lifetime+10*time.Second || took > read+10*time.Second {
+					t.Errorf("the last file was read at %v, and the last page was refused at %v", read, took)
+				}
+			})
+		})
+	}
+}
+
 // Requests wait for a day because of a Retry-After. Then the file by which they
 // were allowed has run out, and is fetched before them.
 func TestJudgedAgain_AfterADay(t *testing.T) {
