@@ -69,8 +69,8 @@ func FuzzHoldState(f *testing.F) {
 			h := l.hosts["shop.example"]
 			before := l.due(h, anyone)
 			hold := <-fleet
-			hold.Wait(l.epoch, state, 0, nil)
-			hold.Own(state, 0, true)
+			hold.Wait(l.epoch, Record{State: state}, nil)
+			hold.Own(Record{State: state})
 			if after := l.due(h, anyone); after < before {
 				t.Errorf("due %v, and before %v", after, before)
 			}
@@ -92,6 +92,8 @@ func (f stateFleet) Look(h *Hold) {
 	}
 }
 func (f stateFleet) Trusted() bool { return true }
+
+func (f stateFleet) Landed(string, Record) {}
 
 // A Budget was spent while the clock was a year ahead. When the clock has been
 // set right, requests are granted again, without waiting for a year. But claims

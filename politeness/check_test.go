@@ -215,7 +215,7 @@ func TestWithCheck_Fleet(t *testing.T) {
 			errs <- err
 		}()
 		synctest.Wait()
-		f.one(t).Own(nil, 0, true)
+		f.one(t).Own(politeness.Record{})
 		if err := <-errs; !errors.Is(err, errUnwanted) {
 			t.Errorf("Acquire: %v", err)
 		}

@@ -285,16 +285,16 @@ func TestBudget_Fleet(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: b})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.started() // nothing starts, because the fleet has not stored the claim yet
 		if f.fleet.one(t) != h {
 			t.Fatal("it is not told")
 		}
-		kept, keep, over := h.Give(false)
-		if over || kept == nil || keep < time.Hour {
-			t.Fatalf("%v, %v, %t", kept, keep, over)
+		kept, over := h.Give(false)
+		if over || kept.State == nil || kept.Keep < time.Hour {
+			t.Fatalf("%v, %t", kept, over)
 		}
-		h.Own(kept, 0, true)
+		h.Own(kept)
 		f.started(0)
 		f.done()
 		for range 3 {
@@ -311,7 +311,7 @@ func TestBudget_Fleet(t *testing.T) {
 		for name, tt := range map[string]struct {
 			state []byte
 			want  int
-		}{"given": {left, 316}, "lost": {kept, 310}} {
+		}{"given": {left, 316}, "lost": {kept.State, 310}} {
 			l := &politeness.Limiter{Delay: -1, Budget: b}
 			f := newFleetTest(t, l)
 			stop := make(chan struct{})
@@ -326,10 +326,10 @@ func TestBudget_Fleet(t *testing.T) {
 					for _, h := range f.fleet.looks() {
 						if !owned {
 							owned = true
-							h.Own(tt.state, 0, true)
+							h.Own(politeness.Record{State: tt.state})
 						}
-						if state, _, over := h.Give(false); !over {
-							h.Own(state, 0, true)
+						if r, over := h.Give(false); !over {
+							h.Own(politeness.Record{State: r.State})
 						}
 					}
 				}
@@ -351,20 +351,20 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 		time.Sleep(24*time.Hour - time.Second)
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		synctest.Wait()
 		yesterday := give(t, h, false, false)
 		if len(yesterday) == 0 {
 			t.Fatal("there is no claim")
 		}
 		time.Sleep(2 * time.Second)
-		h.Own(nil, 0, true) // the Limiter looks again, and makes a claim for today
+		h.Own(politeness.Record{}) // the Limiter looks again, and makes a claim for today
 		synctest.Wait()
-		h.Own(yesterday, 0, true)
+		h.Own(politeness.Record{State: yesterday})
 		if starts, _ := f.seen(); len(starts) != 0 {
 			t.Errorf("started at %v, before the fleet knew", starts)
 		}
-		h.Own(give(t, h, false, false), 0, true)
+		h.Own(politeness.Record{State: give(t, h, false, false)})
 		if starts, _ := f.seen(); len(starts) != 1 {
 			t.Errorf("started at %v", starts)
 		}

@@ -30,6 +30,22 @@ type Fleet interface {
 	// after it was false, the Fleet calls Own or Lose for each owned Hold. Then
 	// waiting requests check again whether they may start.
 	Trusted() bool
+
+	// Landed tells the Fleet that a request has taught or ended something at a
+	// host that this Limiter has given away. The Record says how many of its
+	// requests to the host are still in flight, and has a State if the owner
+	// must learn of a pause. The Limiter's lock is held, as for Look.
+	Landed(host string, r Record)
+}
+
+// A Record is what members tell each other about a host.
+type Record struct {
+	State    []byte        // what was learnt about the host; nil means nothing is known
+	Keep     time.Duration // from Give and for Landed: how long the State matters
+	InFlight int           // requests in flight of members that do not own the host
+	Age      time.Duration // how old the State is
+	MinAge   time.Duration // how old the requests that it knows are at least, whatever clocks do
+	Missing  bool          // other requests, which the State misses, may be only as old as MinAge
 }
 
 // A Hold is a Limiter's claim to one host, from the first request until the
@@ -48,6 +64,8 @@ type Hold struct {
 	others bool          // other members wait for the host
 	served bool          // a request has started after the host became owned
 	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
+	never  bool          // the Fleet will never own the host: see Refuse
+	flying int32         // requests in flight of other members, which take up slots
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
 	idle   time.Duration // when the host ran out of requests; the constant "never" while it has some
 	hope   time.Duration // a request that was refused is expected to come again before this time
@@ -67,16 +85,11 @@ const (
 // Host returns the key of the host.
 func (p *Hold) Host() string { return p.host.key }
 
-// Own tells the Hold that the host is owned from now on. The state is what the
-// previous owner left, or nil if nothing is known. The state's age is at least
-// the second argument. If the last argument is false, some of the previous
-// owner's latest requests may be missing from the state. The second argument is
-// also the minimum age of these requests.
-//
-// If the host is owned already, the state is the latest one that Give returned,
-// or nil if the Fleet has not stored it. Own makes the waiting requests check
-// again whether they may start.
-func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
+// Own tells the Hold that the host is owned from now on, and what is known of
+// it. If the host is owned already, r.State is the latest one that Give
+// returned, or nil if the Fleet has not stored it. Own makes the waiting
+// requests check again whether they may start.
+func (p *Hold) Own(r Record) {
 	l := p.limiter
 	l.mu.Lock()
 	h, now := p.host, l.now()
@@ -84,15 +97,15 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 		l.mu.Unlock()
 		return
 	}
-	fresh, waited, v := !p.owned, now-p.since, decode(state)
+	fresh, waited, v := !p.owned, now-p.since, decode(r.State)
 	if fresh {
-		p.owned, p.since, p.why = true, now, nil
+		p.owned, p.since, p.why, p.flying = true, now, nil, int32(r.InFlight)
 		l.stats.Unowned--
 		l.stats.Owned++
-		l.inherit(p, state, ago, now)
+		l.inherit(p, r, now)
 		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not inherit it: the owner may still give a part of it back
-		if !clean {
-			h.stamp(now-ago, false)
+		if r.Missing {
+			h.stamp(now-r.MinAge, false)
 		}
 		l.drawJitter(h)
 		l.retime(h, now)
@@ -108,12 +121,16 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	}
 }
 
-// Wait tells the Hold why the host cannot be owned now. The first argument is
-// the earliest time at which this Limiter can own the host, or the zero time if
-// nobody knows it. When that time has come, the Limiter calls Look. The state
-// is what the host's owner has reported about the host, or nil. The state's age
-// is at least the third argument.
-func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
+// Wait tells the Hold why the host cannot be owned now. The time until is the
+// earliest at which this Limiter can own the host, or the zero time if nobody
+// knows it. When it has come, the Limiter calls Look.
+func (p *Hold) Wait(until time.Time, r Record, why error) { p.wait(until, r, why, false) }
+
+// Refuse tells the Hold that this Fleet can never own the host. All requests to
+// the host end with a [DelayError] that wraps why.
+func (p *Hold) Refuse(why error) { p.wait(time.Now().Add(24*time.Hour), Record{}, why, true) }
+
+func (p *Hold) wait(until time.Time, r Record, why error, ever bool) {
 	l := p.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,15 +138,29 @@ func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error)
 	if h.hold != p || p.owned {
 		return
 	}
-	p.why, p.until = why, never
+	p.why, p.until, p.never = why, never, ever
 	if !until.IsZero() {
 		p.until = later(now, time.Until(until))
 		p.lookAfter(p.until - now)
 	}
-	l.inherit(p, state, ago, now)
+	l.inherit(p, r, now)
 	l.retime(h, now)
 	h.pokeHeads()
 	l.settle(h) // retime may have refused all waiting requests
+}
+
+// Tell tells an owner what others know: how many of their requests are in
+// flight, and which pause one of these has met.
+func (p *Hold) Tell(r Record) {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h, now := p.host, l.now(); h.hold == p {
+		p.flying = int32(r.InFlight)
+		l.inheritPause(h, decode(r.State), r.Age, now)
+		l.retime(h, now)
+		h.pokeHeads()
+	}
 }
 
 // Lose tells the Hold that another Limiter may own the host already.
@@ -153,17 +184,16 @@ func (p *Hold) Lose() {
 // for, and no request needs it any more. If ok is false, the Limiter calls Look
 // when the result may have changed.
 //
-// If ok is true, the state is for the next owner, and is worthless when the
-// returned duration is over. If ok is false and the state is not nil, the Fleet
-// stores the state, in case this member dies, and then calls Own with the
-// stored state.
-func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
+// If ok is true, r is for the next owner. Requests may still be in flight; the
+// Limiter calls Landed as they end. If ok is false and r.State is not nil, the
+// Fleet stores it, in case this member dies, and then calls Own with it.
+func (p *Hold) Give(others bool) (r Record, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
 	h, now := p.host, l.now()
 	if h.hold != p {
 		l.mu.Unlock()
-		return nil, 0, true
+		return Record{}, true
 	}
 	if p.others && !others {
 		h.pokeHeads() // nobody else waits any more, so our requests may start again
@@ -173,9 +203,10 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	wait := l.mayGive(p, now)
 	ok = wait <= 0
 	if p.owned && (ok || p.news()) {
-		state, keep = l.leave(h, now, ok)
+		r.State, r.Keep = l.leave(h, now, ok)
 	}
 	if ok {
+		r.InFlight = int(h.inFlight)
 		l.end(p, true)
 	} else {
 		p.lookAfter(wait)
@@ -184,7 +215,7 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	if o := l.Observer; ok && p.owned && others && o != nil && o.HandedOver != nil {
 		o.HandedOver(context.Background(), Event{Host: h.key})
 	}
-	return state, keep, ok
+	return r, ok
 }
 
 // mayGive returns how long it is until p may be given away. It returns the
@@ -195,9 +226,9 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	switch {
 	case !p.owned && h.waiting == 0:
 		return hope
-	case !p.owned, h.inFlight > 0, h.waiting > 0 && !p.others:
+	case !p.owned, h.leaving > 0, h.inFlight > 0 && (l.set.concurrency == 1 || l.EndToStart), h.busy() && !p.others:
 		return forever
-	case h.waiting > 0 && p.served:
+	case h.busy() && p.served:
 		return p.since + turn - now
 	case h.waiting > 0:
 		// The owner may keep the host until one request has started. But if the
@@ -295,7 +326,7 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 	if p := g.host.hold; !p.owned && p.until > now {
 		v.until = max(v.until, p.until)
 		v.wait = p.until - now
-		if v.until >= g.limit {
+		if p.never || v.until >= g.limit {
 			v.refused, v.wait = true, v.until-now
 			g.host.sentAway(v.until, now)
 		}
@@ -312,6 +343,22 @@ func (h *host) sentAway(again, now time.Duration) {
 		p.hope = max(p.hope, again+turn)
 	} else if p != nil && !p.owned {
 		p.hope = max(p.hope, now+linger) // p must not end earlier, because Limiter.refuse still reads p.why
+	}
+}
+
+// inform tells the fleet at once about a new pause of h, and about requests to
+// h that have ended after h was given away. l must have a Fleet.
+func (l *Limiter) inform(h *host) {
+	now := l.now()
+	paused := h.learnt != nil && h.learnt.until > now
+	if p := h.hold; p == nil || !p.owned {
+		r := Record{InFlight: int(h.inFlight)}
+		if paused {
+			r.State, r.Keep = l.leave(h, now, false)
+		}
+		l.Fleet.Landed(h.key, r)
+	} else if paused && h.learnt.until > p.kept.until {
+		p.lookAfter(0)
 	}
 }
 
@@ -446,26 +493,22 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	return v.encode(), keep
 }
 
-// inherit takes over a state that another member wrote about p's host. The
-// state's age is at least the third argument. As a rule, the state replaces
-// what this member knows, with three exceptions. If this member knows of a
-// later start, pause or incident, the later one counts. If this member was told
-// a Crawl-delay after it asked for the host, that Crawl-delay counts. If the
-// state has no adaptive delay or no back-off level, this member keeps its own.
-func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
-	if state == nil {
+// inherit takes over what another member has left of p's host. As a rule it
+// replaces what this member knows, with three exceptions. If this member knows
+// of a later start, pause or incident, the later one counts. If this member was
+// told a Crawl-delay after it asked for the host, that Crawl-delay counts. If
+// the state has no adaptive delay or no back-off level, this member keeps its
+// own.
+func (l *Limiter) inherit(p *Hold, r Record, now time.Duration) {
+	if r.State == nil {
 		return
 	}
-	h, v := p.host, decode(state)
+	h, v := p.host, decode(r.State)
 	if v[sinceLast] > 0 {
-		h.last = max(h.last, now-ago-v.span(sinceLast)+time.Microsecond)
+		h.last = max(h.last, now-r.MinAge-v.span(sinceLast)+time.Microsecond)
 	}
 	if v[sinceCounted] > 0 {
-		h.counted = max(h.counted, now-ago-v.span(sinceCounted)+time.Microsecond)
-	}
-	if left := v.span(pauseLeft) - ago; left > 0 {
-		h.learn().until = max(h.learnt.until, later(now, left))
-		l.notePause(h)
+		h.counted = max(h.counted, now-r.MinAge-v.span(sinceCounted)+time.Microsecond)
 	}
 	if crawl := v.span(crawlDelay); !p.told && (crawl > 0 || h.learnt != nil) {
 		h.learn().crawl = crawl
@@ -473,11 +516,22 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if v[adaptiveDelay] > 0 {
 		h.learn().adaptive = v.span(adaptiveDelay)
 	}
+	l.inheritPause(h, v, r.Age, now)
+	p.kept = h.lesson()
+}
+
+// inheritPause takes over a pause and the back-off's level. A pause that ends
+// less than a second later than the known one is the same pause, told by others
+// with a delay: so a pause does not grow on its way from member to member.
+func (l *Limiter) inheritPause(h *host, v legacy, age, now time.Duration) {
+	if end := later(now-age, v.span(pauseLeft)); end > now && (h.learnt == nil || end-time.Second > h.learnt.until) {
+		h.learn().until = end
+		l.notePause(h)
+	}
 	if n := v[levelAndSign]; n > 0 {
 		h.learn().level, h.learnt.latest = uint8(min(n/4, math.MaxUint8)), sign(n%4)
-		h.learnt.incident = max(h.learnt.incident, now-ago-v.span(sinceIncident))
+		h.learnt.incident = max(h.learnt.incident, now-age-v.span(sinceIncident))
 	}
-	p.kept = h.lesson()
 }
 
 // unownedUntil returns the earliest time at which this Limiter can own h. If

@@ -19,6 +19,7 @@ import (
 type handFleet struct {
 	mu       sync.Mutex
 	holds    []*politeness.Hold
+	landed   []politeness.Record
 	distrust bool
 }
 
@@ -26,6 +27,12 @@ func (f *handFleet) Look(h *politeness.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holds = append(f.holds, h)
+}
+
+func (f *handFleet) Landed(_ string, r politeness.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.landed = append(f.landed, r)
 }
 
 func (f *handFleet) Trusted() bool {
@@ -133,11 +140,11 @@ func (f *fleetTest) started(want ...time.Duration) {
 
 func give(t *testing.T, h *politeness.Hold, others, want bool) []byte {
 	t.Helper()
-	state, _, got := h.Give(others)
+	r, got := h.Give(others)
 	if got != want {
 		t.Errorf("Give: %v, want %v", got, want)
 	}
-	return state
+	return r.State
 }
 
 // A request waits until the Limiter owns its host. Further requests do not ask
@@ -152,7 +159,7 @@ func TestFleet_WaitsForTheHost(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		time.Sleep(3 * time.Second)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.started(3 * time.Second)
 		f.done()
 		f.ask(t.Context(), shop)
@@ -174,7 +181,7 @@ func TestFleet_UncleanHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
-		f.fleet.one(t).Own(nil, 0, false)
+		f.fleet.one(t).Own(politeness.Record{Missing: true})
 		time.Sleep(10 * time.Second)
 		f.started(5 * time.Second)
 		f.done()
@@ -188,7 +195,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 		a := newFleetTest(t, &politeness.Limiter{})
 		a.ask(politeness.WithCrawlDelay(t.Context(), 7*time.Second), shop)
 		h := a.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		a.started(0)
 		time.Sleep(time.Second)
 		a.done()
@@ -201,7 +208,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 
 		b := newFleetTest(t, &politeness.Limiter{})
 		b.ask(t.Context(), shop)
-		b.fleet.one(t).Own(state, 0, true)
+		b.fleet.one(t).Own(politeness.Record{State: state})
 		time.Sleep(10 * time.Second)
 		starts, _ := b.seen()
 		if want := 7*time.Second - 1050*time.Millisecond; len(starts) != 1 || starts[0] < want || starts[0] > want+time.Microsecond {
@@ -225,7 +232,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 			f := newFleetTest(t, &politeness.Limiter{})
 			f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
 			h := f.fleet.one(t)
-			h.Own(nil, 0, true)
+			h.Own(politeness.Record{})
 			f.started(0)
 			f.done()
 			time.Sleep(40 * time.Second)
@@ -235,7 +242,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
 			f.ask(ctx, shop)
-			f.fleet.one(t).Own([]byte{}, 0, true) // the previous owner was told that there is no longer a Crawl-delay
+			f.fleet.one(t).Own(politeness.Record{State: []byte{}}) // the previous owner was told that there is no longer a Crawl-delay
 			f.started(0, 40*time.Second)
 			f.done()
 			f.ask(t.Context(), shop)
@@ -246,44 +253,62 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	})
 }
 
-// If other members wait, an owner has the host for a turn of 2 s. After its
-// turn, it gives the host away as soon as none of its requests is in flight.
+// If other members wait, an owner has the host for a turn of 2 s. Then it gives
+// the host away although its requests are in flight, unless only one may be in
+// flight. The next owner counts them, until it hears that they have ended.
 func TestFleet_Turn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleetTest(t, &politeness.Limiter{Delay: 800 * time.Millisecond, Concurrency: 2})
-		for range 5 {
-			f.ask(t.Context(), shop)
-		}
-		h := f.fleet.one(t)
-		h.Own(nil, 0, true)
-		give(t, h, true, false)
-		f.started(0)
-		time.Sleep(900 * time.Millisecond)
-		f.done()
-		time.Sleep(800 * time.Millisecond) // after 1.7 s, the third request is in flight
-		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
-		time.Sleep(time.Second) // the owner's turn is over, so no fourth request starts
-		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
-		for _, h := range f.fleet.looks() {
-			give(t, h, true, false)
-		}
-		f.done()
-		if f.fleet.one(t) != h {
-			t.Fatal("it may be given now, and nobody says so")
-		}
-		give(t, h, true, true)
-		f.done()
-		next := f.fleet.one(t) // the waiting requests ask for the host again
-		if next == h {
-			t.Fatal("the Hold is over")
-		}
-		next.Own([]byte{}, 0, true)
-		time.Sleep(time.Second)
-		if starts, _ := f.seen(); len(starts) != 5 {
-			t.Errorf("%v", starts)
-		}
-		f.done()
-	})
+	for name, tt := range map[string]struct {
+		concurrency int
+		drains      bool
+	}{"one slot": {1, true}, "three slots": {3, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleetTest(t, &politeness.Limiter{Delay: 900 * time.Millisecond, Concurrency: tt.concurrency})
+				for range 5 {
+					f.ask(t.Context(), shop)
+				}
+				h := f.fleet.one(t)
+				h.Own(politeness.Record{})
+				give(t, h, true, false)
+				f.started(0)
+				time.Sleep(850 * time.Millisecond)
+				f.done()
+				time.Sleep(850 * time.Millisecond)
+				f.done()
+				time.Sleep(200 * time.Millisecond) // after 1.9 s, the third request is in flight
+				time.Sleep(time.Second)            // the owner's turn is over, so no fourth request starts
+				f.started(0, 900*time.Millisecond, 1800*time.Millisecond)
+				if tt.drains {
+					give(t, h, true, false)
+					f.done()
+				}
+				if f.fleet.one(t) != h {
+					t.Fatal("it may be given now, and nobody says so")
+				}
+				r, over := h.Give(true)
+				if flying := map[bool]int{true: 0, false: 1}[tt.drains]; !over || r.InFlight != flying {
+					t.Errorf("%t with %d in flight, want %d", over, r.InFlight, flying)
+				}
+				f.done()
+				if n := len(f.fleet.landed); !tt.drains && (n == 0 || f.fleet.landed[n-1].InFlight != 0) {
+					t.Errorf("the end of the request is not told: %v", f.fleet.landed)
+				}
+				next := f.fleet.one(t) // the waiting requests ask for the host again
+				if next == h {
+					t.Fatal("the Hold is over")
+				}
+				next.Own(politeness.Record{State: []byte{}, InFlight: tt.concurrency})
+				time.Sleep(time.Second)
+				f.started(0, 900*time.Millisecond, 1800*time.Millisecond) // all slots are taken by requests of others
+				next.Tell(politeness.Record{InFlight: tt.concurrency - 1})
+				time.Sleep(time.Second)
+				if starts, _ := f.seen(); len(starts) != 4 {
+					t.Errorf("%v", starts)
+				}
+				f.done()
+			})
+		})
+	}
 }
 
 // An owner makes at least one request before it gives the host away, however
@@ -294,7 +319,7 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 		f.ask(t.Context(), shop)
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(nil, 0, false)
+		h.Own(politeness.Record{Missing: true})
 		give(t, h, true, false)
 		time.Sleep(9 * time.Second)
 		give(t, h, true, false)
@@ -305,7 +330,7 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 			t.Error("another Hold")
 		}
 		give(t, h, true, true)
-		f.fleet.one(t).Own(nil, 0, true)
+		f.fleet.one(t).Own(politeness.Record{})
 		time.Sleep(10 * time.Second)
 		f.started(10*time.Second, 20*time.Second)
 		f.done()
@@ -318,11 +343,11 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{GlobalConcurrency: 1})
 		f.ask(t.Context(), &url.URL{Host: "slow.example"})
-		f.fleet.looks()[0].Own(nil, 0, true)
+		f.fleet.looks()[0].Own(politeness.Record{})
 		f.started(0)
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		give(t, h, true, false)
 		time.Sleep(2*time.Second + time.Millisecond)
 		if f.fleet.one(t) != h {
@@ -331,7 +356,7 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 		give(t, h, true, true)
 		again := f.fleet.one(t)
 		f.done()
-		again.Own(nil, 0, true)
+		again.Own(politeness.Record{})
 		if starts, _ := f.seen(); len(starts) != 2 {
 			t.Errorf("%v", starts)
 		}
@@ -350,7 +375,7 @@ func TestFleet_Trust(t *testing.T) {
 		}})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.started(0)
 		f.done()
 		f.fleet.trust(false)
@@ -358,7 +383,7 @@ func TestFleet_Trust(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		f.started(0)
 		f.fleet.trust(true)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.started(0, 20*time.Second)
 		f.done()
 		f.fleet.trust(false)
@@ -368,7 +393,7 @@ func TestFleet_Trust(t *testing.T) {
 		f.fleet.trust(true)
 		next := f.fleet.one(t)
 		f.started(0, 20*time.Second)
-		next.Own(nil, 0, false)
+		next.Own(politeness.Record{Missing: true})
 		time.Sleep(time.Second)
 		f.started(0, 20*time.Second, 41*time.Second)
 		f.done()
@@ -388,7 +413,7 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 		f.ask(ctx, shop)
 		f.ask(ctx, shop)
 		away := errors.New("away")
-		f.fleet.one(t).Wait(time.Now().Add(2*time.Minute), nil, 0, away)
+		f.fleet.one(t).Wait(time.Now().Add(2*time.Minute), politeness.Record{}, away)
 		_, errs := f.seen()
 		if time.Since(f.began) != 0 || len(errs) != 2 {
 			t.Fatalf("%v after %v", errs, time.Since(f.began))
@@ -408,11 +433,11 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
 		h := f.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.done()
 		time.Sleep(10 * time.Second)
-		if state, keep, over := h.Give(false); !over || len(state) == 0 || keep != time.Hour {
-			t.Errorf("%v for %v, %t", state, keep, over)
+		if r, over := h.Give(false); !over || len(r.State) == 0 || r.Keep != time.Hour {
+			t.Errorf("%+v, %t", r, over)
 		}
 	})
 }
@@ -424,7 +449,7 @@ func TestFleet_LooksAgainInTime(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Wait(time.Now().Add(3*time.Second), nil, 0, errors.New("not yet"))
+		h.Wait(time.Now().Add(3*time.Second), politeness.Record{}, errors.New("not yet"))
 		time.Sleep(2999 * time.Millisecond)
 		if n := len(f.fleet.looks()); n != 0 {
 			t.Errorf("%d looks too early", n)
@@ -433,7 +458,7 @@ func TestFleet_LooksAgainInTime(t *testing.T) {
 		if f.fleet.one(t) != h {
 			t.Error("another Hold")
 		}
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.started(3001 * time.Millisecond)
 		f.done()
 	})
@@ -450,7 +475,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 		}
 		h := f.fleet.looks()[0]
 		give(t, h, false, false)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		give(t, h, false, false)
 		time.Sleep(time.Second)
 		give(t, h, true, false)
@@ -484,7 +509,7 @@ func TestFleet_CancelledAsk(t *testing.T) {
 			t.Error("another Hold")
 		}
 		give(t, h, false, true)
-		h.Own(nil, 0, true) // too late: the Hold is over
+		h.Own(politeness.Record{}) // too late: the Hold is over
 		if s := f.limiter.Stats(); s.Owned != 0 || s.Unowned != 0 || s.Hosts != 1 {
 			t.Errorf("%+v", s)
 		}
@@ -498,7 +523,7 @@ func TestFleet_IdleHost(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		synctest.Wait()
 		f.done()
 		give(t, h, false, false)
@@ -508,7 +533,7 @@ func TestFleet_IdleHost(t *testing.T) {
 		}
 		f.ask(t.Context(), shop)
 		h = f.fleet.one(t)
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.end(politeness.Outcome{Status: 503, Header: map[string][]string{"Retry-After": {"3600"}}})
 		if state := give(t, h, false, true); len(state) == 0 {
 			t.Error("a pause of an hour is not left to the next owner")
@@ -534,7 +559,7 @@ func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 		if s := within.Stats(); s.InFlight != 0 || s.Waiting != 0 {
 			t.Errorf("%+v", s)
 		}
-		h.Own(nil, 0, true)
+		h.Own(politeness.Record{})
 		f.started(0)
 		f.done()
 		if s := within.Stats(); s.InFlight != 0 {

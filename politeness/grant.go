@@ -132,6 +132,9 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	var event *Event
 	if g.state != over {
 		event = l.learnFrom(g, &o, s, a)
+		if l.Fleet != nil {
+			l.inform(g.host)
+		}
 		g.status, g.unread = int16(o.Status), true
 		g.host.pokeHeads() // now an unread body may be the only thing that holds up the queue
 	}
@@ -171,6 +174,7 @@ func (g *Grant) moves(leaving bool) {
 			if !leaving && h.inFlight < l.slots(h, anyone) {
 				h.pokeHeads() // the next requests may have waited for nothing else
 			}
+			l.settle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
 			l.recall(g, now)
@@ -278,6 +282,9 @@ func (l *Limiter) release(g *Grant) {
 	}
 	g.state = over
 	h.pokeHeads()
+	if l.Fleet != nil {
+		l.inform(h)
+	}
 	l.settle(h)
 }
 
@@ -291,8 +298,8 @@ func (l *Limiter) land(g *Grant) {
 
 // reap frees the slots of h whose leases are over.
 func (l *Limiter) reap(h *host, now time.Duration) {
-	g := h.flight.first
-	for n := h.inFlight; n > 0; n-- {
+	g, was := h.flight.first, h.inFlight
+	for n := was; n > 0; n-- {
 		next := g.next
 		if g.until <= now {
 			l.land(g)
@@ -302,6 +309,9 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 			g.state = expired
 		}
 		g = next
+	}
+	if l.Fleet != nil && h.inFlight < was {
+		l.inform(h)
 	}
 	l.settle(h)
 }

@@ -86,6 +86,8 @@ func (h *host) quotaDue() time.Duration {
 func (l *Limiter) whyDue(h *host, g *Grant) why {
 	due := l.due(h, g)
 	switch {
+	case h.unownedUntil() > due:
+		return whyFleet
 	case h.learnt != nil && h.learnt.until == due && h.learnt.limited != due:
 		return whyBackOff
 	case h.learnt != nil && (h.learnt.limited == due || h.quotaDue() == due):
@@ -105,10 +107,14 @@ func (l *Limiter) slots(h *host, g *Grant) int32 {
 	if h.leaving > 0 {
 		return 0
 	}
+	n := l.set.concurrency
 	if g.crawl > 0 || h.learnt != nil && h.learnt.crawl > 0 {
-		return 1
+		n = 1
 	}
-	return l.set.concurrency
+	if h.hold != nil {
+		n -= h.hold.flying
+	}
+	return n
 }
 
 // stamp notes that a request to h started (or, with EndToStart, ended) now.

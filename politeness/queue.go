@@ -150,12 +150,12 @@ func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bo
 // refused before it joins the queue.
 func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	switch {
+	case h.unownedUntil() > l.due(h, g):
+		return whyFleet
 	case l.crawlDelay(h, g) > l.set.maxCrawl:
 		return whyCrawlDelay
 	case h.ahead(g) > 0:
 		return whyQueue
-	case h.unownedUntil() == est:
-		return whyFleet
 	case l.due(h, g) >= est:
 		return l.whyDue(h, g)
 	}
@@ -259,6 +259,9 @@ func (g *Grant) outlook() time.Duration {
 func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	h := g.host
 	g.until = max(l.due(h, g), now)
+	if h.hold != nil && h.hold.never {
+		return l.unowned(g, now)
+	}
 	if g.until > now {
 		return look{wait: g.until - now, until: g.until, why: l.whyDue(h, g)}
 	}
@@ -429,7 +432,7 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	for f, n := by, h.inFlight; n > 0; f, n = f.next, n-1 {
 		v.wait = min(v.wait, f.until-now)
 	}
-	if !by.unread || h.leaving > 0 {
+	if by == nil || !by.unread || h.leaving > 0 {
 		return v
 	}
 	reads := by.reads.Load()

@@ -9,14 +9,15 @@
 --   3  the epoch
 --   4  the session
 --   5  the number of the call
---   6  how old the epoch is at least, by the member's clock, in ms
---   7  the operations. Each is a name and four arguments: a host, the token of
---      its ownership, a state, and how long to keep the state, in ms
+--   6  the operations. Each is a name and five arguments: a host, the token of
+--      its ownership, a state, how long to keep the state, in ms, and how many
+--      requests of this member are in flight
 local fleet, hosts = KEYS[1], KEYS[2]
-local prefix, epoch, me, number, age = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local prefix, epoch, me, number = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-local f = redis.call('HMGET', fleet, 'epoch', 'run', 's' .. me, 'age', 'opens', 'old', 'lease')
+local info = redis.call('INFO', 'server')
+local run, clock = string.match(info, 'run_id:(%x+)'), math.floor(string.match(info, 'server_time_usec:(%d+)') / 1000)
+local f = redis.call('HMGET', fleet, 'epoch', 'run', 's' .. me, 'age', 'opens', 'old', 'lease', 'clock', 'till')
 if f[1] ~= epoch or f[2] ~= run or redis.call('HGET', hosts, '') ~= epoch then
   return {'epoch'}
 elseif not f[3] then
@@ -24,24 +25,35 @@ elseif not f[3] then
 elseif number <= tonumber(string.match(f[3], '^%d+')) then
   return {'late'} -- the call is late or was sent twice, so it must change nothing
 end
-age = math.max(age, tonumber(f[4])) -- neither is more than the epoch's true age
-local opens, old, lease, slack = tonumber(f[5]), f[6] == '1', tonumber(f[7]), f[7] * 1.5
-redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
+-- The epoch's age grows by what the server's clock says has passed since the
+-- last call. A live member calls every second, so if the clock says more than
+-- slack, it may have been set. Before the epoch opens it counts a second at
+-- most, because the rest after a loss leaves a second to spare.
+local opens, old, lease, till = tonumber(f[5]), f[6] == '1', tonumber(f[7]), tonumber(f[9])
+local slack, age = 2000, tonumber(f[4])
+age = age + math.max(0, math.min(clock - f[8], age < opens and 1000 or slack))
+redis.call('HSET', fleet, 'age', age, 'clock', clock, 's' .. me, number .. ' ' .. age)
 
 -- A host is stored as a list: these fields, and then the sessions that wait for
 -- the host. OWNER is the session that owns the host, and OFFER the one to which
 -- the host is offered. Either may be 0. TOKEN proves the ownership. AT is the
--- age that the epoch had when the owner last sent STATE, gave the host back or
--- was found to be dead. KEEP is how long to keep the host after that, in ms.
--- CLEAN is 0 if the time of the last request to the host is not known. That is
--- so if an owner may have ended without giving the host back, or has dropped
--- the host.
-local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
+-- age that the epoch had when STATE was sent. KEEP is how long to keep the host
+-- after that, in ms. LOST is the age at which an owner was found to be dead or
+-- to have dropped the host: STATE misses its last requests. It is -1 if STATE
+-- misses none. FLIGHT maps sessions that do not own the host to the number of
+-- their requests in flight.
+local OWNER, TOKEN, OFFER, AT, KEEP, LOST, STATE, FLIGHT, WAITS = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local hour, quiet = 3600000, 2500 -- in ms; a live session is never silent for longer than quiet
 local visits = 0 -- how many hosts the call looks at, besides those of its operations
 
 local function put(host, r)
   redis.call('HSET', hosts, host, cmsgpack.pack(r))
+  till = math.max(till, r[AT] + r[KEEP])
+end
+
+-- Notes that requests may have been sent until now that the state misses.
+local function lost(r)
+  r[KEEP], r[LOST] = math.max(r[KEEP], age - r[AT] + hour), age
 end
 
 -- Returns how long a session has been silent, or false if it has ended.
@@ -52,12 +64,17 @@ end
 
 -- Returns a host, or false if nothing is known about it. If the session of its
 -- owner has ended, the host is freed first. A caller that has read the host
--- already passes what it has read as packed.
+-- already passes what it has read as packed. Who owns an unreadable host is not
+-- known, so a new epoch has to begin.
 local function get(host, packed)
   local v = packed or redis.call('HGET', hosts, host)
-  local r = v and cmsgpack.unpack(v)
-  if r and r[OWNER] ~= 0 and not silence(r[OWNER]) then
-    r[OWNER], r[AT], r[KEEP], r[CLEAN] = 0, age, math.max(r[KEEP], hour), 0
+  local ok, r = pcall(cmsgpack.unpack, v or '\192')
+  if not ok or r and type(r) ~= 'table' or r and type(r[FLIGHT]) ~= 'table' then
+    redis.call('DEL', fleet)
+    error({err = 'UNREADABLE ' .. host})
+  elseif r and r[OWNER] ~= 0 and not silence(r[OWNER]) then
+    lost(r)
+    r[OWNER] = 0
     put(host, r)
   end
   return r
@@ -81,16 +98,16 @@ end
 
 -- Offers a free host to a session that waits for it and is live. For each host,
 -- the sessions have another order, and the next one after this session gets the
--- offer. So all waiting sessions get their turn, and hosts do not move together
+-- offer. Of two in the same place, the one that has waited for longer gets it. So all waiting sessions get their turn, and hosts do not move together
 -- from one member to the next. Waiting sessions that have ended are removed.
 local function offer(host, r)
   local m = #r >= WAITS and tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
   local best, least = 0, 65522
   for i = #r, WAITS, -1 do
-    local way, silent = (r[i] - me) * m % 65521, silence(r[i])
+    local way, silent = ((r[i] - me) * m - 1) % 65521, silence(r[i])
     if not silent then
       table.remove(r, i)
-    elseif way < least and silent <= quiet then
+    elseif way <= least and silent <= quiet then
       best, least = r[i], way
     end
   end
@@ -101,8 +118,14 @@ local function offer(host, r)
   end
 end
 
-local function age_of(r)
-  return math.max(0, age - r[AT] - slack)
+-- Returns what is known about a host: its state, the state's age, how old the
+-- lost requests are at least, and how many requests of others are in flight.
+local function known(r)
+  local flight = 0
+  for id, n in pairs(r[FLIGHT]) do
+    flight = flight + (id ~= me and silence(id) and n or 0)
+  end
+  return r[STATE] ~= 0 and r[STATE], age - r[AT], r[LOST] < 0 and -1 or math.max(0, age - r[LOST] - slack), flight
 end
 
 -- Makes this session the owner of a host, unless it owns the host already.
@@ -113,7 +136,7 @@ local function own(host, r)
   r[OWNER], r[OFFER] = me, 0
   forget(r)
   put(host, r)
-  return {'own', r[TOKEN], r[STATE] ~= 0 and r[STATE], age_of(r), r[CLEAN], #r - WAITS + 1}
+  return {'own', r[TOKEN], #r - WAITS + 1, known(r)}
 end
 
 -- Ends what this session has to do with a host. If this session owns the host
@@ -141,7 +164,7 @@ function operations.want(host)
   elseif not r then
     -- An owner in the previous epoch may have sent requests to the host during
     -- the first Lease of this epoch.
-    r = old and {0, 0, 0, lease, hour, 0, 0} or {0, 0, 0, age, 0, 1, 0}
+    r = {0, 0, 0, age, old and hour or 0, old and lease or -1, 0, {}}
   end
   if r[OWNER] == me or r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or (silence(r[OFFER]) or hour) > quiet) then
     return own(host, r)
@@ -153,30 +176,48 @@ function operations.want(host)
     tell(holder, 0, host)
   end
   redis.call('HSET', prefix .. 'asked' .. holder, host, '')
-  return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
+  redis.call('PEXPIRE', prefix .. 'asked' .. holder, hour)
+  return {'other', holder, 0, known(r)}
 end
 
 -- Takes a host back from its owner, and stores what the owner tells about it.
 -- operations.keep passes put as finish; the owner then stays the same. Returns
 -- nil if this session no longer owns the host by the token held.
-function operations.give(host, held, state, keep, finish)
+function operations.give(host, held, state, keep, flight, finish)
   local r = get(host)
   if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
-    r[AT], r[KEEP], r[STATE], r[CLEAN] = age, tonumber(keep), state, finish and r[CLEAN] or 1
+    r[AT], r[KEEP], r[STATE], r[LOST] = age, tonumber(keep), state, finish and r[LOST] or -1
+    r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
     finish = finish or leave
     finish(host, r)
     return {}
   end
 end
 
-function operations.keep(host, held, state, keep)
-  return operations.give(host, held, state, keep, put)
+function operations.keep(host, held, state, keep, flight)
+  return operations.give(host, held, state, keep, flight, put)
+end
+
+-- Notes that fewer requests to a host that this session has given away are in
+-- flight, and what they have taught. Its owner hears of both.
+function operations.land(host, _, state, keep, flight)
+  local r = get(host)
+  if r and r[OWNER] ~= me then
+    r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
+    if state ~= '' then
+      r[AT], r[KEEP], r[STATE] = age, math.max(r[KEEP], tonumber(keep)), state
+    end
+    put(host, r)
+    if r[OWNER] ~= 0 then
+      tell(r[OWNER], -1, host)
+    end
+  end
 end
 
 function operations.enter(host, _, state, keep)
   local r = get(host)
   if not r and age < opens then
-    return own(host, {0, 0, 0, age, tonumber(keep), 1, state})
+    return own(host, {0, 0, 0, age, tonumber(keep), -1, state, {}})
   elseif r and r[OWNER] == me then
     return own(host, r)
   end
@@ -188,7 +229,7 @@ function operations.drop(host)
     -- The member does not know that it owns the host. But it may have owned the
     -- host in the previous epoch, entered it into this epoch, and then sent
     -- another request to it.
-    r[KEEP], r[CLEAN] = math.max(r[KEEP], hour), 0
+    lost(r)
   end
   if r then
     leave(host, r)
@@ -221,8 +262,8 @@ function operations.beat()
 end
 
 local results = {}
-for i = 7, #ARGV, 5 do
-  results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 4)) or 0
+for i = 6, #ARGV, 6 do
+  results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 5)) or 0
 end
 
 -- Looks at hosts chosen at random: at 64 if there is a beat, and otherwise at
@@ -232,8 +273,11 @@ end
 local some = redis.call('HRANDFIELD', hosts, math.min(visits, 64), 'WITHVALUES')
 for i = 1, #some, 2 do
   local r = some[i] ~= '' and get(some[i], some[i + 1])
-  if r and r[OWNER] == 0 and age_of(r) > r[KEEP] and age >= opens then
+  if r and r[OWNER] == 0 and age - r[AT] > r[KEEP] + slack and age >= opens then
     redis.call('HDEL', hosts, some[i])
   end
 end
-return {'ok', age, lease, results}
+redis.call('HSET', fleet, 'till', till)
+redis.call('PEXPIRE', fleet, math.max(hour, till - age))
+redis.call('PEXPIRE', hosts, math.max(hour, till - age))
+return {'ok', lease, results}

@@ -69,7 +69,7 @@
 // An ACL user needs no more than
 //
 //	+eval +evalsha +info +hget +hmget +hset +hdel +hkeys +hgetall +hincrby
-//	+hrandfield +del +publish +subscribe +unsubscribe
+//	+hrandfield +del +pexpire +publish +subscribe +unsubscribe
 //	~{Namespace}* &{Namespace}*
 //
 // and in a cluster also +cluster|slots +cluster|shards +command +readonly.

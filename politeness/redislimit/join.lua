@@ -10,20 +10,28 @@
 --   3  the last epoch that the member knew, or ''
 --   4  the member's Lease in ms
 local fleet, hosts = KEYS[1], KEYS[2]
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local info = redis.call('INFO', 'server')
+local run, clock = string.match(info, 'run_id:(%x+)'), math.floor(string.match(info, 'server_time_usec:(%d+)') / 1000)
 local epoch, was, lease = unpack(redis.call('HMGET', fleet, 'epoch', 'run', 'lease'))
 if not epoch or was ~= run or redis.call('HGET', hosts, '') ~= epoch then
   epoch, lease = ARGV[2], 0
   redis.call('DEL', fleet, hosts)
-  redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'age', 0, 'opens', 2000, 'old', 0)
+  redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'age', 0, 'opens', 2000, 'old', 0, 'till', 0, 'clock', clock)
   redis.call('HSET', hosts, '', epoch)
+  redis.call('PEXPIRE', fleet, 3600000)
+  redis.call('PEXPIRE', hosts, 3600000)
 end
 lease = math.max(lease, ARGV[4])
 redis.call('HSET', fleet, 'lease', lease)
 if ARGV[3] ~= '' and ARGV[3] ~= epoch then
   redis.call('HSET', fleet, 'opens', lease + 1000, 'old', 1)
 end
-local age = redis.call('HGET', fleet, 'age')
+-- While nobody has a session, the epoch's age grows by the server's clock.
+local age, last = unpack(redis.call('HMGET', fleet, 'age', 'clock'))
+if not string.find(' ' .. table.concat(redis.call('HKEYS', fleet), ' '), ' s%d') then
+  age = age + math.max(0, clock - last)
+  redis.call('HSET', fleet, 'age', age, 'clock', clock)
+end
 local id = redis.call('HINCRBY', fleet, 'sessions', 1)
 redis.call('HSET', fleet, 's' .. id, '0 ' .. age)
-return {epoch, id, tonumber(age)}
+return {epoch, id}

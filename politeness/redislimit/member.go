@@ -24,7 +24,7 @@ const (
 	maxRetry = time.Second     // the longest time between attempts to reach Redis, unless Redis refuses
 	maxOps   = 512             // the most operations in one call
 	maxAsks  = 256             // one beat asks again for at most this many hosts
-	far      = 24 * time.Hour  // requests that can get no host from this Fleet are told to wait this long
+	slack    = 2 * time.Second // times between calls are wrong by at most this much: see call.lua
 )
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
@@ -44,15 +44,11 @@ type member struct {
 	id       int64         // the session's id; 0 means none
 	channel  string        // the session's channel for hints
 	number   int64         // the latest call's number
-	age      int64         // the epoch's age in ms, by the latest answer of Redis
 	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
 	sessions map[int64]watched
-	unlisten context.CancelFunc // ends the listening to the channel
+	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive, so no host is given away
 	listened time.Time          // when the last attempt to listen began
-	deaf     bool               // no hints arrive: after the next successful call, the member listens anew
-	enters   bool               // this member owns a host that it still has to enter into the new epoch
-	suspect  bool               // the connection for hints has ended, and no call has succeeded since then
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
 	failing  error     // why Redis does not answer now; nil if it answers
@@ -64,26 +60,40 @@ type member struct {
 }
 
 // A place has what a member knows about one host, and what the member still has
-// to do for it.
+// to do for it. What Redis has to be told can be set together as follows:
+//
+//	phase    hold  others  enter  drop  news
+//	none     any   no      no     yes   yes, with requests in flight
+//	owned    yes   yes     yes    no    yes
+//	leaving  any   no      yes    yes   yes, with requests in flight
+//	unsure   any   no      no     yes   yes, with requests in flight
 type place struct {
-	host    string
-	hold    *politeness.Hold // the Hold that asks for the host or owns it; nil means there is none
-	owned   bool             // the Hold owns the host
-	others  bool             // others wait for the host
-	leaving bool             // the previous Hold gave the host away, and Redis has not confirmed this
-	unknown bool             // Redis may already have taken the host back; set only if "leaving" is set
-	drop    bool             // Redis has to be told that the host is no longer wanted
-	enter   bool             // the host, owned or being given away, has to be entered into a new epoch
-	news    bool             // the state below has changed, and Redis does not have it yet
+	host   string
+	hold   *politeness.Hold // the Hold that asks for the host or owns it; nil means there is none
+	phase  phase
+	others bool // others wait for the host
+	drop   bool // Redis has to be told that the host is no longer wanted
+	enter  bool // the host has to be entered into a new epoch
+	news   bool // Redis does not have the latest record (phase owned) or lesson (otherwise)
 
 	token   int64 // proves the ownership to Redis
-	state   []byte
-	keep    int64     // how long Redis keeps state, in ms
-	offered int64     // the token of the latest offer that came as a hint
-	heard   time.Time // when that hint came
-	holder  string    // the owner that Redis named last; "" means none
-	away    bool      // the latest news for the Hold was that Redis does not answer
+	record  politeness.Record
+	lesson  politeness.Record // of requests that are in flight although the host was given away
+	flights int               // requests of others in flight, by the latest answer; -1 means Redis knows better
+	offered int64             // the token of the latest offer that came as a hint
+	heard   time.Time         // when that hint came
+	holder  string            // the owner that Redis named last; "" means none
+	told    string            // the holder and state that the Hold was told last; "" means none
 }
+
+type phase uint8
+
+const (
+	none    phase = iota
+	owned         // the Hold owns the host
+	leaving       // the previous Hold gave the host away, and Redis has not confirmed this
+	unsure        // as leaving, but Redis may already have taken the host back
+)
 
 // watched is what is known about a session: the number of its latest call, when
 // that number was last seen, and how long the session has been silent.
@@ -135,8 +145,9 @@ func (m *member) step() (wait time.Duration, over bool) {
 	due := now.Sub(m.beaten) >= beat
 	if due {
 		for _, p := range m.places {
-			if p.owned {
+			if p.phase == owned {
 				m.consider(p)
+				m.todo[p] = m.todo[p] || p.flights > 0 // a hint may have been lost
 			}
 		}
 		m.askAgain(maxAsks)
@@ -158,14 +169,14 @@ func (m *member) count(which func(*place) bool) (n int) {
 	return n
 }
 
-func (m *member) owned() int { return m.count(func(p *place) bool { return p.owned }) }
+func (m *member) owned() int { return m.count(func(p *place) bool { return p.phase == owned }) }
 
 // askAgain asks again for hosts that are wanted but not owned, because a hint
 // may have been lost, or an owner may have died. The argument is the maximum
 // number of these hosts.
 func (m *member) askAgain(most int) {
 	for _, p := range m.places { // map order is random, so all places get their turn
-		if p.hold != nil && !p.owned && most > 0 {
+		if p.hold != nil && p.phase != owned && most > 0 {
 			m.todo[p] = true
 			most--
 		}
@@ -179,35 +190,44 @@ func (m *member) look(h *politeness.Hold) {
 		m.consider(p)
 		return
 	}
-	switch _, _, over := h.Give(false); {
+	switch _, over := h.Give(false); {
 	case over:
 	case m.closed:
-		h.Wait(time.Now().Add(far), nil, 0, errClosed)
+		h.Refuse(errClosed)
 	case p.hold != nil:
-		h.Wait(time.Now().Add(far), nil, 0, errShared)
+		h.Refuse(errShared)
 	default:
 		m.places[p.host], m.todo[p] = p, true
-		p.hold, p.holder, p.offered = h, "", 0
+		p.hold, p.holder, p.told, p.offered = h, "", "", 0
 		m.away(p)
+	}
+}
+
+// landed handles what the Limiter has passed to Landed.
+func (m *member) landed(host string, r politeness.Record) {
+	if p := m.places[host]; p != nil && p.phase != owned && p.lesson.InFlight > 0 {
+		p.lesson, p.news, m.todo[p] = r, true, true
 	}
 }
 
 // consider asks p's Hold whether it ends now. If the Hold goes on without
 // owning the host, the member asks for the host again. While Redis is away or
-// suspect, an owner keeps its hosts even if others wait, because Redis could
-// not give the hosts to anybody.
+// no hints arrive, an owner keeps its hosts even if others wait, because Redis
+// could not give the hosts to anybody.
 func (m *member) consider(p *place) {
-	state, keep, over := p.hold.Give(p.others && !m.suspect && m.failing == nil)
-	if state != nil {
-		p.state, p.keep, p.news = state, (keep + time.Millisecond - 1).Milliseconds(), true
+	r, over := p.hold.Give(p.others && m.unlisten != nil && m.failing == nil)
+	if r.State != nil {
+		p.record, p.news = r, true
 	}
-	if over || p.news || !p.owned {
+	if over || p.news || p.phase != owned {
 		m.todo[p] = true
 	}
 	if over {
-		p.leaving = p.leaving || p.owned // Redis may not know yet that an earlier Hold gave the host away
-		p.drop = p.drop || !p.owned
-		p.hold, p.owned, p.others, p.news = nil, false, false, false
+		p.drop = p.drop || p.phase != owned
+		if p.phase == owned {
+			p.phase, p.news, p.lesson = leaving, false, politeness.Record{InFlight: r.InFlight}
+		}
+		p.hold, p.others = nil, false
 	}
 }
 
@@ -219,16 +239,20 @@ func (m *member) hint(channel, text string) {
 	p := m.places[host]
 	switch {
 	case channel != m.channel:
+	case text == listens:
+		m.beaten = time.Time{} // ask again at once, because an offer may have come before the hints did
 	case !ok:
-		m.suspect, m.deaf = true, true
+		m.unlisten = nil
 		if time.Since(m.listened) >= beat {
 			m.beaten = time.Time{} // make a call at once, to find out whether Redis answers
 		}
 	case p == nil:
-	case p.owned && token == 0: // others wait for the host
+	case p.phase == owned && token == 0: // others wait for the host
 		p.others = true
 		m.consider(p)
-	case !p.owned && token != 0: // the host is offered
+	case p.phase == owned && token < 0: // a request of another member has ended
+		p.flights, m.todo[p] = -1, true
+	case p.phase != owned && token > 0: // the host is offered
 		p.offered, p.heard, p.drop = token, time.Now(), p.drop || p.hold == nil
 		m.todo[p] = true
 	}
@@ -237,9 +261,10 @@ func (m *member) hint(channel, text string) {
 // lose gives up p's host, and tells p's Hold. Redis is told only if it may
 // believe that this member owns the host in a new epoch.
 func (m *member) lose(p *place) {
-	p.leaving, p.unknown, p.drop, p.enter = false, false, p.drop || p.enter, false // the operation "enter" may have run
-	if hold := p.hold; p.owned {
-		p.hold, p.owned, p.others, p.news = nil, false, false, false
+	hold, was := p.hold, p.phase
+	p.phase, p.drop, p.enter = none, p.drop || p.enter, false // the operation "enter" may have run
+	if was == owned {
+		p.hold, p.others, p.news = nil, false, false
 		hold.Lose()
 	}
 }
@@ -274,8 +299,9 @@ func (m *member) join(now time.Time) {
 	}
 	anew := m.epoch != "" && epoch != m.epoch
 	for _, p := range m.places {
-		p.drop, p.holder, p.offered = false, "", 0
-		p.enter = anew && m.Trusted() && (p.owned || p.leaving && !p.unknown)
+		p.drop, p.holder, p.told, p.offered = false, "", "", 0
+		p.news = p.news || p.lesson.InFlight > 0
+		p.enter = anew && m.Trusted() && (p.phase == owned || p.phase == leaving)
 		if !p.enter {
 			m.lose(p)
 		}
@@ -286,10 +312,11 @@ func (m *member) join(now time.Time) {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
 			"hosts_kept", kept, "epoch", epoch)
 	}
-	m.epoch, m.id, m.number, m.age = epoch, id, 0, at[int64](reply, 2)
+	m.epoch, m.id, m.number = epoch, id, 0
 	m.channel = fmt.Sprint(m.prefix, epoch, ":", id)
 	m.sessions = make(map[int64]watched)
-	m.dead, m.beaten, m.deaf, m.enters = nil, time.Time{}, true, kept > 0
+	m.dead, m.beaten = nil, time.Time{}
+	m.deafen()
 	m.succeed(now)
 }
 
@@ -300,8 +327,7 @@ func (m *member) join(now time.Time) {
 // already has it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
-	m.enters = m.enters && m.count(func(p *place) bool { return p.enter && p.owned }) > 0
-	if !m.enters {
+	if m.count(func(p *place) bool { return p.enter && p.phase == owned }) == 0 {
 		m.trust.Store(&sent)
 	}
 	now := time.Now()
@@ -310,23 +336,30 @@ func (m *member) succeed(sent time.Time) {
 	}
 	if m.lapsed {
 		for _, p := range m.places {
-			if p.owned {
-				p.hold.Own(nil, 0, true) // so that waiting requests check again whether they may start
+			if p.phase == owned {
+				p.hold.Own(politeness.Record{}) // so that waiting requests check again whether they may start
 			}
 		}
 	}
-	m.answered, m.failing, m.failures, m.told, m.lapsed, m.suspect = now, nil, 0, false, false, false
-	if m.deaf && now.Sub(m.listened) >= beat/2 {
+	m.answered, m.failing, m.failures, m.told, m.lapsed = now, nil, 0, false, false
+	if m.unlisten == nil && now.Sub(m.listened) >= beat/2 {
 		m.listen(now)
+	}
+}
+
+// deafen ends the listening.
+func (m *member) deafen() {
+	if m.unlisten != nil {
+		m.unlisten()
+		m.unlisten = nil
 	}
 }
 
 // listen begins to listen to the session's channel.
 func (m *member) listen(now time.Time) {
-	m.deaf, m.listened = false, now
-	m.unlisten()
-	ctx, cancel := context.WithCancel(context.Background())
-	m.unlisten = cancel
+	m.listened = now
+	var ctx context.Context
+	ctx, m.unlisten = context.WithCancel(context.Background())
 	f, channel := m.Fleet, m.channel
 	go func() {
 		f.engine.listen(ctx, channel, func(text string) { f.hear(channel, text) })
@@ -361,9 +394,9 @@ func (m *member) fail(err error) {
 // away tells p's Hold that Redis does not answer. It does so only if the Hold
 // waits for the host, and if the log says already that Redis does not answer.
 func (m *member) away(p *place) {
-	if m.told && p.hold != nil && !p.owned {
-		p.away = true
-		p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
+	if m.told && p.hold != nil && p.phase != owned {
+		p.told = ""
+		p.hold.Wait(m.retry, politeness.Record{}, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
 
@@ -386,6 +419,17 @@ func refusal(err error) error {
 	return nil
 }
 
+// unreadable returns the host whose field in Redis cannot be read, if err says
+// that.
+func unreadable(err error) (host string, ok bool) {
+	if err == nil {
+		return "", false
+	}
+	host, ok = strings.CutPrefix(err.Error(), "UNREADABLE ")
+	host, _, _ = strings.Cut(host, " script: ")
+	return host, ok
+}
+
 // An operation is one part of a call: what to do with the host of a place. If
 // the operation ends a session, its place stands for that session, as in
 // member.dead.
@@ -394,51 +438,49 @@ type operation struct {
 	place *place
 }
 
-// compose returns the arguments and operations of the next call. While Redis is
-// suspect, compose gives no host away.
-func (m *member) compose(now time.Time, due bool) (args []any, operations []operation) {
+// compose returns the arguments and operations of the next call. While no hints
+// arrive, compose gives no host away.
+func (m *member) compose(due bool) (args []any, operations []operation) {
 	m.number++
-	age := int64(0)
-	if since := now.Sub(m.answered); since <= m.lease { // otherwise age stays 0, because the slack in call.lua is too small
-		age = m.age + since.Milliseconds()
-	}
-	args = append(make([]any, 0, 5*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, age)
-	say := func(name any, p *place, when bool) {
+	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number)
+	say := func(name any, p *place, r *politeness.Record, when bool) {
 		if when {
-			args = append(args, name, p.host, p.token, p.state, p.keep)
+			keep := (r.Keep + time.Millisecond - 1).Milliseconds()
+			args = append(args, name, p.host, p.token, r.State, keep, r.InFlight)
 			operations = append(operations, operation{name, p})
 		}
 	}
 	for _, session := range m.dead {
-		say("finish", session, true)
+		say("finish", session, &session.record, true)
 	}
 	m.dead = nil
 	for p := range m.todo {
 		if len(operations) >= maxOps {
 			break
 		}
-		known := !p.enter // Redis must answer the operation "enter" before p's other operations are sent
-		if known && p.leaving && m.suspect {
+		known, left := !p.enter, p.phase >= leaving // Redis must answer the operation "enter" before p's other operations are sent
+		if known && left && m.unlisten == nil {
 			continue
 		}
 		delete(m.todo, p)
-		say("enter", p, p.enter)
-		say("give", p, known && p.leaving)
-		say("drop", p, known && p.drop) // must follow "give", whose state says when the next request may start
-		say("keep", p, known && p.owned && p.news)
-		say("want", p, known && p.hold != nil && !p.owned)
+		say("enter", p, &p.record, p.enter)
+		say("give", p, &p.record, known && left)
+		say("land", p, &p.lesson, known && p.phase == none && p.news)
+		say("drop", p, &p.record, known && p.drop) // must follow "give", whose state says when the next request may start
+		say("keep", p, &p.record, known && p.phase == owned && p.news)
+		say("want", p, &p.record, known && p.hold != nil && (p.phase != owned || p.flights != 0))
 		m.tidy(p)
 	}
 	if len(m.todo) == 0 {
 		m.todo = make(map[*place]bool) // a map does not shrink, and a large one takes long to search
 	}
-	say("beat", new(place), due)
+	say("beat", new(place), new(politeness.Record), due)
 	return args, operations
 }
 
 // call renews the session and sends the operations that are to be done.
 func (m *member) call(now time.Time, due bool) {
-	args, operations := m.compose(now, due)
+	args, operations := m.compose(due)
 	reply, sent, err := m.ask(callScript, args...)
 	status := at[string](reply, 0)
 	if err == nil && status == "ok" {
@@ -450,9 +492,13 @@ func (m *member) call(now time.Time, due bool) {
 	ran := sent > 1 || status == "late" || err == errSlow || err != nil && sent > 0 && !refused
 	for _, o := range operations {
 		if o.name == "give" && ran {
-			o.place.unknown = true
+			o.place.phase = unsure
 		}
 		m.todo[o.place] = true
+	}
+	if host, ok := unreadable(err); ok {
+		m.log.Error("redislimit: what Redis has about a host cannot be read and is dropped, with all that the fleet knew: find out who else writes to these keys", "host", host)
+		status = "epoch"
 	}
 	switch status {
 	case "epoch":
@@ -472,26 +518,27 @@ func (m *member) call(now time.Time, due bool) {
 // heed applies the answer to a call.
 func (m *member) heed(reply []any, operations []operation) {
 	now := time.Now()
-	m.age = at[int64](reply, 1)
-	m.longest = max(m.lease, milliseconds(reply, 2))
-	results := at[[]any](reply, 3)
+	m.longest = max(m.lease, milliseconds(reply, 1))
+	results := at[[]any](reply, 2)
 	for i, o := range operations {
 		p, answer := o.place, at[[]any](results, i)
 		switch o.name {
 		case "drop":
 			p.drop = false
 		case "give":
-			p.leaving, p.unknown = false, false
+			p.phase, m.todo[p] = none, m.todo[p] || p.news
+		case "land":
+			p.news = false
 		case "keep":
 			p.news = false
 			if answer != nil {
-				p.hold.Own(p.state, 0, true)
+				p.hold.Own(p.record)
 			}
 		case "enter":
 			p.enter = false
 			if at[string](answer, 0) == "own" {
 				p.token = at[int64](answer, 1)
-				p.others = p.owned && at[int64](answer, 5) > 0
+				p.others = p.phase == owned && at[int64](answer, 2) > 0
 				m.todo[p] = true
 			} else {
 				m.lose(p)
@@ -512,32 +559,40 @@ func (m *member) heed(reply []any, operations []operation) {
 
 // answer applies Redis's answer to the operation "want" for p's host.
 func (m *member) answer(p *place, answer []any, now time.Time) {
-	var state []byte // nil means nothing is known
-	if s, ok := at[any](answer, 2).(string); ok {
-		state = []byte(s)
+	r := politeness.Record{Age: max(milliseconds(answer, 4)-time.Millisecond, 0), InFlight: int(at[int64](answer, 6))}
+	r.MinAge = max(r.Age-slack, 0)
+	if lost := milliseconds(answer, 5); lost >= 0 {
+		r.MinAge, r.Missing = lost, true
 	}
-	ago := milliseconds(answer, 3)
-	switch at[string](answer, 0) {
-	case "own":
-		p.owned, p.token, p.state, p.keep = true, at[int64](answer, 1), state, time.Hour.Milliseconds()
-		if p.offered == p.token {
-			ago = max(ago, now.Sub(p.heard)) // the last owner gave the host back before the offer came
+	if s, ok := at[any](answer, 3).(string); ok {
+		r.State = []byte(s)
+	}
+	word := at[string](answer, 0)
+	switch {
+	case p.phase == owned && word == "own":
+		p.flights = r.InFlight
+		p.hold.Tell(r)
+	case p.phase == owned:
+		m.lose(p)
+	case word == "own":
+		p.phase, p.token, p.flights, p.lesson, p.news = owned, at[int64](answer, 1), r.InFlight, politeness.Record{}, false
+		if p.offered == p.token { // the last owner gave the host back before the offer came
+			r.MinAge = max(r.MinAge, now.Sub(p.heard))
 		}
-		p.others = at[int64](answer, 5) > 0
-		p.hold.Own(state, ago, at[int64](answer, 4) == 1)
+		p.record = politeness.Record{State: r.State, Keep: time.Hour} // to be entered into the next epoch
+		p.others = at[int64](answer, 2) > 0
+		p.hold.Own(r)
 		if p.others {
 			m.consider(p)
 		}
-	case "closed":
+	case word == "closed":
 		opens := now.Add(milliseconds(answer, 1) + time.Millisecond)
-		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
-	case "other":
-		// The Hold is told only what is new. If it were told of a pause again,
-		// the pause would end later, because the variable "ago" may be too
-		// small.
-		if holder := fmt.Sprint("member ", at[int64](answer, 1)); p.away || holder != p.holder || string(state) != string(p.state) {
-			p.away, p.holder, p.state = false, holder, state
-			p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))
+		p.hold.Wait(opens, politeness.Record{}, errNew)
+	case word == "other":
+		holder := fmt.Sprint("member ", at[int64](answer, 1))
+		if told := holder + string(r.State); told != p.told { // the Hold is told only what is new
+			p.holder, p.told = holder, told
+			p.hold.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))
 		}
 	}
 }
@@ -568,15 +623,16 @@ func (m *member) close() {
 	m.trust.Store(nil)
 	for _, p := range m.places {
 		if p.hold == nil {
+			m.tidy(p)
 			continue
 		}
-		p.others = p.owned
+		p.others = p.phase == owned
 		m.consider(p)
 		switch {
-		case p.owned: // the Hold did not end; the host is free when the session ends
+		case p.phase == owned: // the Hold did not end; the host is free when the session ends
 			m.lose(p)
 		case p.hold != nil:
-			p.hold.Wait(time.Now().Add(far), nil, 0, errClosed)
+			p.hold.Refuse(errClosed)
 			p.hold, p.drop = nil, true
 		}
 		m.todo[p] = true
@@ -585,7 +641,7 @@ func (m *member) close() {
 
 // tidy forgets p if nothing is left to do for its host.
 func (m *member) tidy(p *place) {
-	if p.hold == nil && !p.leaving && !p.drop && m.places[p.host] == p {
+	if p.hold == nil && p.phase == none && !p.drop && (m.closed || p.lesson.InFlight == 0 && !p.news) && m.places[p.host] == p {
 		delete(m.places, p.host)
 	}
 }
@@ -595,14 +651,14 @@ func (m *member) tidy(p *place) {
 func (m *member) end() {
 	if err := m.failing; m.id != 0 {
 		if err == nil {
-			args, _ := m.compose(time.Now(), false)
-			_, _, err = m.ask(callScript, append(args, "finish", m.id, m.number, "", 0)...)
+			args, _ := m.compose(false)
+			_, _, err = m.ask(callScript, append(args, "finish", m.id, m.number, "", 0, 0)...)
 		}
 		*m.left = err == nil
 	}
 	m.trust.Store(nil)
-	m.unlisten()
-	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), unlisten: m.unlisten, closed: m.closed, epoch: m.epoch}
+	m.deafen()
+	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.done)

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,6 +31,7 @@ type memory struct {
 type memoryState struct {
 	epoch, began      string // began is the value of memory.run when the epoch began
 	lease, age, opens int64
+	clock             int64 // the time of the last call, in ms
 	old               bool
 	last, token       int64
 	sessions          map[int64]memorySession
@@ -40,8 +43,9 @@ type memorySession struct{ number, seen int64 }
 
 type memoryHost struct {
 	owner, token, offer, at, keep int64
-	clean                         bool
-	state                         any // nil or a string
+	lost                          int64 // -1: none
+	state                         any   // nil or a string
+	flight                        map[int64]int64
 	waits                         []int64
 }
 
@@ -54,7 +58,7 @@ func (s memoryState) clone() memoryState {
 	}
 	for host, r := range s.hosts {
 		h := *r
-		h.waits = slices.Clone(h.waits)
+		h.waits, h.flight = slices.Clone(h.waits), maps.Clone(h.flight)
 		c.hosts[host] = &h
 	}
 	c.asked = make(map[int64]map[string]bool)
@@ -89,7 +93,7 @@ func (m *memory) join(epoch, known string, lease int64) ([]any, error) {
 	run := strconv.Itoa(m.run)
 	if m.epoch == "" || m.began != run {
 		m.memoryState = memoryState{
-			epoch: epoch, began: run, lease: lease, opens: 2000,
+			epoch: epoch, began: run, lease: lease, opens: 2000, clock: time.Now().UnixMilli(),
 			sessions: make(map[int64]memorySession), hosts: make(map[string]*memoryHost), asked: make(map[int64]map[string]bool),
 		}
 	}
@@ -97,9 +101,18 @@ func (m *memory) join(epoch, known string, lease int64) ([]any, error) {
 	if known != "" && known != m.epoch {
 		m.opens, m.old = m.lease+1000, true
 	}
+	if len(m.sessions) == 0 {
+		m.tick(math.MaxInt64)
+	}
 	m.last++
 	m.sessions[m.last] = memorySession{0, m.age}
-	return []any{m.epoch, m.last, m.age}, nil
+	return []any{m.epoch, m.last}, nil
+}
+
+// tick lets the age grow by the time since the last call, but at most by most.
+func (m *memory) tick(most int64) {
+	now := time.Now().UnixMilli()
+	m.age, m.clock = m.age+min(now-m.clock, most), now
 }
 
 func (m *memory) call(args []any) ([]any, error) {
@@ -116,21 +129,35 @@ func (m *memory) call(args []any) ([]any, error) {
 	case number <= session.number:
 		return []any{"late"}, nil
 	}
-	m.age = max(m.age, args[4].(int64))
+	most := int64(2000)
+	if m.age < m.opens {
+		most = 1000
+	}
+	m.tick(most)
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for args = args[5:]; len(args) > 0; args = args[5:] {
+	for args = args[4:]; len(args) > 0; args = args[6:] {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
-		token, keep := number64(args[2]), number64(args[4])
+		token, keep, flight := number64(args[2]), number64(args[4]), number64(args[5])
 		result := any(int64(0))
 		switch r := m.hosts[host]; args[0] {
 		case "want":
 			result = s.want(host)
 		case "give":
 			if s.note(r, token, state, keep) {
-				r.clean = true
+				r.lost, r.flight[me] = -1, flight
 				s.free(host, r)
+			}
+		case "land":
+			if r != nil && r.owner != me {
+				r.flight[me] = flight
+				if state != "" {
+					r.at, r.keep, r.state = m.age, max(r.keep, keep), state
+				}
+				if r.owner != 0 {
+					s.tell(r.owner, "-1 "+host)
+				}
 			}
 		case "keep":
 			if s.note(r, token, state, keep) {
@@ -141,13 +168,13 @@ func (m *memory) call(args []any) ([]any, error) {
 			case r != nil && r.owner == me:
 				result = s.owned(r)
 			case r == nil && m.age < m.opens:
-				result = s.own(host, &memoryHost{at: m.age, keep: keep, state: state}, true)
+				result = s.own(host, &memoryHost{at: m.age, keep: keep, state: state, lost: -1, flight: make(map[int64]int64)})
 			}
 		case "drop":
 			switch {
 			case r == nil:
 			case r.owner == me:
-				r.keep, r.clean = max(r.keep, 3600000), false
+				s.lose(r)
 				s.free(host, r)
 			case r.owner == 0 && r.offer == me:
 				s.free(host, r)
@@ -176,12 +203,13 @@ func (m *memory) call(args []any) ([]any, error) {
 	}
 	for host, r := range m.hosts { // all hosts, although the script looks at only a few
 		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
-			r.owner, r.at, r.keep, r.clean = 0, m.age, max(r.keep, 3600000), false
-		} else if r.owner == 0 && s.ago(r) > r.keep && m.age >= m.opens {
+			r.owner = 0
+			s.lose(r)
+		} else if r.owner == 0 && m.age-r.at > r.keep+2000 && m.age >= m.opens {
 			delete(m.hosts, host)
 		}
 	}
-	return []any{"ok", m.age, m.lease, results}, nil
+	return []any{"ok", m.lease, results}, nil
 }
 
 type memoryCall struct {
@@ -225,7 +253,7 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 	least := int64(65522)
 	r.waits = slices.DeleteFunc(r.waits, func(id int64) bool { _, ok := s.sessions[id]; return !ok })
 	for _, id := range r.waits {
-		if way := ((id-s.me)*m%65521 + 65521) % 65521; way < least && s.live(id) {
+		if way := (((id-s.me)*m-1)%65521 + 65521) % 65521; way < least && s.live(id) {
 			r.offer, least = id, way
 		}
 	}
@@ -236,25 +264,33 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 	}
 }
 
-func (s *memoryCall) ago(r *memoryHost) int64 { return max(0, s.age-r.at-s.lease*3/2) }
-
-func (s *memoryCall) owned(r *memoryHost) []any {
-	clean := int64(0)
-	if r.clean {
-		clean = 1
-	}
-	return []any{"own", r.token, r.state, s.ago(r), clean, int64(len(r.waits))}
+func (s *memoryCall) lose(r *memoryHost) {
+	r.keep, r.lost = max(r.keep, s.age-r.at+3600000), s.age
 }
 
-func (s *memoryCall) own(host string, r *memoryHost, clean bool) []any {
+func (s *memoryCall) known(word string, n, waits int64, r *memoryHost) []any {
+	lost, flight := int64(-1), int64(0)
+	if r.lost >= 0 {
+		lost = max(0, s.age-r.lost-2000)
+	}
+	for id, n := range r.flight {
+		if _, ok := s.sessions[id]; ok && id != s.me {
+			flight += n
+		}
+	}
+	return []any{word, n, waits, r.state, s.age - r.at, lost, flight}
+}
+
+func (s *memoryCall) owned(r *memoryHost) []any {
+	return s.known("own", r.token, int64(len(r.waits)), r)
+}
+
+func (s *memoryCall) own(host string, r *memoryHost) []any {
 	if r.offer != s.me {
 		s.token++
 		r.token = s.token
 	}
-	if !clean {
-		r.keep = max(r.keep, 3600000)
-	}
-	r.owner, r.offer, r.clean = s.me, 0, clean
+	r.owner, r.offer = s.me, 0
 	r.forget(s.me)
 	s.hosts[host] = r
 	return s.owned(r)
@@ -280,17 +316,17 @@ func (s *memoryCall) want(host string) any {
 	case r == nil && s.age < s.opens:
 		return []any{"closed", s.opens - s.age}
 	case r == nil && s.old:
-		return s.own(host, &memoryHost{at: s.lease}, false)
+		return s.own(host, &memoryHost{at: s.age, keep: 3600000, lost: s.lease, flight: make(map[int64]int64)})
 	case r == nil:
-		return s.own(host, &memoryHost{at: s.age}, true)
+		return s.own(host, &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64)})
 	case r.owner == s.me:
 		return s.owned(r)
 	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500 && s.live(r.offer)):
-		return s.own(host, r, r.clean)
+		return s.own(host, r)
 	}
 	if _, ok := s.sessions[r.owner]; r.owner != 0 && !ok {
-		r.at = s.age
-		return s.own(host, r, false)
+		s.lose(r)
+		return s.own(host, r)
 	}
 	holder := r.owner + r.offer
 	if !slices.Contains(r.waits, s.me) {
@@ -301,7 +337,7 @@ func (s *memoryCall) want(host string) any {
 		s.asked[holder] = make(map[string]bool)
 	}
 	s.asked[holder][host] = true
-	return []any{"other", holder, r.state, s.ago(r)}
+	return s.known("other", holder, 0, r)
 }
 
 // A link is one member's connection to a memory.
@@ -337,7 +373,7 @@ func (l *link) travel(ctx context.Context) error {
 }
 
 func (l *link) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
-	if script == joinScript {
+	if script == joinScript { // the epoch, the one known before, the Lease
 		if err := l.travel(ctx); err != nil {
 			return nil, err
 		}
@@ -397,6 +433,7 @@ func (l *link) listen(ctx context.Context, channel string, hear func(string)) {
 		}()
 	}
 	l.memory.mu.Unlock()
+	hear(listens)
 	<-ctx.Done()
 	l.memory.mu.Lock()
 	delete(l.memory.hear, channel)

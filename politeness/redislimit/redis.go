@@ -18,8 +18,8 @@ type engine interface {
 	// sent.
 	run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error)
 
-	// listen calls hear() with each message on the channel, until the context
-	// or the connection ends.
+	// listen calls hear() with the constant listens, and then with each message
+	// on the channel, until the context or the connection ends.
 	listen(ctx context.Context, channel string, hear func(message string))
 }
 
@@ -63,10 +63,15 @@ func (s *server) listen(ctx context.Context, channel string, hear func(string)) 
 	defer sub.Close()
 	defer context.AfterFunc(ctx, func() { sub.Close() })()
 	for {
-		message, err := sub.ReceiveMessage(ctx)
+		received, err := sub.Receive(ctx)
 		if err != nil {
 			return
 		}
-		hear(message.Payload)
+		switch message := received.(type) {
+		case *redis.Subscription:
+			hear(listens)
+		case *redis.Message:
+			hear(message.Payload)
+		}
 	}
 }

@@ -91,7 +91,7 @@ func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
 		return nil, fmt.Errorf("redislimit: the Timeout is %v: give a positive duration up to a third of Lease (%v), or 0 for the default", opts.Timeout, opts.Lease)
 	}
 	f := &Fleet{engine: e, prefix: prefix, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
-	f.member = member{Fleet: f, places: make(map[string]*place), todo: make(map[*place]bool), unlisten: func() {}}
+	f.member = member{Fleet: f, places: make(map[string]*place), todo: make(map[*place]bool)}
 	return f, nil
 }
 
@@ -122,6 +122,7 @@ var (
 	errClosed = errors.New("redislimit: the Fleet is closed")
 	errShared = errors.New("redislimit: two Limiters share a Fleet: make one for each")
 	errHung   = errors.New("redislimit: the client does not return: set its timeouts, and ContextTimeoutEnabled")
+	errNew    = errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet")
 	errSlow   = errors.New("redislimit: no answer within Options.Timeout")
 )
 
@@ -131,6 +132,15 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	defer f.mu.Unlock()
 	f.put(func() { f.member.look(h) })
 	f.start()
+}
+
+// Landed implements politeness.Fleet.
+func (f *Fleet) Landed(host string, r politeness.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.done != nil { // otherwise no host has been given away
+		f.put(func() { f.member.landed(host, r) })
+	}
 }
 
 // start starts the goroutine if it does not run and has something to do. The
@@ -151,6 +161,9 @@ func (f *Fleet) put(do func()) {
 	default:
 	}
 }
+
+// listens is the text that says that from now on no message is missed.
+const listens = "+"
 
 // hear puts a message from the given channel into the inbox. An empty text says
 // that no more messages will come on that channel.
