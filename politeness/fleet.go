@@ -478,7 +478,7 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 		if k.level > 0 || k.latest >= doubtful {
 			v[levelAndSign], v[sinceIncident] = int64(k.level)*4+int64(k.latest), micros(now-k.incident)
 		}
-		keep = max(keep, k.until-now, memory) // a state of zeros matters too: it says that there is no longer a Crawl-delay
+		keep = max(keep, k.until-now, k.crawl, memory) // a state of zeros matters too: it says that there is no longer a Crawl-delay
 	}
 	if a := l.accountOf(h.key); a != nil {
 		taken := a.taken.plus(a.claim)

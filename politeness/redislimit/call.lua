@@ -53,7 +53,7 @@ end
 
 -- Notes that requests may have been sent until now that the state misses.
 local function lost(r)
-  r[KEEP], r[LOST] = math.max(r[KEEP], age - r[AT] + hour), age
+  r[KEEP], r[LOST] = age - r[AT] + math.max(r[KEEP], hour), age
 end
 
 -- Returns how long a session has been silent, or false if it has ended.
@@ -101,10 +101,10 @@ end
 -- offer. Of two in the same place, the one that has waited for longer gets it. So all waiting sessions get their turn, and hosts do not move together
 -- from one member to the next. Waiting sessions that have ended are removed.
 local function offer(host, r)
-  local m = #r >= WAITS and tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
-  local best, least = 0, 65522
+  local m = #r >= WAITS and tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 67108858 + 1
+  local best, least = 0, 67108860
   for i = #r, WAITS, -1 do
-    local way, silent = ((r[i] - me) * m - 1) % 65521, silence(r[i])
+    local way, silent = ((r[i] - me) * m - 1) % 67108859, silence(r[i])
     if not silent then
       table.remove(r, i)
     elseif way <= least and silent <= quiet then

@@ -617,23 +617,29 @@ func (m *member) watch(pairs []any, now time.Time) {
 	m.sessions = sessions
 }
 
-// close gives up all places.
+// close gives up all places. Redis first hears what is new of the hosts that
+// are not given away: they are free when the session ends.
 func (m *member) close() {
 	m.closed = true
 	m.trust.Store(nil)
 	for _, p := range m.places {
-		if p.hold == nil {
-			m.tidy(p)
-			continue
-		}
-		p.others = p.phase == owned
-		m.consider(p)
-		switch {
-		case p.phase == owned: // the Hold did not end; the host is free when the session ends
-			m.lose(p)
+		switch p.others = p.phase == owned; {
+		case p.others:
+			m.consider(p)
 		case p.hold != nil:
 			p.hold.Refuse(errClosed)
-			p.hold, p.drop = nil, true
+			p.hold, p.drop, m.todo[p] = nil, true, true
+		default:
+			m.tidy(p)
+		}
+	}
+	if m.id != 0 && m.failing == nil && len(m.todo) > 0 {
+		m.call(time.Now(), false)
+		m.trust.Store(nil)
+	}
+	for _, p := range m.places {
+		if p.phase == owned {
+			m.lose(p)
 		}
 		m.todo[p] = true
 	}

@@ -248,12 +248,12 @@ func (r *memoryHost) forget(id int64) {
 
 func (s *memoryCall) offer(host string, r *memoryHost) {
 	sum := sha1.Sum([]byte(host))
-	m := int64(binary.BigEndian.Uint32(sum[:])%65520 + 1)
+	m := int64(binary.BigEndian.Uint32(sum[:])%67108858 + 1)
 	r.offer = 0
-	least := int64(65522)
+	least := int64(67108860)
 	r.waits = slices.DeleteFunc(r.waits, func(id int64) bool { _, ok := s.sessions[id]; return !ok })
 	for _, id := range r.waits {
-		if way := (((id-s.me)*m-1)%65521 + 65521) % 65521; way < least && s.live(id) {
+		if way := (((id-s.me)*m-1)%67108859 + 67108859) % 67108859; way < least && s.live(id) {
 			r.offer, least = id, way
 		}
 	}
@@ -265,7 +265,7 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 }
 
 func (s *memoryCall) lose(r *memoryHost) {
-	r.keep, r.lost = max(r.keep, s.age-r.at+3600000), s.age
+	r.keep, r.lost = s.age-r.at+max(r.keep, 3600000), s.age
 }
 
 func (s *memoryCall) known(word string, n, waits int64, r *memoryHost) []any {

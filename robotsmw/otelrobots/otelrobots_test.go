@@ -77,7 +77,10 @@ func TestInstruments(t *testing.T) {
 type handFleet chan *politeness.Hold
 
 func (f handFleet) Look(h *politeness.Hold) { f <- h }
-func (f handFleet) Trusted() bool           { return true }
+
+func (f handFleet) Trusted() bool { return true }
+
+func (f handFleet) Landed(string, politeness.Record) {}
 
 // Each of two hosts is owned after a wait of 3 s. Then one of them is handed
 // over, and the other is lost.
@@ -95,7 +98,7 @@ func TestHostsOfAFleetAreCounted(t *testing.T) {
 			go func() {
 				h := <-fleet
 				time.Sleep(3 * time.Second)
-				h.Own(nil, 0, true)
+				h.Own(politeness.Record{})
 				asked <- h
 			}()
 			grant, err := limiter.Acquire(t.Context(), &url.URL{Scheme: "http", Host: host})
@@ -108,7 +111,7 @@ func TestHostsOfAFleetAreCounted(t *testing.T) {
 		a, b := own("a.example"), own("b.example")
 		a.Give(true)
 		time.Sleep(time.Minute)
-		if _, _, ok := a.Give(true); !ok {
+		if _, ok := a.Give(true); !ok {
 			t.Error("the host was not given")
 		}
 		b.Lose()

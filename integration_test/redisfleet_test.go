@@ -1,0 +1,324 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/redislimit"
+)
+
+// These tests show what fleets do while nothing is wrong, at the round trips of
+// real networks.
+
+// through makes a client reach Redis through a proxy that holds back each
+// message for half of the round trip.
+func through(t *testing.T, server *redisserver.Server, roundTrip time.Duration) func(*redis.UniversalOptions) {
+	p := startProxy(t, server.Addr)
+	p.set(func(p *proxy) { p.delay = roundTrip / 2 })
+	return func(o *redis.UniversalOptions) { o.Addrs = []string{p.addr} }
+}
+
+// starts notes when members start requests to one host.
+type starts struct {
+	mu sync.Mutex
+	at []time.Time
+	by []int
+
+	inFlight, most atomic.Int32
+}
+
+// crawl makes requests to host 0 until the context ends, with the given number
+// of workers. Each answer takes as long as the function takes says.
+func (s *starts) crawl(ctx context.Context, wg *sync.WaitGroup, l *politeness.Limiter, member, workers int, takes func() time.Duration) {
+	traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.at, s.by = append(s.at, at), append(s.by, member)
+		if n := s.inFlight.Add(1); n > s.most.Load() {
+			s.most.Store(n)
+		}
+	}})
+	for range workers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if g, err := l.Acquire(traced, numberedHost(0)); err == nil {
+					time.Sleep(takes())
+					s.inFlight.Add(-1)
+					g.Done(ok200)
+				}
+			}
+		})
+	}
+}
+
+// between counts the starts in a time, of one member or (-1) of all. silence is
+// the longest time without one.
+func (s *starts) between(from, to time.Time, member int) (n int, silence time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := from
+	for i, at := range s.at {
+		if at.After(from) && at.Before(to) {
+			silence, last = max(silence, at.Sub(last)), at
+			if member < 0 || s.by[i] == member {
+				n++
+			}
+		}
+	}
+	return n, max(silence, to.Sub(last))
+}
+
+func instantly() time.Duration { return 0 }
+
+// A member that comes, or a flush, silences no host: the member asks again once
+// its subscription is confirmed. The comer is served soon.
+func TestRedisLimitAMemberComes(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	stalls := startMetronome(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var s starts
+	join := func(member int) {
+		l := &politeness.Limiter{Delay: 100 * time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{}, through(t, server, 50*time.Millisecond))}
+		s.crawl(ctx, &wg, l, member, 2, instantly)
+	}
+	join(0)
+	time.Sleep(6 * time.Second)
+	from := time.Now()
+	join(1)
+	time.Sleep(4 * time.Second)
+	redisCommand(t, server, "flushall")
+	flushed := time.Now()
+	time.Sleep(4 * time.Second)
+	to := time.Now()
+	cancel()
+	wg.Wait()
+	all, silence := s.between(from, flushed, -1)
+	comers, _ := s.between(from, flushed, 1)
+	_, later := s.between(flushed, to, -1)
+	stood := stalls.explain(from.UnixNano(), to.UnixNano())
+	t.Logf("%d starts, %d by the comer; the longest silence %v, %v after the flush (the machine stood still for %v)", all, comers, silence, later, stood)
+	if silence > 500*time.Millisecond+stood {
+		t.Errorf("the host is silent for %v when a member comes", silence)
+	}
+	if later > 700*time.Millisecond+stood {
+		t.Errorf("the host is silent for %v after a flush", later)
+	}
+	if comers*5 < all {
+		t.Errorf("the comer has %d of %d starts", comers, all)
+	}
+}
+
+// With a Concurrency of 4 and answers of 1 s, a fleet of 8 asks a host nearly as
+// often as one process does, and never has more requests in flight.
+func TestRedisLimitSlowAnswers(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var alone, fleet starts
+	second := func() time.Duration { return time.Second }
+	alone.crawl(ctx, &wg, &politeness.Limiter{Delay: 100 * time.Millisecond, Concurrency: 4}, 0, 5, second)
+	for member := range 8 {
+		l := &politeness.Limiter{Delay: 100 * time.Millisecond, Concurrency: 4, Fleet: joinFleet(t, server, redislimit.Options{}, through(t, server, 50*time.Millisecond))}
+		fleet.crawl(ctx, &wg, l, member, 5, second)
+	}
+	time.Sleep(5 * time.Second)
+	from := time.Now()
+	time.Sleep(20 * time.Second)
+	to := time.Now()
+	cancel()
+	wg.Wait()
+	one, _ := alone.between(from, to, -1)
+	eight, _ := fleet.between(from, to, -1)
+	t.Logf("one process: %d starts; a fleet of 8: %d starts, at most %d in flight", one, eight, fleet.most.Load())
+	if float64(eight) < 0.9*float64(one) {
+		t.Errorf("a fleet of 8 makes %d requests, one process %d", eight, one)
+	}
+	if n := fleet.most.Load(); n > 4 {
+		t.Errorf("%d requests are in flight, want 4 at most", n)
+	}
+}
+
+// One body that stays open keeps its slot, but not the host.
+func TestRedisLimitOpenBody(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var s starts
+	var first sync.Once
+	takes := func() time.Duration {
+		d := time.Duration(0)
+		first.Do(func() { d = 12 * time.Second })
+		return d
+	}
+	for member := range 3 {
+		l := &politeness.Limiter{Delay: 250 * time.Millisecond, Concurrency: 2, Fleet: joinFleet(t, server, redislimit.Options{}, through(t, server, 50*time.Millisecond))}
+		s.crawl(ctx, &wg, l, member, 2, takes)
+	}
+	waitFor(t, "nobody begins", func() bool { return s.most.Load() > 0 })
+	from := time.Now()
+	time.Sleep(11 * time.Second)
+	to := time.Now()
+	cancel()
+	wg.Wait()
+	n, _ := s.between(from, to, -1)
+	t.Logf("%d starts in 11 s, of 44", n)
+	if n < 22 {
+		t.Errorf("%d starts while one body stays open, want 22 or more", n)
+	}
+}
+
+// A pause ends when it said, although its process has gone and others are busy
+// elsewhere: a process that comes back at DelayError.Until is served.
+func TestRedisLimitPauseEnds(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	for name, busy := range map[string]bool{"nobody is there": false, "another host is busy": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := redislimit.Options{Namespace: strings.ReplaceAll(name, " ", "-")}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if busy {
+				l := &politeness.Limiter{Fleet: joinFleet(t, server, opts)}
+				go func() {
+					for ctx.Err() == nil {
+						g, _ := l.Acquire(ctx, numberedHost(1))
+						g.Done(ok200)
+					}
+				}()
+			}
+			visit := func(o politeness.Outcome) (*politeness.DelayError, bool) {
+				f := joinFleet(t, server, opts)
+				defer f.Close()
+				short, cancel := context.WithTimeout(ctx, 3500*time.Millisecond)
+				defer cancel()
+				g, err := (&politeness.Limiter{Fleet: f}).Acquire(short, numberedHost(0))
+				g.Done(o)
+				d, _ := errors.AsType[*politeness.DelayError](err)
+				return d, err == nil
+			}
+			if _, ok := visit(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"12"}}}); !ok {
+				t.Fatal("the first visit is refused")
+			}
+			end := time.Now().Add(12 * time.Second)
+			for time.Sleep(2 * time.Second); ; {
+				d, ok := visit(ok200)
+				if ok {
+					break
+				}
+				if d == nil || d.Until.After(end.Add(1500*time.Millisecond)) {
+					t.Fatalf("told %v, but the pause ends %v", d, end)
+				}
+				time.Sleep(min(2*time.Second, time.Until(d.Until)))
+			}
+			if late := time.Since(end); late < 0 || late > 2*time.Second {
+				t.Errorf("served %v after the end of the pause", late)
+			}
+		})
+	}
+}
+
+// Every live session gets its turn, also those whose ids differ by 65521. Each
+// of four has at least 15 % of a host.
+func TestRedisLimitEqualPlaces(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var s starts
+	join := func(member int) {
+		l := &politeness.Limiter{Delay: 50 * time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{})}
+		warm(t, l)
+		s.crawl(ctx, &wg, l, member, 2, instantly)
+	}
+	for member := range 3 {
+		join(member)
+	}
+	admin.HIncrBy(ctx, "{courtesy}fleet", "sessions", 65521-3) // the next session has the id 65522
+	join(3)
+	from := time.Now()
+	time.Sleep(30 * time.Second)
+	to := time.Now()
+	cancel()
+	wg.Wait()
+	all, _ := s.between(from, to, -1)
+	for member := range 4 {
+		n, _ := s.between(from, to, member)
+		t.Logf("member %d has %d of %d starts", member, n, all)
+		if float64(n) < 0.15*float64(all) {
+			t.Errorf("member %d has %d of %d starts", member, n, all)
+		}
+	}
+}
+
+// Each key has a time to live, so a fleet that is gone leaves nothing.
+func TestRedisLimitKeysExpire(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	f := joinFleet(t, server, redislimit.Options{})
+	l := &politeness.Limiter{Fleet: f, MaxCrawlDelay: 4 * time.Hour}
+	g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), 3*time.Hour), numberedHost(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(ok200)
+	f.Close()
+	keys := admin.Keys(t.Context(), "*").Val()
+	if len(keys) == 0 {
+		t.Error("the fleet has left nothing, so the Crawl-delay is lost")
+	}
+	for _, key := range keys {
+		if ttl := admin.TTL(t.Context(), key).Val(); ttl < 2*time.Hour || ttl > 5*time.Hour {
+			t.Errorf("%s lives for %v, want as long as its Crawl-delay", key, ttl)
+		}
+	}
+}
+
+// A field that cannot be read is dropped, and named in the log. The fleet goes
+// on, also with the host of that field.
+func TestRedisLimitUnreadableField(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	var log lockedBuffer
+	l := &politeness.Limiter{Delay: 100 * time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{Lease: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))})}
+	warm(t, l)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var s starts
+	s.crawl(ctx, &wg, l, 0, 2, instantly)
+	admin.HSet(ctx, "{courtesy}hosts", numberedHost(1).Host, "not msgpack")
+	from := time.Now()
+	short, stop := context.WithTimeout(ctx, 15*time.Second)
+	defer stop()
+	g, err := l.Acquire(short, numberedHost(1))
+	if err != nil {
+		t.Errorf("the host of the field: %v", err)
+	}
+	g.Done(ok200)
+	cancel()
+	wg.Wait()
+	if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
+		t.Errorf("the other host is silent for %v", silence)
+	}
+	if text := log.String(); !strings.Contains(text, "host="+numberedHost(1).Host) || strings.Contains(text, "does not answer") {
+		t.Errorf("the log is\n%s", text)
+	}
+}
