@@ -26,10 +26,12 @@ redis.call('HSET', fleet, 'lease', lease)
 if ARGV[3] ~= '' and ARGV[3] ~= epoch then
   redis.call('HSET', fleet, 'opens', lease + 1000, 'old', 1)
 end
--- While nobody has a session, the epoch's age grows by the server's clock.
-local age, last = unpack(redis.call('HMGET', fleet, 'age', 'clock'))
+-- While nobody has a session, the epoch's age grows by the server's clock: by a
+-- second at most before the epoch opens, as in call.lua.
+local age, last, opens = unpack(redis.call('HMGET', fleet, 'age', 'clock', 'opens'))
 if not string.find(' ' .. table.concat(redis.call('HKEYS', fleet), ' '), ' s%d') then
-  age = age + math.max(0, clock - last)
+  local gap = math.max(0, clock - last)
+  age = age + (tonumber(age) < tonumber(opens) and math.min(gap, 1000) or gap)
   redis.call('HSET', fleet, 'age', age, 'clock', clock)
 end
 local id = redis.call('HINCRBY', fleet, 'sessions', 1)

@@ -101,7 +101,9 @@ func (m *memory) join(epoch, known string, lease int64) ([]any, error) {
 	if known != "" && known != m.epoch {
 		m.opens, m.old = m.lease+1000, true
 	}
-	if len(m.sessions) == 0 {
+	if len(m.sessions) == 0 && m.age < m.opens {
+		m.tick(1000)
+	} else if len(m.sessions) == 0 {
 		m.tick(math.MaxInt64)
 	}
 	m.last++

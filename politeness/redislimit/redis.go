@@ -23,6 +23,9 @@ type engine interface {
 	listen(ctx context.Context, channel string, hear func(message string))
 }
 
+// listens is the text that says that from now on no message is missed.
+const listens = "+"
+
 // sendings is an argument that counts how many times it is sent. A client may
 // silently send a call again if the connection breaks before the answer.
 type sendings struct{ n atomic.Int32 }

@@ -162,9 +162,6 @@ func (f *Fleet) put(do func()) {
 	}
 }
 
-// listens is the text that says that from now on no message is missed.
-const listens = "+"
-
 // hear puts a message from the given channel into the inbox. An empty text says
 // that no more messages will come on that channel.
 func (f *Fleet) hear(channel, text string) {

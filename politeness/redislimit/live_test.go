@@ -1,0 +1,146 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// After Close, every request ends within a second, also one that waits without
+// a deadline. Its error names the fleet.
+func TestClose_EndsAllRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{Delay: time.Hour}), c.member(&politeness.Limiter{Delay: time.Hour})
+		defer b.Close()
+		a.ask(t, time.Minute, ok200)
+		time.Sleep(time.Minute) // so that both have a session
+		ended := make(chan error, 6)
+		for _, host := range []string{"shop.example", "shop.example", "other.example", "other.example"} {
+			go func() {
+				g, err := a.limiter.Acquire(context.Background(), &url.URL{Host: host})
+				g.Done(ok200)
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		<-ended // other.example is free
+		a.Close()
+		go func() {
+			_, err := a.limiter.Acquire(context.Background(), &url.URL{Host: "new.example"})
+			ended <- err
+		}()
+		for range 4 {
+			select {
+			case err := <-ended:
+				d, is := errors.AsType[*politeness.DelayError](err)
+				if !is || !errors.Is(err, errClosed) || d.Reason != "fleet" {
+					t.Errorf("%v, want a DelayError that says that the Fleet is closed (%+v)", err, d)
+				}
+			case <-time.After(time.Second):
+				t.Error("a request still waits a second after Close")
+			}
+		}
+	})
+}
+
+// A second Limiter on one Fleet gets an error at once, and the first goes on.
+func TestFleet_SecondLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a := c.member(&politeness.Limiter{})
+		defer a.Close()
+		a.ask(t, time.Minute, ok200)
+		began := time.Now()
+		_, err := (&politeness.Limiter{Fleet: a.Fleet}).Acquire(context.Background(), &url.URL{Host: "shop.example"})
+		if d, is := errors.AsType[*politeness.DelayError](err); !is || !errors.Is(err, errShared) || d.Reason != "fleet" || time.Since(began) > time.Second {
+			t.Errorf("after %v: %v, want a DelayError that names the two Limiters", time.Since(began), err)
+		}
+		if waited, err := a.ask(t, time.Minute, ok200); err != nil || waited > time.Second {
+			t.Errorf("the first Limiter waits %v: %v", waited, err)
+		}
+	})
+}
+
+// A 429 is told at once: it is not lost although its owner dies a moment later.
+func TestFleet_PauseIsToldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		a.ask(t, time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"120"}}})
+		paused := time.Now()
+		time.Sleep(10 * time.Millisecond)
+		a.die()
+		if _, err := b.ask(t, 10*time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if after := time.Since(paused); after < 120*time.Second || after > 122*time.Second {
+			t.Errorf("the next owner started %v after the 429, want 120 s", after)
+		}
+	})
+}
+
+// A 429 to a request in flight of a host that was given away reaches the owner.
+func TestFleet_PauseLearntAfterTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		two := func() *politeness.Limiter { return &politeness.Limiter{Concurrency: 2} }
+		a, b := c.member(two()), c.member(two())
+		defer a.Close()
+		defer b.Close()
+		g, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waited, err := b.ask(t, time.Minute, ok200); err != nil || waited > 3*time.Second {
+			t.Fatalf("the host is not handed over in flight: %v, %v", waited, err)
+		}
+		g.Done(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"60"}}})
+		time.Sleep(10 * time.Millisecond)
+		if waited, err := b.ask(t, 10*time.Minute, ok200); err != nil || waited < 59*time.Second || waited > 61*time.Second {
+			t.Errorf("the owner waits %v, want a minute (%v)", waited, err)
+		}
+	})
+}
+
+// A process that runs for 2 s every minute obeys a Retry-After of 90 s, and asks
+// within two runs of its end.
+func TestFleet_Cron(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		first := c.member(&politeness.Limiter{})
+		time.Sleep(time.Second)
+		first.ask(t, time.Minute, ok200) // the fleet is not new
+		first.Close()
+		time.Sleep(time.Minute)
+		var paused time.Time
+		for run := range 5 {
+			s := c.member(&politeness.Limiter{})
+			o := ok200
+			if run == 0 {
+				o = politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"90"}}}
+				paused = time.Now()
+			}
+			_, err := s.ask(t, 2*time.Second, o)
+			s.Close()
+			switch after := time.Since(paused); {
+			case run == 0 && err != nil:
+				t.Fatal(err)
+			case run > 0 && err == nil && after < 90*time.Second:
+				t.Fatalf("asked %v after the 429", after)
+			case run > 0 && err == nil:
+				return
+			}
+			time.Sleep(58 * time.Second)
+		}
+		t.Error("the host is not asked any more")
+	})
+}
