@@ -121,8 +121,8 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 	}
 }
 
-// With a Concurrency of 4 and answers of 1 s, a fleet of 8 asks a host nearly as
-// often as one process does, and never has more requests in flight.
+// With a Concurrency of 4 and answers of 1 s, a fleet of 8 asks a host nearly
+// as often as one process does, and never has more requests in flight.
 func TestRedisLimitSlowAnswers(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)

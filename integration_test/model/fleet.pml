@@ -43,7 +43,8 @@
  *     TRUST_FROM_ANSWER    trust counts from the answer, not from the sending
  *     TRUST_FROM_JOIN      joining prolongs the trust in a host not entered yet
  *     WATCH_FROM_SENDING   patience counts from the sending, not the answer
- *     AGE_FROM_SENDING     the age of a joined epoch counts from the sending
+ *     CLOCK_UNBOUNDED      the epoch's age grows by all that the server's clock
+ *                          says, while members have sessions
  *     START_AFTER_LEASE    an owner starts although its lease has run out
  *     TOKEN_WITHOUT_EPOCH  a give of an earlier epoch counts in this one
  *     ENTER_UNSURE         a host is entered although its give may have run
@@ -93,6 +94,9 @@
 #ifndef Losses
 #define Losses 1 /* of the engine's state */
 #endif
+#ifndef Steps
+#define Steps 1 /* of the server's clock: how often it is set */
+#endif
 #ifndef Slow
 #define Slow 1 /* the calls of members 0 to Slow-1 may be slow */
 #endif
@@ -120,7 +124,8 @@ mtype = { Yes, NoSession, OtherEpoch };      /* how it is answered */
  * epoch stands for its random id and for the run_id of the server.
  */
 byte epoch = 1;
-byte age;            /* how old the epoch is, as far as members have told */
+byte age;            /* how old the epoch is, as far as the engine counts it */
+byte gap;            /* what its clock says has passed since the last call */
 bit knew;            /* a member that knew an earlier epoch has joined */
 bit alive[Sessions]; /* sessions that have not ended; see renew */
 byte owner;          /* the owner's session; 0: the host is free */
@@ -138,7 +143,6 @@ typedef Member {
 	byte epoch;    /* the epoch that it joined last; 0: none */
 	byte session;  /* 0: none, so it has to join */
 	byte trust;    /* how long it may still start; 0 without the host */
-	byte age;      /* of its epoch, by its own clock */
 	mtype place = Nothing;
 	byte token;    /* 0 with Owned: the host is not entered yet */
 	byte rest;     /* how long until the next start */
@@ -165,7 +169,6 @@ Member member[N];
 typedef Call {
 	mtype kind;
 	byte epoch, session, token;
-	byte age;     /* of the epoch, as the caller knows it */
 	byte rest;    /* Give, Leave, give: the rest that is still due */
 	byte watched; /* Bury: the session that is dead */
 	byte trust;   /* how long to trust a success, from the sending on */
@@ -179,7 +182,7 @@ typedef Call {
 };
 typedef Answer {
 	mtype says;
-	byte epoch, session, age; /* in answer to a Join */
+	byte epoch, session; /* in answer to a Join */
 	byte token, rest;         /* token is 0 unless the caller owns the host */
 	byte watched;             /* the session of another owner; 0: none */
 	bit others                /* others wait for the host */
@@ -191,7 +194,7 @@ byte caller = N;         /* who waits for reply; N: nobody (any more) */
 
 /* An observer of the host sees these. */
 byte sinceStart = Interval;
-byte losses, faults;
+byte losses, faults, steps;
 #if defined(LIVE) && defined(AGAIN)
 byte minds; /* how often a member has stopped wanting the host */
 #endif
@@ -318,9 +321,9 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 #ifdef NO_EPOCH_WAIT
 #define open true
 #elif defined(ALL_CUT_OFF)
-#define open (age >= (knew -> EpochOld : EpochNew))
+#define open (age >= opens)
 #else
-#define open (age >= (knew -> EpochOld : EpochNew) && oneCameInTime)
+#define open (age >= opens && oneCameInTime)
 #endif
 
 #define free (owner == 0 || !alive[owner])
@@ -332,14 +335,14 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 #endif
 
 inline clearCall(c) {
-	c.kind = 0; c.epoch = 0; c.session = 0; c.token = 0; c.age = 0; c.rest = 0;
+	c.kind = 0; c.epoch = 0; c.session = 0; c.token = 0; c.rest = 0;
 	c.watched = 0; c.trust = 0; c.give = 0; c.cancel = 0; c.want = 0; c.enter = 0;
 	c.knew = 0;
 	c.stale = 0; c.blind = 0
 }
 
 inline clearAnswer(a) {
-	a.says = 0; a.epoch = 0; a.session = 0; a.age = 0; a.token = 0; a.rest = 0;
+	a.says = 0; a.epoch = 0; a.session = 0; a.token = 0; a.rest = 0;
 	a.watched = 0; a.others = 0
 }
 
@@ -448,17 +451,32 @@ inline dropped() {
 
 /*
  * This gives fewer states. A late call is forgotten if the engine will refuse
- * it in any case. Its age is forgotten if the engine knows as much already.
+ * it in any case.
  */
 inline forgetLate() {
 	if
 	:: caller == N && air.kind != 0 &&
 	   (air.epoch == epoch -> refused(air) : wrongEpoch(air)) -> clearCall(air)
-	:: caller == N && air.kind != 0 &&
-	   !(air.epoch == epoch -> refused(air) : wrongEpoch(air)) &&
-	   air.age <= age -> air.age = 0
 	:: else
 	fi
+}
+
+/*
+ * The epoch's age grows by what the server's clock says has passed since the
+ * last call: by a tick at most, or by all of it if the epoch is open and nobody
+ * has a session. Ages beyond EpochOld make no difference.
+ */
+#define opens (knew -> EpochOld : EpochNew)
+#define aSession (alive[1] || alive[2] || alive[3] || alive[4] || alive[5] || \
+	alive[6])
+inline grow() {
+#ifdef CLOCK_UNBOUNDED
+	age = age + gap;
+#else
+	age = age + (gap > 1 && (aSession || !open) -> 1 : gap);
+#endif
+	if :: age > EpochOld -> age = EpochOld :: else fi;
+	gap = 0
 }
 
 /* The engine runs call c. */
@@ -469,15 +487,16 @@ inline script(c, a) {
 	:: c.kind == Join ->
 		/* A new session. A late Join does no harm: it enters no host. */
 		do :: sessionUsed(s) -> s = s + N :: else -> break od;
-		alive[s] = 1;
 		knew = knew || c.knew;
-		a.says = Yes; a.epoch = epoch; a.session = s; a.age = age
+		if :: !aSession -> grow() :: else fi;
+		alive[s] = 1;
+		a.says = Yes; a.epoch = epoch; a.session = s
 	:: c.kind != Join && wrongEpoch(c) -> a.says = OtherEpoch
 	:: c.kind != Join && !wrongEpoch(c) && refused(c) -> a.says = NoSession
 	:: else ->
 		a.says = Yes;
 		renew();
-		if :: c.age > age -> age = c.age :: else fi;
+		grow();
 		if
 		:: owner == s && c.token == token -> rest = 0 /* the owner knows it */
 		:: else
@@ -535,7 +554,7 @@ inline script(c, a) {
 /* The engine is flushed, restarted empty, or replaced by an older replica. */
 inline lose() {
 	losses++; printf("STATE LOST\n");
-	epoch++; age = 0; knew = 0; owner = 0; token = 0; rest = Unknown;
+	epoch++; age = 0; gap = 0; knew = 0; owner = 0; token = 0; rest = Unknown;
 	for (i : 0 .. Sessions-1) {
 		alive[i] = 0;
 #ifdef LIVE
@@ -585,7 +604,6 @@ inline receive(c, a) {
 		my.session = 0; drop(); unwatch()
 	:: !my.closed && a.says == Yes && c.kind == Join ->
 		my.session = a.session; my.epoch = a.epoch;
-		my.age = a.age + c.age; /* c.age: see AGE_FROM_SENDING */
 		if
 		/* The give may have run, so another may own the host by now. */
 		:: my.place == Leaving -> drop()
@@ -634,15 +652,13 @@ inline hear(c, a) {
 
 inline say(k) {
 	now.kind = k; now.epoch = my.epoch; now.session = my.session;
-	now.token = my.token;
-	/* An age that the engine knows already need not be told. */
-	now.age = (my.age > age -> my.age : 0)
+	now.token = my.token
 }
 
 inline send() {
 	caller = me; printf("%d sends %e\n", me, now.kind);
 	air.kind = now.kind; air.epoch = now.epoch; air.session = now.session;
-	air.token = now.token; air.age = now.age; air.rest = now.rest;
+	air.token = now.token; air.rest = now.rest;
 	air.watched = now.watched; air.trust = now.trust; air.give = now.give;
 	air.cancel = now.cancel; air.want = now.want; air.enter = now.enter;
 	air.knew = now.knew;
@@ -738,7 +754,7 @@ proctype Crawler(byte me) {
 		:: idle && my.session == 0 ->
 			say(Join);
 			now.session = 1 + me; /* or the engine takes the next free number */
-			now.epoch = 0; now.token = 0; now.age = 0;
+			now.epoch = 0; now.token = 0;
 			now.knew = (my.epoch != 0);
 			now.trust = Lease
 		:: idle && mayBeat(me) ->
@@ -770,7 +786,7 @@ proctype Crawler(byte me) {
 #if !defined(LIVE) && !defined(AGAIN) /* AGAIN has enough states without it */
 		:: idle && my.session != 0 ->
 			say(Leave); now.rest = my.rest;
-			my.closed = 1; my.rest = 0; my.age = 0; drop(); unwatch()
+			my.closed = 1; my.rest = 0; drop(); unwatch()
 #endif
 		fi;
 		if
@@ -819,6 +835,10 @@ active proctype Clock() {
 	atomic { for (i : 0 .. N-1) { run Crawler(i) }; i = 0 };
 	do
 	:: d_step { losses < Losses -> lose(); excuse() }
+	:: d_step { steps < Steps && age < EpochOld -> steps++;
+		printf("the server's clock is SET ahead\n"); gap = EpochOld }
+	:: d_step { steps < Steps && age < EpochOld -> steps++;
+		printf("the server's clock is SET BACK\n"); gap = 0 }
 #ifdef LIVE
 	:: d_step { !some(due, 0) ->
 #else
@@ -828,21 +848,14 @@ active proctype Clock() {
 		for (i : 0 .. N-1) {
 			down(member[i].trust); down(member[i].rest);
 			down(member[i].patience);
-			/* Ages beyond EpochOld make no difference. */
-			if
-			:: member[i].epoch == epoch && age < EpochOld && !off(i) ->
-				if :: member[i].age < EpochOld -> member[i].age++ :: else fi
-			:: else -> member[i].age = 0
-			fi;
 #ifdef LIVE
 			member[i].beaten = 0;
 #endif
 		};
 		i = 0;
 		down(air.trust);
-#ifdef AGE_FROM_SENDING
-		if :: air.kind == Join && air.age < EpochOld -> air.age++ :: else fi;
-#endif
+		/* While the epoch is old, its clock makes no difference. */
+		if :: age < EpochOld && gap < EpochOld -> gap++ :: else fi;
 #ifdef LIVE
 		down(held);
 		for (i : 1 .. Sessions-1) { down(lately[i]) };

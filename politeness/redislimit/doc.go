@@ -29,31 +29,53 @@
 // owner passes on what it has learnt about the host: the Crawl-delay, pauses,
 // the back-off, the adaptive pace, the end of the interval, and how much of a
 // Budget is used. The members take turns, in a different order for each host.
+// With a Concurrency other than 1, requests may be in flight at that moment.
+// The next owner counts them, so together the members keep to the Concurrency.
 //
-// When a member is silent for one and a half Leases, another member ends its
-// session. The hosts of the silent member are then free, but each rests for an
-// interval first. Close gives all hosts of its member back at once.
+// Close gives all hosts of its member back at once, and ends all its requests
+// that wait. A process that ends without Close is a dead member.
 //
-// # When Redis is away, or forgets
+// # What an operator sees
 //
-// While Redis is away, a member goes on using the hosts that it owns, for one
-// Lease after its last renewal. Its requests to other hosts wait. If the
-// context of such a request does not allow the wait, the request is refused
-// with a [politeness.DelayError] that wraps an [AwayError]. When Redis is back,
-// members that still have a session go on at once. No request is ever sent
-// without a pace.
+// Times are for the default Lease of 10 s. In each case the fleet recovers by
+// itself. No request is ever sent without a pace.
 //
-// Redis may forget, because it is flushed, is restarted empty, evicts a key, or
-// fails over to an older replica. All that Redis knows belongs to an epoch,
-// which has a random id and the server's run_id. Every call names the epoch, so
-// a loss is noticed. Members enter the hosts that they own into the new epoch,
-// and go on without a pause. A host without an owner is given away when the new
-// epoch is 2 s old. But if any member knew an earlier epoch, such a host is
-// given away only one second after the new epoch has become as old as a Lease.
+//	what happens            what requests see                    what the log says
+//	a member comes          nothing                              nothing
+//	Close of a member       its hosts go on at once              nothing
+//	a member is killed      its hosts rest for up to 25 s        Info after 15 s: "is silent"
+//	Redis does not answer   for 10 s, owned hosts go on; others  Warn after 2.5 s, and again when
+//	                        wait, or AwayError after 2.5 s;      the session ends; Info when
+//	                        then all hosts wait                  Redis answers again
+//	one member is cut off   the same for this member; its hosts  the same here; Info elsewhere
+//	                        go to others within 25 s
+//	Redis was flushed,      owned hosts go on within a second;   Warn of each member at its next
+//	restarted empty, has    others rest for 11 s (DelayError     call: "has lost what the fleet
+//	evicted, failed over    with the reason "fleet")             knew"
+//	a field is unreadable   the same                             Error that names the host
+//	a right is missing, or  no host is served; AwayError at      Error at once: "refuses"
+//	the server is too old   once, tried again every 5 s
+//	two Limiters, a Fleet   DelayError of the second at once     nothing
+//	after Close             DelayError at once, within a second  nothing
+//	                        for requests that wait
 //
-// Redis measures time by the members' monotonic clocks: each call says how old
-// the epoch is, as far as the member knows, and the highest age counts. The
-// server's clock and the members' wall clocks do not matter.
+// A request that may not wait for as long as that gets a
+// [politeness.DelayError], whose Reason is "fleet" and whose Err says more.
+//
+// # How the fleet measures time
+//
+// All that Redis knows belongs to an epoch, which has a random id and the
+// server's run_id. Every call names the epoch, so a loss is noticed. Members
+// enter the hosts that they own into the new epoch. A host without an owner is
+// given away when the new epoch is 2 s old. But if any member knew an earlier
+// epoch, it is given away only one second after the new epoch has become as old
+// as a Lease.
+//
+// The age of the epoch grows by what the server's clock says has passed since
+// the last call, but by no more than 2 s while any member has a session. So it
+// matters little if that clock is set. While nobody has a session, all of it
+// counts: a pause ends when it said, although no process was there. The
+// members' wall clocks do not matter.
 //
 // # What it needs
 //
@@ -63,8 +85,10 @@
 // besides its name, and a few more with a politeness.Budget. Redis keeps a host
 // while it is owned or must still rest. It keeps the host for at least an hour
 // if something was learnt about it, and until the end of the day if some of its
-// Budget is used. The keys must not be evicted: after an eviction, hosts
-// without an owner rest for a Lease and a second.
+// Budget is used. Each key expires an hour after its last use, or when nothing
+// in it matters any more, so a fleet that is gone leaves nothing. The keys must
+// not be evicted: after an eviction, hosts without an owner rest for a Lease
+// and a second.
 //
 // An ACL user needs no more than
 //
@@ -93,4 +117,7 @@
 //
 // When a member loses its session or is closed, its requests in flight go on.
 // They may overlap with requests of the next owner.
+//
+// If all members are killed at the same time, the time until the next one comes
+// is not counted: pauses end later by as much.
 package redislimit

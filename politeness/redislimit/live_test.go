@@ -111,8 +111,8 @@ func TestFleet_PauseLearntAfterTheHost(t *testing.T) {
 	})
 }
 
-// A process that runs for 2 s every minute obeys a Retry-After of 90 s, and asks
-// within two runs of its end.
+// A process that runs for 2 s every minute obeys a Retry-After of 90 s, and
+// asks within two runs of its end.
 func TestFleet_Cron(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

@@ -47,7 +47,7 @@ type member struct {
 	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
 	sessions map[int64]watched
-	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive, so no host is given away
+	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
 	listened time.Time          // when the last attempt to listen began
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
@@ -78,8 +78,8 @@ type place struct {
 
 	token   int64 // proves the ownership to Redis
 	record  politeness.Record
-	lesson  politeness.Record // of requests that are in flight although the host was given away
-	flights int               // requests of others in flight, by the latest answer; -1 means Redis knows better
+	lesson  politeness.Record // of requests in flight after the host was given away
+	flights int               // requests of others in flight; -1: ask Redis
 	offered int64             // the token of the latest offer that came as a hint
 	heard   time.Time         // when that hint came
 	holder  string            // the owner that Redis named last; "" means none
@@ -396,7 +396,7 @@ func (m *member) fail(err error) {
 func (m *member) away(p *place) {
 	if m.told && p.hold != nil && p.phase != owned {
 		p.told = ""
-		p.hold.Wait(m.retry, politeness.Record{}, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
+		p.hold.Wait(m.retry, politeness.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
 

@@ -100,7 +100,6 @@ var _ politeness.Fleet = (*Fleet)(nil)
 // An AwayError says that Redis cannot be reached or refuses to serve. It comes
 // inside a [politeness.DelayError], for a host that this member does not own.
 type AwayError struct {
-	Host  string
 	Owner string    // the last known owner; "" means no owner is known
 	Since time.Time // when Redis last answered
 	Err   error     // the error of Redis or its client
@@ -111,8 +110,8 @@ func (e *AwayError) Error() string {
 	if e.Owner != "" {
 		owner = "; then " + e.Owner + " of the fleet owned it"
 	}
-	return fmt.Sprintf("redislimit: which member owns %s is not known: Redis has not answered since %s%s; check that Redis runs: %v",
-		e.Host, e.Since.Format(time.RFC3339), owner, e.Err)
+	return fmt.Sprintf("redislimit: which member owns the host is not known: Redis has not answered since %s%s; check that Redis runs: %v",
+		e.Since.Format(time.RFC3339), owner, e.Err)
 }
 
 // Unwrap returns Err.

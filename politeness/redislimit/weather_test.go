@@ -347,7 +347,7 @@ func TestWeather_RefusalWhileRedisHangs(t *testing.T) {
 				t.Errorf("patience for %v: after %v, %v", patience, took, err)
 				continue
 			}
-			if away.Host != "shop.example" || away.Owner != "member 1" || away.Since.After(cut.Add(time.Second)) || away.Since.Before(cut.Add(-2*time.Second)) ||
+			if away.Owner != "member 1" || away.Since.After(cut.Add(time.Second)) || away.Since.Before(cut.Add(-2*time.Second)) ||
 				!strings.Contains(err.Error(), fmt.Sprint("since ", away.Since.Format(time.RFC3339))) {
 				t.Errorf("%+v: %v", away, err)
 			}
