@@ -75,6 +75,8 @@ func TestFleet_PauseIsToldAtOnce(t *testing.T) {
 		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
 		defer a.Close()
 		defer b.Close()
+		a.ask(t, time.Minute, ok200)
+		time.Sleep(1500 * time.Millisecond) // in the middle between two beats
 		a.ask(t, time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"120"}}})
 		paused := time.Now()
 		time.Sleep(10 * time.Millisecond)

@@ -242,7 +242,7 @@ func (m *member) hint(channel, text string) {
 	case text == listens:
 		m.beaten = time.Time{} // ask again at once, because an offer may have come before the hints did
 	case !ok:
-		m.unlisten = nil
+		m.deafen()
 		if time.Since(m.listened) >= beat {
 			m.beaten = time.Time{} // make a call at once, to find out whether Redis answers
 		}
