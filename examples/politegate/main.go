@@ -5,9 +5,17 @@
 //	curl 'http://127.0.0.1:8500/check?url=https://example.com/'
 //	curl 'http://127.0.0.1:8500/fetch?url=https://example.com/'
 //
-// The doc of package gate says what a client may ask, and what it gets. The
-// directory python has a client, and what connects Scrapy; the directory
-// browser has a program that drives Chromium.
+// In Python, with courtesy.py from the directory python beside your program:
+//
+//	from courtesy import Gate
+//	gate = Gate()
+//	with gate.fetch("https://example.com/") as page:
+//		print(page.status, page.read())
+//
+// A page that may not be fetched raises courtesy.Refused. The same directory
+// has what connects Scrapy, and the directory browser has a program that drives
+// Chromium. The doc of package gate says what a client may ask, and what it
+// gets.
 //
 // Politegate listens on loopback. If it is to listen elsewhere, it needs
 // -token-file. Ctrl-C lets the requests under way end, for half a minute at

@@ -19,11 +19,12 @@
 //     the client's own answer, and retry_after its Retry-After in seconds; they
 //     slow the host down where it asks for that.
 //   - GET /fetch?url=U fetches U, and passes its status, header and body on. A
-//     redirect is passed on too, so the client asks for each hop. A refusal has
-//     the JSON of /check: 451 for a rule, 503 with Retry-After while robots.txt
-//     is unreachable or the host is not due. A page that cannot be had is 502.
-//     These have the header Courtesy-Verdict, which no page has. The header
-//     Courtesy-Decision has the deciding line.
+//     redirect is passed on too, so that each hop is asked for. A client that
+//     follows it by itself, as curl -L and Python's urlopen do, is past the
+//     gate. A refusal has the JSON of /check: 451 for a rule, 503 with
+//     Retry-After while robots.txt is unreachable or the host is not due. A
+//     page that cannot be had is 502. These have the header Courtesy-Verdict,
+//     which no page has. The header Courtesy-Decision has the deciding line.
 //
 // A bad URL is 400, another path 404, another method 405.
 //

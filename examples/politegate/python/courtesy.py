@@ -1,11 +1,17 @@
-"""Ask a politegate for verdicts, turns and pages, with Python's library alone.
+"""Ask a politegate for pages, turns and verdicts, with Python's library alone.
 
+Start one: politegate -user-agent "ExampleBot/1.0 (+https://example.com/bot)"
+
+    from courtesy import Gate
     gate = Gate()  # http://127.0.0.1:8500
-    gate.check("https://example.com/")["allowed"]
     with gate.fetch("https://example.com/") as page:
-        page.read()
+        print(page.status, page.read())
+
+What may not be fetched raises Refused. A redirect is a page: ask for its Location. More:
+
+    gate.check("https://example.com/")["allowed"]
     with gate.turn("https://example.com/") as turn:  # a request of your own
-        turn.status = requests.get("https://example.com/").status_code
+        turn.status = requests.get("https://example.com/", allow_redirects=False).status_code
 """
 
 import contextlib
@@ -36,7 +42,14 @@ class Gate:
 
     def _ask(self, path, method="GET", **query):
         url = f"{self.base}{path}?{urllib.parse.urlencode(query)}"
-        return self.opener.open(urllib.request.Request(url, headers=self.headers, method=method), timeout=self.timeout)
+        try:
+            return self.opener.open(urllib.request.Request(url, headers=self.headers, method=method), timeout=self.timeout)
+        except urllib.error.HTTPError as answer:
+            if answer.headers.get("Courtesy-Verdict"):
+                raise Refused(json.load(answer)) from None
+            if answer.headers.get("Courtesy-Decision") is None:  # not a site's: the token is wrong, or this is no gate
+                raise
+            return answer
 
     def check(self, url, **query):
         with self._ask("/check", url=url, **query) as answer:
@@ -44,12 +57,7 @@ class Gate:
 
     def fetch(self, url):
         """Return the site's response, whatever its status, or raise Refused."""
-        try:
-            return self._ask("/fetch", url=url)
-        except urllib.error.HTTPError as answer:
-            if answer.headers.get("Courtesy-Verdict"):
-                raise Refused(json.load(answer)) from None
-            return answer
+        return self._ask("/fetch", url=url)
 
     def begin(self, url):
         """Wait until url's host may be asked. Return the id for done()."""
@@ -61,7 +69,7 @@ class Gate:
     def done(self, slot, status=None, retry_after=None):
         """Give the slot back, and say what the site has answered."""
         said = {"status": status, "retry_after": retry_after}
-        with contextlib.suppress(urllib.error.HTTPError):  # the lease may be over
+        with contextlib.suppress(Refused):  # the lease may be over
             self._ask("/done", "POST", id=slot, **{k: v for k, v in said.items() if v}).close()
 
     @contextlib.contextmanager

@@ -1,0 +1,136 @@
+// Browser opens pages in Chromium, and asks a politegate about each of them.
+//
+//	politegate -user-agent "ExampleBot/1.0 (+https://example.com/bot)"
+//	browser -user-agent "ExampleBot/1.0 (+https://example.com/bot)" https://example.com/
+//
+// It prints a line for each page: its status, whether it may be indexed, its
+// URL and its title. What says noindex is the header, and the document as it
+// is after the page's scripts have run. What was refused, and why, goes to
+// stderr.
+//
+// Each navigation is judged and waits for its turn: those of frames, popups and
+// redirects, too. With -subresources, so is every other request: images,
+// scripts, fetch(). Two things are never requested, because Chromium would
+// fetch pages by them that nobody can judge: service workers and prefetches.
+// One thing is not seen at all: the handshake of a WebSocket. A slot is given
+// back when the site's header has come, before the body.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
+)
+
+func main() {
+	g := &guard{refused: func(url string, v verdict, err error) {
+		why := strings.TrimSpace(v.Reason + " " + v.Rule)
+		if err != nil {
+			why = err.Error()
+		}
+		fmt.Fprintf(os.Stderr, "refused %s: %s\n", url, cmp.Or(v.Error, why))
+	}}
+	agent := flag.String("user-agent", "", "`name` and address of your crawler, as the gate has it; required")
+	flag.StringVar(&g.gate, "gate", "http://127.0.0.1:8500", "`URL` of the politegate")
+	flag.StringVar(&g.token, "token", os.Getenv("POLITEGATE_TOKEN"), "`token` of a gate that is not on loopback; default $POLITEGATE_TOKEN")
+	flag.BoolVar(&g.subresources, "subresources", false, "judge and pace images, scripts and the like, too")
+	flag.Parse()
+	if *agent == "" || flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: browser -user-agent NAME [flags] URL...")
+		flag.PrintDefaults()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel, err := open(ctx, *agent, g)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "browser:", err)
+		os.Exit(1)
+	}
+	defer cancel()
+	for _, url := range flag.Args() {
+		p, err := visit(ctx, *agent, url)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", url, err)
+			continue
+		}
+		fmt.Printf("%d noindex=%t %s %s\n", p.status, p.said.NoIndex(), p.url, p.title)
+	}
+}
+
+// preferences switch off "preload pages". What a site suggests to load in
+// advance (speculation rules) would come without a pause.
+const preferences = `{"net": {"network_prediction_options": 2}}`
+
+// open starts a Chromium that the guard watches. Its name is the crawler's.
+func open(ctx context.Context, agent string, g *guard) (_ context.Context, closeAll func(), err error) {
+	profile, err := os.MkdirTemp("", "politegate")
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, stop := chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.UserAgent(agent), chromedp.UserDataDir(profile),
+		chromedp.DisableGPU, chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-quic", true))...)
+	ctx, cancel := chromedp.NewContext(ctx)
+	closeAll = func() {
+		cancel()
+		stop()
+		os.RemoveAll(profile)
+	}
+	if err = os.Mkdir(filepath.Join(profile, "Default"), 0o700); err == nil {
+		err = os.WriteFile(filepath.Join(profile, "Default", "Preferences"), []byte(preferences), 0o600)
+	}
+	if err == nil {
+		err = chromedp.Do(ctx)
+	}
+	if err == nil {
+		err = g.watch(ctx)
+	}
+	if err != nil {
+		closeAll()
+		return nil, nil, fmt.Errorf("start Chromium: %w", err)
+	}
+	return ctx, closeAll, nil
+}
+
+// A page is what the site and its document say.
+type page struct {
+	url, title string
+	status     int64
+	said       robotsmeta.Directives // by the header and the rendered document
+}
+
+// visit opens a page, and reads the document that its scripts have made.
+func visit(ctx context.Context, agent, url string) (page, error) {
+	resp, err := chromedp.Run(ctx, chromedp.NavigateResponse(url))
+	if err != nil {
+		return page{}, err
+	} else if resp == nil {
+		resp = &network.Response{URL: url} // no page of a site
+	}
+	title, err := chromedp.Run(ctx, chromedp.Title())
+	if err != nil {
+		return page{}, err
+	}
+	document, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.documentElement.outerHTML"))
+	if err != nil {
+		return page{}, err
+	}
+	header := make(map[string][]string)
+	for name, value := range resp.Headers {
+		header[http.CanonicalHeaderKey(name)] = strings.Split(fmt.Sprint(value), "\n")
+	}
+	token, _, _ := strings.Cut(agent, "/")
+	return page{url: resp.URL, title: title, status: resp.Status, said: robotsmeta.ParseHeader(header, token).Union(htmlmeta.Scan([]byte(document), token))}, nil
+}
