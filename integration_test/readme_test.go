@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -88,6 +89,11 @@ func TestReadme_ListsThePackages(t *testing.T) {
 	for _, p := range goList(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
 		if (!isFree(name) || strings.HasPrefix(name, "examples/")) && !strings.Contains(name, "internal/") {
+			packages = append(packages, name)
+		}
+	}
+	for name := range nestedModules {
+		if path.Dir(name) == "examples" {
 			packages = append(packages, name)
 		}
 	}

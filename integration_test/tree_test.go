@@ -50,6 +50,7 @@ var nestedModules = map[string]string{
 	"integration_test/peers/signatures":                      "another implementation of signatures, with 14 modules",
 	"integration_test/peers/warc":                            "another implementation of WARC, a strict reader",
 	"examples/politespider/internal/report/integration_test": "the driver of a browser",
+	"examples/queues":                                        "the clients of three queues, and a server of NATS",
 }
 
 // Only one module is published. It has no tool directives, because these would

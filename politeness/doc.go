@@ -79,8 +79,19 @@
 //	}}
 //
 // A crawler with a queue for each host should not wait at all. [Limiter.Next]
-// tells the crawler when a host is due, so the crawler can always ask the host
-// that is due first. The example of Next shows such a crawler.
+// tells the crawler when a host is due, as the example of Next shows.
+//
+// # In your queue
+//
+// In a queue of jobs, no worker should sleep: with a MaxWait of -1, a job is
+// refused at once, and put back until [DelayError].Until. Let each job come an
+// interval later than the one of its host before, as the example InYourQueue
+// does, or all of them come together and one can go. examples/queues has whole
+// workers for NATS JetStream, asynq and River. In others, use this:
+//
+//   - Temporal: NextRetryDelay of an ApplicationError.
+//   - Kafka: [HostKey] as the key, and a queue for each host in the process.
+//   - URLFrontier: BlockQueueUntil for Until, and SetDelay for a Crawl-delay.
 //
 // # Replays
 //

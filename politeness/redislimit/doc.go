@@ -10,6 +10,9 @@
 //	defer fleet.Close()
 //	limiter := &politeness.Limiter{Fleet: fleet}
 //
+// examples/queues shows workers of queues: those of asynq have such a fleet,
+// and those of NATS JetStream and River none.
+//
 // Any redis.UniversalClient will do, for a single server, Sentinel or a
 // cluster. The server must be Redis 7.0 or later, or Valkey. The Limiters of
 // all members must have the same settings.

@@ -1,0 +1,158 @@
+// Asynq crawls the pages of a queue in asynq, which keeps it in Redis. Start a
+// server, put URLs into the queue, and start as many workers as you like:
+//
+//	redis-server --port 6379
+//	go run ./asynq put http://example.com/ http://example.com/page
+//	go run ./asynq work
+//
+// A worker ends when the queue is empty. SIGTERM ends it sooner: its pages go
+// back. Another worker takes the pages of one that was killed.
+//
+// What to copy:
+//
+//   - [worker.Worker.Fetch] and its place, whole; then the error putBack, with
+//     RetryDelayFunc, which returns the time until the page may come again,
+//     and IsFailure, which returns false for it. A failure would count towards
+//     MaxRetry, which is 25.
+//   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
+//   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one
+//     host to any worker, so that the workers must share the pace. Redis also
+//     shares each robots.txt, by package redisstore.
+//   - DelayedTaskCheckInterval decides how late a page comes back that was put
+//     back. It is 5 s by default, too coarse for hosts with shorter intervals.
+//   - The pages of a killed worker come again when their lease of 30 s has
+//     been over for 30 s, with the next look, which each worker takes every
+//     minute. asynq has no settings for these times. RetryDelayFunc then adds
+//     what it returns for asynq.ErrLeaseExpired.
+//   - MaxWait: a second or more lets a page wait for its host's member of the
+//     fleet. Below that, most pages come in vain.
+//   - Redirects are not followed here: put their targets into the queue.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goodbots/courtesy/examples/queues/internal/worker"
+	"github.com/goodbots/courtesy/politeness/redislimit"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/redisstore"
+)
+
+const (
+	pagesAtOnce = 100 // how many pages a worker has in hand
+	queue       = "pages"
+)
+
+var (
+	settings worker.Settings
+	server   = flag.String("redis", "127.0.0.1:6379", "the server's `address`")
+)
+
+func main() {
+	settings.Flags(false, 5*time.Second)
+	worker.Main(put, work)
+}
+
+func connect() redis.UniversalClient {
+	return redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{*server}, ContextTimeoutEnabled: true})
+}
+
+func put(ctx context.Context, urls []string) error {
+	client := connect()
+	defer client.Close()
+	tasks := asynq.NewClientFromRedisClient(client)
+	for _, url := range urls {
+		// With the URL as its id, a page cannot be in the queue twice.
+		task := asynq.NewTask("page", []byte(url), asynq.Queue(queue), asynq.TaskID(url), asynq.Timeout(5*time.Minute))
+		if _, err := tasks.EnqueueContext(ctx, task); err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// putBack is the error of a page that has to come again.
+type putBack struct {
+	again time.Time
+	error
+}
+
+func (e putBack) Unwrap() error { return e.error }
+
+func isFailure(err error) bool {
+	_, back := errors.AsType[putBack](err)
+	return !back
+}
+
+func retryDelay(n int, err error, task *asynq.Task) time.Duration {
+	if back, ok := errors.AsType[putBack](err); ok {
+		return time.Until(back.again)
+	} else if errors.Is(err, asynq.ErrLeaseExpired) {
+		return 0 // its worker was killed
+	}
+	return asynq.DefaultRetryDelayFunc(n, err, task)
+}
+
+func work(ctx context.Context) (fmt.Stringer, error) {
+	client := connect()
+	defer client.Close()
+	fleet, err := redislimit.New(client, redislimit.Options{Namespace: "queues"})
+	if err != nil {
+		return nil, err
+	}
+	defer fleet.Close()
+	store, err := redisstore.New(client, "queues:")
+	if err != nil {
+		return nil, err
+	}
+	w, err := settings.Start(ctx, robotsmw.Options{Limiter: settings.Limiter(fleet), Store: store})
+	if err != nil {
+		return nil, err
+	}
+	tasks := asynq.NewServerFromRedisClient(client, asynq.Config{
+		Queues: map[string]int{queue: 1}, Concurrency: pagesAtOnce,
+		RetryDelayFunc: retryDelay, IsFailure: isFailure,
+		TaskCheckInterval: 200 * time.Millisecond, DelayedTaskCheckInterval: 200 * time.Millisecond,
+		ShutdownTimeout: time.Minute, LogLevel: asynq.ErrorLevel,
+	})
+	err = tasks.Start(asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+		again, err := w.Fetch(ctx, string(task.Payload()), save)
+		switch {
+		case err == nil:
+			return nil
+		case !again.IsZero():
+			return putBack{again, err}
+		}
+		fmt.Println(err)
+		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	look := asynq.NewInspectorFromRedisClient(client)
+	err = w.Follow(ctx, os.Stdout, func(context.Context) (int, error) {
+		info, err := look.GetQueueInfo(queue)
+		if err != nil {
+			return 0, err
+		}
+		return info.Pending + info.Active + info.Scheduled + info.Retry, nil
+	})
+	tasks.Shutdown() // pages that have begun are fetched to their end
+	return w, err
+}
+
+// save is where the page is stored. This one only reads it.
+func save(resp *http.Response) error {
+	_, err := io.Copy(io.Discard, resp.Body)
+	return err
+}

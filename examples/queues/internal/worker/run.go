@@ -1,0 +1,101 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// Settings are what the flags of a command say.
+type Settings struct {
+	Agent   string
+	Workers int           // how many parts the queue has
+	Part    int           // this worker's part
+	Delay   time.Duration // the least interval of a host
+	Wait    time.Duration // how long a page may wait in the worker
+	Rest    time.Duration // how long a worker waits before its first request
+}
+
+// Flags defines the flags that the commands have in common, with the default of
+// Wait, and those of a queue in parts if parts is true.
+func (s *Settings) Flags(parts bool, wait time.Duration) {
+	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "the `name` of your crawler, with a page about it")
+	flag.DurationVar(&s.Delay, "delay", time.Second, "the least time between two requests to a host")
+	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; -1s: not at all")
+	if parts {
+		flag.IntVar(&s.Workers, "workers", 3, "how many workers there are; each serves the hosts of its part of the queue")
+		flag.IntVar(&s.Part, "part", 0, "which part this worker serves, from 0")
+		flag.DurationVar(&s.Rest, "rest", 10*time.Second, "how long to wait before the first request, because the worker before this one may have just asked")
+	}
+}
+
+// Limiter returns a Limiter as the flags say. A nil fleet is none.
+func (s *Settings) Limiter(fleet politeness.Fleet) *politeness.Limiter {
+	return &politeness.Limiter{Delay: s.Delay, MaxWait: s.Wait, Fleet: fleet}
+}
+
+// Start makes the worker after the rest.
+func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, error) {
+	if s.Part < 0 || s.Workers > 0 && s.Part >= s.Workers {
+		return nil, fmt.Errorf("-part %d: of %d workers, the parts are 0 to %d", s.Part, s.Workers, s.Workers-1)
+	}
+	opts.UserAgent = s.Agent
+	w, err := New(opts)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(s.Rest):
+	}
+	return w, nil
+}
+
+// Main runs put with the URLs in the arguments, or in standard input, if the
+// first argument is "put". If it is "work", Main runs work, whose context ends
+// with SIGINT or SIGTERM. Main prints what work returns, and exits.
+func Main(put func(context.Context, []string) error, work func(context.Context) (fmt.Stringer, error)) {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch flag.Arg(0) {
+	case "put":
+		err = put(ctx, urls(flag.Args()[1:]))
+	case "work":
+		var done fmt.Stringer
+		if done, err = work(ctx); err == nil {
+			fmt.Println("summary:", done)
+		}
+	default:
+		err = errors.New(`say "put URL..." or "work", after the flags`)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// urls returns the arguments or, if there are none, the lines of standard
+// input.
+func urls(args []string) []string {
+	if len(args) > 0 {
+		return args
+	}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if line := strings.TrimSpace(lines.Text()); line != "" {
+			args = append(args, line)
+		}
+	}
+	return args
+}

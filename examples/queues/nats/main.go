@@ -1,0 +1,179 @@
+// Nats crawls the pages of a queue in NATS JetStream. Start a server, put URLs
+// into the queue, and start the workers, each in a terminal of its own:
+//
+//	go run github.com/nats-io/nats-server/v2 -js
+//	go run ./nats put http://example.com/ http://example.com/page
+//	go run ./nats -part 0 work
+//	go run ./nats -part 1 work
+//	go run ./nats -part 2 work
+//
+// A worker ends when the queue is empty. SIGTERM ends it sooner: its pages go
+// back. A worker that was killed is started again with the same part.
+//
+// What to copy:
+//
+//   - [worker.Worker.Fetch] and its place, whole; then, in handle, the three
+//     answers: Ack, NakWithDelay until the page's time, and Term for what
+//     robots.txt forbids.
+//   - A subject for each part of the queue, by [worker.Part]. All pages of a
+//     host are in one part, and one worker at a time serves a part. So the
+//     pace needs no Redis. Do not start two workers for one part.
+//   - MaxAckPending must exceed the number of pages that are put back at a
+//     time, since each of them counts until it is acknowledged. If it is 1, a
+//     page that waits for its host holds up all other hosts of its part.
+//   - AckWait decides when the pages of a killed worker come again. It must be
+//     longer than a page may take. MaxDeliver is -1, because each time that a
+//     page is put back counts as a delivery.
+//   - The rest before the first request. A worker that was killed has left no
+//     word of when it asked its hosts, or of how long they asked it to stay
+//     away. Where that matters, use package redislimit, as command asynq does.
+//   - Redirects are not followed here: put their targets into the queue.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/goodbots/courtesy/examples/queues/internal/worker"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+const pagesAtOnce = 50 // how many pages a worker has in hand
+
+var (
+	settings worker.Settings
+	server   = flag.String("nats", nats.DefaultURL, "the server's `URL`")
+	ackWait  = flag.Duration("ack-wait", time.Minute, "when the pages of a killed worker come again")
+)
+
+func main() {
+	settings.Flags(true, time.Second)
+	worker.Main(put, work)
+}
+
+// queue connects to the server and makes the stream if it is not there.
+func queue(ctx context.Context) (*nats.Conn, jetstream.Stream, error) {
+	conn, err := nats.Connect(*server, nats.MaxReconnects(-1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("no NATS at %s: %w", *server, err)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: "PAGES", Subjects: []string{"pages.*"},
+		Retention: jetstream.WorkQueuePolicy, // what is acknowledged is gone
+	})
+	return conn, stream, err
+}
+
+func put(ctx context.Context, urls []string) error {
+	conn, _, err := queue(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	for _, url := range urls {
+		part, err := worker.Part(url, settings.Workers)
+		if err != nil {
+			return err
+		}
+		id := sha256.Sum256([]byte(url)) // a page that is put twice within two minutes is there once
+		if _, err := js.Publish(ctx, subject(part), []byte(url), jetstream.WithMsgID(hex.EncodeToString(id[:]))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func subject(part int) string { return fmt.Sprintf("pages.%d", part) }
+
+func work(ctx context.Context) (fmt.Stringer, error) {
+	conn, stream, err := queue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Drain()
+	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: fmt.Sprintf("part-%d", settings.Part), FilterSubject: subject(settings.Part),
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: *ackWait,
+		MaxDeliver: -1, MaxAckPending: 10_000,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w, err := settings.Start(ctx, robotsmw.Options{Limiter: settings.Limiter(nil)})
+	if err != nil {
+		return nil, err
+	}
+	pages, err := consumer.Messages(jetstream.PullMaxMessages(pagesAtOnce))
+	if err != nil {
+		return nil, err
+	}
+	var workers sync.WaitGroup
+	for range pagesAtOnce {
+		workers.Go(func() {
+			for {
+				msg, err := pages.Next()
+				if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
+					return
+				} else if err != nil {
+					continue // a heartbeat was missed: the next message comes when the server is back
+				}
+				handle(ctx, w, msg)
+			}
+		})
+	}
+	err = w.Follow(ctx, os.Stdout, func(ctx context.Context) (int, error) {
+		info, err := stream.Info(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return int(info.State.Msgs), nil
+	})
+	pages.Drain() // what is in hand comes from Next yet, and handle gives it back
+	workers.Wait()
+	return w, err
+}
+
+// handle fetches the page of a message and answers the message. When ctx has
+// ended, no page begins; one that has begun is fetched to its end.
+func handle(ctx context.Context, w *worker.Worker, msg jetstream.Msg) {
+	if ctx.Err() != nil {
+		msg.Nak()
+		return
+	}
+	again, err := w.Fetch(context.WithoutCancel(ctx), string(msg.Data()), save)
+	switch {
+	case err == nil:
+		msg.Ack()
+	case !again.IsZero():
+		msg.NakWithDelay(max(time.Until(again), time.Millisecond))
+	default:
+		fmt.Println(err)
+		msg.TermWithReason(err.Error())
+	}
+}
+
+// save is where the page is stored. This one only reads it.
+func save(resp *http.Response) error {
+	_, err := io.Copy(io.Discard, resp.Body)
+	return err
+}

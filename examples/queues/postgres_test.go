@@ -1,0 +1,102 @@
+//go:build unix
+
+package queues
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// startPostgres starts a PostgreSQL of its own for a test. PostgreSQL refuses
+// to run as root, so root runs it as another user.
+func startPostgres(t *testing.T) []string {
+	t.Helper()
+	initdb, err := exec.LookPath("initdb")
+	if err != nil { // Debian has it in no directory of PATH
+		found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+		if len(found) == 0 {
+			t.Skip("SKIPPED: PostgreSQL is not installed: install Debian's postgresql to run this test")
+		}
+		initdb = found[len(found)-1]
+	}
+	if initdb, err = filepath.EvalSymlinks(initdb); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "postgres") // a user other than root could not enter t.TempDir
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	attr := unprivileged(t, dir)
+	var log bytes.Buffer
+	command := func(program string, args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(filepath.Dir(initdb), program), args...)
+		cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = dir, attr, &log, &log
+		return cmd
+	}
+	data := filepath.Join(dir, "data")
+	if err := command("initdb", "--pgdata="+data, "--username=postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C").Run(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, log.Bytes())
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	log.Reset()
+	cmd := command("postgres", "-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", dir, "-F")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGINT) // a fast shutdown
+		cmd.Wait()
+	})
+	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		conn, err := pgx.Connect(t.Context(), url)
+		if err == nil {
+			conn.Close(context.Background())
+			return []string{"-postgres=" + url}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("PostgreSQL does not start: %v", err)
+		}
+	}
+}
+
+// unprivileged returns how a process runs as a user who is not root, and gives
+// the directory to that user.
+func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+		return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	}
+	t.Skip("SKIPPED: PostgreSQL does not run as root, and there is no user postgres or nobody")
+	return nil
+}
