@@ -18,6 +18,7 @@
 // same words:
 //
 //	fetched      the server sent the page: 2xx
+//	unchanged    304: with -revisit, the page is as it was in an earlier crawl
 //	moved        the server redirected: 3xx; the target is queued as a new URL
 //	not found    there is no such page: 404 or 410
 //	refused      the server refused: another 4xx, or a 2xx or 3xx that is surely

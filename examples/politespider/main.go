@@ -46,6 +46,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Observer:   job.PaceObserver,
 			Logger:     job.Logger,
 		},
+		Outer:     job.Outer, // asks again only for what may have changed
 		Store:     job.Store, // keeps robots.txt for the next run
 		KeepFiles: true,      // the job looks in robots.txt for sitemaps and for statements about use
 		Observer:  job.Observer,
@@ -85,7 +86,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			for visit := range job.Visits(ctx) { // waits until the host of a page may be asked
 				page := colly.NewContext()
 				page.Put("visit", visit)
-				err := c.Request(http.MethodGet, visit.URL(), nil, page, nil)
+				err := c.Request(http.MethodGet, visit.URL(), nil, page, visit.Header())
 				// err may be a *robotsmw.DisallowedError, with the rule that
 				// forbids the URL. Or it may be a *politeness.DelayError, with
 				// the time at which the host may be asked.

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"net/textproto"
 	"path"
@@ -165,7 +166,8 @@ func encode(body string, h http.Header) ([]byte, error) {
 	return coded.Bytes(), nil
 }
 
-// ServeHTTP gives the next answer for the request's target, or 404.
+// ServeHTTP gives the next answer for the request's target, or 404. A page that
+// the client has as it is gets a 304.
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, ok := h.next(r.URL.RequestURI())
 	if !ok {
@@ -174,6 +176,14 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for name, values := range a.header {
 		w.Header()[name] = values
+	}
+	if a.status == http.StatusOK {
+		etag := fmt.Sprintf(`"%x"`, crc32.ChecksumIEEE(a.body))
+		w.Header().Set("ETag", etag)
+		if r.Header.Get("If-None-Match") == etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
 	}
 	w.WriteHeader(a.status)
 	w.Write(a.body) // net/http drops the body if the request is a HEAD

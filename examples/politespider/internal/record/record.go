@@ -16,6 +16,7 @@ type Verdict string
 
 const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
+	Unchanged   Verdict = "unchanged"   // 304: the page is as it was in an earlier crawl
 	Moved       Verdict = "moved"       // the server redirected: 3xx; the target is queued as a new URL
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
 	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a 2xx or 3xx that is surely a refusal
@@ -29,7 +30,7 @@ const (
 )
 
 // Verdicts lists the final verdicts on pages, in the order of the summary.
-var Verdicts = []Verdict{Fetched, Moved, NotFound, Refused, Blocked, Unreachable, GivenUp, Failed}
+var Verdicts = []Verdict{Fetched, Unchanged, Moved, NotFound, Refused, Blocked, Unreachable, GivenUp, Failed}
 
 // Lost reports whether the crawl failed to get a page that probably exists.
 func (v Verdict) Lost() bool {
@@ -45,6 +46,8 @@ func VerdictOf(status int) Verdict {
 	switch {
 	case status >= 200 && status <= 299:
 		return Fetched
+	case status == http.StatusNotModified:
+		return Unchanged
 	case status >= 300 && status <= 399:
 		return Moved
 	case status == http.StatusNotFound, status == http.StatusGone:
@@ -137,6 +140,7 @@ type Summary struct {
 	Seconds     float64       `json:"seconds"`
 	Stopped     string        `json:"stopped,omitempty"` // why the crawl stopped early: "interrupted", "max-pages", "max-time", "failed"
 	Fetched     int           `json:"fetched"`
+	Unchanged   int           `json:"unchanged,omitempty"` // only with -revisit
 	Moved       int           `json:"moved"`
 	NotFound    int           `json:"not_found"`
 	Refused     int           `json:"refused"`
@@ -197,6 +201,8 @@ func (s *Summary) counter(v Verdict) *int {
 	switch v {
 	case Fetched:
 		return &s.Fetched
+	case Unchanged:
+		return &s.Unchanged
 	case Moved:
 		return &s.Moved
 	case NotFound:

@@ -178,6 +178,8 @@ func letterOf(v record.Verdict) byte {
 	switch v {
 	case record.Fetched:
 		return 'f'
+	case record.Unchanged:
+		return 'e'
 	case record.Moved:
 		return 'm'
 	case record.NotFound:

@@ -8,6 +8,7 @@ hosts.forEach((h, number) => { h.number = number; });
 
 const kinds = [ // letters: see letterOf in crawl.go
 	{name: 'fetched', letters: 'f', colour: '--fetched', shape: 'dot'},
+	{name: 'unchanged', letters: 'e', colour: '--fetched', shape: 'ring'},
 	{name: 'moved', letters: 'm', colour: '--moved', shape: 'triangle'},
 	{name: 'robots.txt', letters: 'r', colour: '--robots', shape: 'diamond'},
 	{name: 'checked', letters: 'c', colour: '--robots', shape: 'dot'},
@@ -18,7 +19,7 @@ const kinds = [ // letters: see letterOf in crawl.go
 ];
 const kindOf = {};
 for (const k of kinds) for (const letter of k.letters) kindOf[letter] = k;
-const words = {f: 'fetched', m: 'moved', r: 'robots.txt', c: 'checked', n: 'not found', d: 'refused', p: 'put off', b: 'blocked', g: 'given up', u: 'unreachable', x: 'failed'};
+const words = {f: 'fetched', e: 'unchanged', m: 'moved', r: 'robots.txt', c: 'checked', n: 'not found', d: 'refused', p: 'put off', b: 'blocked', g: 'given up', u: 'unreachable', x: 'failed'};
 
 // ---- small things
 

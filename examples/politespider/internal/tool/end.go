@@ -107,6 +107,10 @@ func (v *Visit) fetched(r record.Record) {
 	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
 		r.Verdict = record.Refused // the answer is a refusal, not the page or a redirect
 	}
+	if r.Verdict == record.Unchanged {
+		v.unchanged(r)
+		return
+	}
 	if r.Verdict == record.Fetched && !v.page.Sitemap {
 		if err := v.job.opts.pages.Keep(r.URL, resp, v.says); err != nil {
 			v.job.fail(fmt.Errorf("%w: %w", errFailed, err))
@@ -133,6 +137,9 @@ func (v *Visit) fetched(r record.Record) {
 		v.links, v.left = nil, v.links
 	}
 	r.LinksLeft = len(v.left)
+	if r.Verdict == record.Fetched && v.linksError == nil {
+		v.job.revisits.keep(r.URL, keptLinks{Follow: v.links, Leave: v.left})
+	}
 	discovery := &v.job.discovery
 	switch {
 	case r.Verdict == record.Moved:
@@ -142,6 +149,27 @@ func (v *Visit) fetched(r record.Record) {
 	case r.Verdict == record.Fetched:
 		r.Links = discovery.follow(frontier.Page{From: r.URL, Depth: v.page.Depth + 1}, v.links)
 	}
+	v.done(r)
+}
+
+// unchanged() handles a 304: the page is as it was in an earlier crawl, and so
+// are its links.
+func (v *Visit) unchanged(r record.Record) {
+	whole := v.Header() != nil
+	links, ok := v.job.revisits.recall(r.URL)
+	switch {
+	case ok:
+	case v.job.revisits == nil || whole:
+		r.Verdict, r.Error = record.Failed, "a 304 (Not Modified), which was not asked for"
+		v.done(r)
+		return
+	default:
+		v.giveBack()
+		return
+	}
+	r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
+	r.LinksLeft = len(links.Leave)
+	r.Links = v.job.discovery.follow(frontier.Page{From: r.URL, Depth: v.page.Depth + 1}, links.Follow)
 	v.done(r)
 }
 

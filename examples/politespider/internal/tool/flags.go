@@ -47,6 +47,7 @@ type options struct {
 	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place
+	revisit      string // directory of what is known of pages; "" means nothing
 	store        string // directory for robots.txt records; "" means the place where the crawl is kept
 
 	// finish sets the fields below.
@@ -95,6 +96,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.place.RedisURL, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS")
 	flags.StringVar(&o.place.Crawl, "crawl", "crawl", "with -redis: `name` of the crawl; a crawl that is complete cannot be begun again under its name")
 	flags.DurationVar(&o.place.Lease, "lease", 15*time.Second, "with -redis: `time` that a process may be silent before others take over its pages")
+	flags.StringVar(&o.revisit, "revisit", "", "remember pages in this `directory`, and ask only for what may have changed since an earlier crawl with it;\nno page's text is kept there")
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
 }
 

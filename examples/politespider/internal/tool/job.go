@@ -30,10 +30,11 @@ type Job struct {
 	Budget    politeness.Budget // the budget of each host for a day
 
 	Base         http.RoundTripper
-	Observer     *robotsmw.Observer   // the Crawler must set it as robotsmw.Options.Observer
-	PaceObserver *politeness.Observer // the Crawler must set it as politeness.Limiter.Observer
-	Fleet        politeness.Fleet     // shares the hosts' pace with other processes; nil if there are none
-	Store        robotsmw.Store       // keeps robots.txt records; nil means in memory only
+	Observer     *robotsmw.Observer                        // the Crawler must set it as robotsmw.Options.Observer
+	PaceObserver *politeness.Observer                      // the Crawler must set it as politeness.Limiter.Observer
+	Fleet        politeness.Fleet                          // shares the hosts' pace with other processes; nil if there are none
+	Outer        func(http.RoundTripper) http.RoundTripper // asks only for what may have changed; nil means nothing is remembered
+	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
 	Card bool // if true, the Crawler must call PrintCard instead of crawling
@@ -42,6 +43,7 @@ type Job struct {
 	frontier  keep.Queue
 	discovery discovery
 	witness   *witness.Witness
+	revisits  *revisits
 	health    health
 	proof     *proof.Record
 	ledger    *output.Ledger
@@ -52,7 +54,7 @@ type Job struct {
 	stopProgress func()
 }
 
-func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, ledger *output.Ledger, logger *slog.Logger, fail func(error)) *Job {
+func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, remembered *revisits, ledger *output.Ledger, logger *slog.Logger, fail func(error)) *Job {
 	w := witness.New(base, max(o.delay, 0), ledger)
 	return &Job{
 		UserAgent: o.userAgent,
@@ -67,6 +69,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof
 		PaceObserver: &politeness.Observer{BackedOff: w.BackedOff},
 		Fleet:        kept.Fleet,
 		Store:        kept.Store,
+		Outer:        remembered.outer(),
 		Logger:       logger,
 
 		opts:         o,
@@ -74,6 +77,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof
 		discovery:    discovery{frontier: kept.Queue, inScope: o.inScope, maxDepth: o.maxDepth, sitemaps: o.sitemaps},
 		witness:      w,
 		proof:        recorded,
+		revisits:     remembered,
 		ledger:       ledger,
 		fail:         fail,
 		stopProgress: func() {},

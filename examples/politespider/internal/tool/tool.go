@@ -131,11 +131,15 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitFailed, err
 	}
 	defer recorded.Close() // closes the evidence record even if the crawl does not begin
-	return c.crawl(ctx, cancel, &o, base, kept, recorded, logger)
+	remembered, err := openRevisits(o.revisit, logger)
+	if err != nil {
+		return ExitFailed, err
+	}
+	return c.crawl(ctx, cancel, &o, base, kept, recorded, remembered, logger)
 }
 
 // crawl() runs the crawl and prints its outcome. A call of cancel() ends ctx.
-func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
+func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, remembered *revisits, logger *slog.Logger) (status int, err error) {
 	opts := output.Options{
 		Before:    o.before,
 		What:      o.what,
@@ -152,7 +156,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 	if err := ledger.Recall(); err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
-	job := newJob(o, base, kept, recorded, ledger, logger, cancel)
+	job := newJob(o, base, kept, recorded, remembered, ledger, logger, cancel)
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
 	}
@@ -181,7 +185,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 		c.say("%s; add a larger -max-pages", kept.GoOn)
 	case stopped && kept.GoOn != "":
 		c.say("%s", kept.GoOn)
-	case !stopped && summary.Fetched == 0 && summary.Elsewhere > 0:
+	case !stopped && summary.Fetched+summary.Unchanged == 0 && summary.Elsewhere > 0:
 		c.say("%s", kept.Complete)
 	}
 	switch {
@@ -191,7 +195,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 		return ExitFailed, failed
 	case summary.Stopped == "interrupted":
 		return ExitInterrupted, nil
-	case summary.Fetched+summary.Elsewhere == 0:
+	case summary.Fetched+summary.Unchanged+summary.Elsewhere == 0:
 		return ExitFailed, errors.New("no page was fetched")
 	}
 	return ExitOK, nil

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"iter"
+	"net/http"
 
 	"github.com/gocolly/colly/v2"
 
@@ -59,6 +60,10 @@ func (v *Visit) URL() string {
 	}
 	return v.page.URL.String()
 }
+
+// Header returns the header of the request. It is nil unless the page has to
+// come as a whole although it may be known.
+func (v *Visit) Header() http.Header { return v.job.revisits.header(v) }
 
 // Hear keeps a response, together with what the response says about itself. It
 // also keeps what the page's owner says about use of the page. The tokens are

@@ -330,7 +330,7 @@ func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 	s := l.total
 	s.Seconds = record.Since(l.start)
 	s.Stopped, s.Left = stopped, state.Queued
-	s.Elsewhere = max(state.Spent-s.Fetched-s.Moved-s.NotFound-s.Refused-s.GivenUp-s.Failed, 0)
+	s.Elsewhere = max(state.Spent-s.Fetched-s.Unchanged-s.Moved-s.NotFound-s.Refused-s.GivenUp-s.Failed, 0)
 	end := time.Now()
 	for _, h := range l.hosts {
 		s.Hosts = append(s.Hosts, h.summary(end))

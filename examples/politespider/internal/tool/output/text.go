@@ -40,6 +40,7 @@ const (
 
 var verdictColour = map[record.Verdict]string{
 	record.Fetched:     green,
+	record.Unchanged:   green,
 	record.Moved:       green,
 	record.NotFound:    yellow,
 	record.Refused:     red,

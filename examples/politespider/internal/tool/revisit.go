@@ -1,0 +1,100 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
+	"github.com/goodbots/courtesy/robotsmw/revisit"
+)
+
+// revisits remembers pages for the next crawl: their validators, what they say
+// to robots, and where their links lead. A nil *revisits remembers nothing.
+type revisits struct {
+	store  *diskstore.Store
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	whole map[string]bool // pages to ask for as a whole, because their links are not known
+}
+
+func openRevisits(dir string, logger *slog.Logger) (*revisits, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	store, err := diskstore.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("-revisit: %w", err)
+	}
+	return &revisits{store: store, logger: logger, whole: make(map[string]bool)}, nil
+}
+
+// outer returns the function that puts a revisit.Transport around the robots
+// transport.
+func (r *revisits) outer() func(http.RoundTripper) http.RoundTripper {
+	if r == nil {
+		return nil
+	}
+	return func(robots http.RoundTripper) http.RoundTripper {
+		return &revisit.Transport{Base: robots, Store: r.store, Logger: r.logger}
+	}
+}
+
+// A keptLinks is where the links of a page lead.
+type keptLinks struct {
+	Follow []string `json:"follow"`
+	Leave  []string `json:"leave"`
+}
+
+// keep remembers the links of a page that was fetched.
+func (r *revisits) keep(url string, links keptLinks) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	delete(r.whole, url)
+	r.mu.Unlock()
+	text, err := json.Marshal(links)
+	if err == nil {
+		err = r.store.Put(context.Background(), "links "+url, text, 10*365*24*time.Hour)
+	}
+	if err != nil { // the next crawl asks for the whole page
+		r.logger.Warn("the links of a page are not kept", "url", url, "error", err)
+	}
+}
+
+// recall returns the links of a page that has not changed. If they are not
+// known, it returns false, and the next request asks for the whole page.
+func (r *revisits) recall(url string) (links keptLinks, ok bool) {
+	if r == nil {
+		return keptLinks{}, false
+	}
+	text, err := r.store.Get(context.Background(), "links "+url)
+	if err == nil && json.Unmarshal(text, &links) == nil {
+		return links, true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.whole[url] = true
+	return keptLinks{}, false
+}
+
+// header returns the header of a visit's request. A sitemap has to come as a
+// whole, because its text is not kept, and so has a page whose links are not
+// known. A check is for an answer of the server.
+func (r *revisits) header(v *Visit) http.Header {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v.check != "" || v.page.Sitemap || r.whole[v.URL()] {
+		return http.Header{"Cache-Control": {"no-store"}}
+	}
+	return nil
+}
