@@ -84,16 +84,15 @@ func (r *revisits) recall(url string) (links keptLinks, ok bool) {
 	return keptLinks{}, false
 }
 
-// header returns the header of a visit's request. A sitemap has to come as a
-// whole, because its text is not kept, and so has a page whose links are not
-// known. A check is for an answer of the server.
-func (r *revisits) header(v *Visit) http.Header {
+// header returns the header of a request for a page. If the page has to come as
+// a whole, or if its links are not known, the header says so.
+func (r *revisits) header(url string, whole bool) http.Header {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v.check != "" || v.page.Sitemap || r.whole[v.URL()] {
+	if whole || r.whole[url] {
 		return http.Header{"Cache-Control": {"no-store"}}
 	}
 	return nil

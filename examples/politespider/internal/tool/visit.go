@@ -62,8 +62,11 @@ func (v *Visit) URL() string {
 }
 
 // Header returns the header of the request. It is nil unless the page has to
-// come as a whole although it may be known.
-func (v *Visit) Header() http.Header { return v.job.revisits.header(v) }
+// come as a whole although it may be known: the text of a sitemap is not kept,
+// and a check is for an answer of the server.
+func (v *Visit) Header() http.Header {
+	return v.job.revisits.header(v.URL(), v.page.Sitemap || v.check != "")
+}
 
 // Hear keeps a response, together with what the response says about itself. It
 // also keeps what the page's owner says about use of the page. The tokens are
