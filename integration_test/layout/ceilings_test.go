@@ -13,7 +13,7 @@ var ceilings = struct {
 	names       map[string]int // exported names of packages for a special purpose
 	otherNames  int            // exported names of all other packages together
 }{
-	lines:       map[string]int{"libraries": 25_285 + 600, "newcomers": 1_300, "examples": 9_982 + 400},
+	lines:       map[string]int{"libraries": 25_285 + 600, "newcomers": 1_300, "examples": 9_982 + 550},
 	unexplained: 16,
 	names: map[string]int{
 		"politeness/refusal":      23,
