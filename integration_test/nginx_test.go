@@ -117,6 +117,7 @@ http {
 		location = /moved-away { return 302 /private/plan.html; }
 		location = /busy { add_header Retry-After 1 always; return 503; }
 		location = /report.pdf { add_header X-Robots-Tag noindex; }
+		location = /docs/page.html { expires 1h; }
 	}
 }
 `
