@@ -101,6 +101,21 @@
 //
 // and in a cluster also +cluster|slots +cluster|shards +command +readonly.
 //
+// # At scale
+//
+// Redis needs, for each robots.txt that redisstore keeps, its size and some 300
+// bytes, and for each host that is owned or paused, about 64 bytes and its
+// name.
+//
+// For more than one Redis, divide the crawl by host: everything that processes
+// share belongs to one host. Give each part its own fleet and Redis. If a
+// host's URLs always come to the same process, no Redis is needed, only a
+// Limiter and a diskstore in each process. A Kafka topic keyed by
+// politeness.HostKey does that, and so does a frontier that hands out URLs by
+// host, such as URLFrontier. When a host moves to another process, its pace
+// does not move with it. So let a process wait for one interval before it asks
+// a host that it has just been given.
+//
 // # What can still go wrong
 //
 // A process may be stopped by its machine just after it has looked at the clock

@@ -8,6 +8,17 @@
 //		Limiter:   &politeness.Limiter{Observer: pace},
 //	})
 //
+// Five lines report them to Prometheus, with the packages metric of
+// go.opentelemetry.io/otel/sdk, prometheus of its exporters, and promhttp of
+// github.com/prometheus/client_golang. opts are the robotsmw.Options of the
+// client, and err and err2 are to be checked:
+//
+//	exporter, err := prometheus.New()
+//	meter := metric.NewMeterProvider(metric.WithReader(exporter)).Meter("crawler")
+//	robots, pace, err2 := otelrobots.New(meter)
+//	opts.Observer, opts.Limiter = robots, &politeness.Limiter{Observer: pace}
+//	http.Handle("/metrics", promhttp.Handler())
+//
 // These are the instruments. No attribute names a host, and each attribute has
 // few values. So a crawl of millions of hosts makes no more series than a crawl
 // of ten:

@@ -1,4 +1,5 @@
-// Package prometheus checks that the README's program for Prometheus works.
+// Package prometheus checks that the lines for Prometheus in the doc of
+// otelrobots work.
 package prometheus
 
 import (
@@ -16,7 +17,7 @@ import (
 
 // withMetrics adds observers to opts, and serves their metrics at /metrics.
 func withMetrics(opts robotsmw.Options) (robotsmw.Options, error) {
-	// README {
+	// doc {
 	exporter, err := prometheus.New()
 	meter := metric.NewMeterProvider(metric.WithReader(exporter)).Meter("crawler")
 	robots, pace, err2 := otelrobots.New(meter)

@@ -12,9 +12,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The five lines in the README let Prometheus read metrics of a crawl.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+// The five lines in the doc of otelrobots let Prometheus read metrics of a
+// crawl.
+func TestDoc(t *testing.T) {
+	doc, err := os.ReadFile("../../../robotsmw/otelrobots/otelrobots.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,11 +23,11 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, _ := strings.Cut(string(source), "// README {\n")
+	_, code, _ := strings.Cut(string(source), "// doc {\n")
 	code, _, _ = strings.Cut(code, "\t// }\n")
-	code = strings.TrimSpace(strings.ReplaceAll("\n"+code, "\n\t", "\n"))
-	if !strings.Contains(string(readme), "\n"+code+"\n") {
-		t.Errorf("README.md does not show\n%s", code)
+	code = strings.TrimSpace(strings.ReplaceAll("\n"+code, "\n\t", "\n//\t"))
+	if !strings.Contains(string(doc), "\n"+code+"\n") {
+		t.Errorf("the doc of otelrobots does not show\n%s", code)
 	}
 
 	var internet robotstest.Internet
