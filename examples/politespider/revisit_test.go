@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -168,4 +170,48 @@ func TestRevisit_UnaskedFor(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The first crawl of the demo is the same with -revisit and without it: the
+// same verdicts, requests and pace. The second one asks at the same pace, and
+// bodies come only of the pages that say nothing by which they could be known.
+// The record of both is clean.
+func TestRevisit_Demo(t *testing.T) {
+	known, evidence := t.TempDir(), t.TempDir()
+	crawlAgain := func(args ...string) (found map[string]record.Verdict, requests []string) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			site, internet := demoInternet(t)
+			_, lines := crawlJSON(t, t.Context(), internet, tool.ExitOK, args...)
+			found = verdicts(lines)
+			for _, r := range site.Log() {
+				requests = append(requests, fmt.Sprintf("%v %s%s %d", r.At.Sub(start), r.Host, r.Target, r.Status))
+			}
+		})
+		slices.Sort(requests)
+		return found, requests
+	}
+	plain, requests := crawlAgain()
+	first, same := crawlAgain("-revisit", known, "-evidence", evidence)
+	if fmt.Sprint(first) != fmt.Sprint(plain) {
+		t.Errorf("with -revisit the verdicts are %v, without it %v", first, plain)
+	}
+	if !slices.Equal(same, requests) {
+		t.Errorf("with -revisit the requests are\n%q\nwithout it\n%q", same, requests)
+	}
+	second, _ := crawlAgain("-revisit", known, "-evidence", evidence)
+	unchanged := 0
+	for url, verdict := range first {
+		want := verdict
+		if verdict == record.Fetched && second[url] == record.Unchanged {
+			want, unchanged = record.Unchanged, unchanged+1
+		}
+		if second[url] != want {
+			t.Errorf("%s: %q at first, then %q", url, verdict, second[url])
+		}
+	}
+	if unchanged < 10 {
+		t.Errorf("%d pages are unchanged", unchanged)
+	}
+	polite(t, "the record", nil, func(a *audit.Auditor) error { return a.ReadRecord(t.Context(), evidence, os.DirFS(evidence)) })
 }
