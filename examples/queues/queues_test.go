@@ -5,6 +5,7 @@ package queues
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -35,8 +36,8 @@ var engines = []struct {
 	flags  []string
 	killed []string // so that the test with a killed worker need not wait for an hour
 }{
+	{name: "asynq", start: startRedis}, // the first, because after a kill it takes longest
 	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}},
-	{name: "asynq", start: startRedis},
 	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}},
 }
 
@@ -126,6 +127,8 @@ var build = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "6") // the tests wait most of their time
 	status := m.Run()
 	if dir, _ := build(); dir != "" {
 		os.RemoveAll(dir)

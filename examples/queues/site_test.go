@@ -16,9 +16,9 @@ import (
 const (
 	delay      = 500 * time.Millisecond // what the workers keep without a Crawl-delay
 	retryAfter = 2 * time.Second
-	// A request is seen a little after it was sent. So two may be seen closer
-	// together than they were sent.
-	jitter = 150 * time.Millisecond
+	// A request is seen after it was sent, on a busy machine 200 ms after it. So
+	// two may be seen closer together than they were sent.
+	jitter = delay / 2
 )
 
 // A site is a proxy that answers for many hosts. Each host has a Crawl-delay,

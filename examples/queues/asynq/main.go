@@ -24,8 +24,12 @@
 //     been over for 30 s, with the next look, which each worker takes every
 //     minute. asynq has no settings for these times. RetryDelayFunc then adds
 //     what it returns for asynq.ErrLeaseExpired.
-//   - MaxWait: a second or more lets a page wait for its host's member of the
-//     fleet. Below that, most pages come in vain.
+//   - MaxWait, the flag -wait. asynq gives a page to any worker, often to one
+//     that does not own the page's host, and with a MaxWait of -1 the page goes
+//     back at once. With 60 hosts of 20 pages and three workers, a crawl that
+//     needs 61 s at least took 71 s and 2.2 deliveries a page at a MaxWait of
+//     5 s, 74 s and 2.7 at 3 s, 106 s and 4.9 at 1 s, and 216 s and 9.3 at -1.
+//     Meanwhile a waiting page takes one of Concurrency.
 //   - Redirects are not followed here: put their targets into the queue.
 package main
 
