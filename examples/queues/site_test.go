@@ -16,8 +16,8 @@ import (
 const (
 	delay      = 500 * time.Millisecond // what the workers keep without a Crawl-delay
 	retryAfter = 2 * time.Second
-	// A request is seen after it was sent, on a busy machine 200 ms after it. So
-	// two may be seen closer together than they were sent.
+	// A request is seen after it was sent, on a busy machine 200 ms after it.
+	// So two may be seen closer together than they were sent.
 	jitter = delay / 2
 )
 

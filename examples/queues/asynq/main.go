@@ -52,10 +52,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/redisstore"
 )
 
-const (
-	pagesAtOnce = 100 // how many pages a worker has in hand
-	queue       = "pages"
-)
+const queue = "pages"
 
 var (
 	settings worker.Settings
@@ -124,7 +121,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 		return nil, err
 	}
 	tasks := asynq.NewServerFromRedisClient(client, asynq.Config{
-		Queues: map[string]int{queue: 1}, Concurrency: pagesAtOnce,
+		Queues: map[string]int{queue: 1}, Concurrency: settings.AtOnce,
 		RetryDelayFunc: retryDelay, IsFailure: isFailure,
 		TaskCheckInterval: 200 * time.Millisecond, DelayedTaskCheckInterval: 200 * time.Millisecond,
 		ShutdownTimeout: time.Minute, LogLevel: asynq.ErrorLevel,

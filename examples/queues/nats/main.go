@@ -50,8 +50,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-const pagesAtOnce = 50 // how many pages a worker has in hand
-
 var (
 	settings worker.Settings
 	server   = flag.String("nats", nats.DefaultURL, "the server's `URL`")
@@ -123,12 +121,12 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages, err := consumer.Messages(jetstream.PullMaxMessages(pagesAtOnce))
+	pages, err := consumer.Messages(jetstream.PullMaxMessages(settings.AtOnce))
 	if err != nil {
 		return nil, err
 	}
 	var workers sync.WaitGroup
-	for range pagesAtOnce {
+	for range settings.AtOnce {
 		workers.Go(func() {
 			for {
 				msg, err := pages.Next()

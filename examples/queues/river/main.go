@@ -55,8 +55,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 )
 
-const pagesAtOnce = 50 // how many pages a worker has in hand
-
 var (
 	settings worker.Settings
 	database = flag.String("postgres", os.Getenv("DATABASE_URL"), "the database's `URL`")
@@ -137,7 +135,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	pages := river.NewWorkers()
 	river.AddWorker(pages, &pageWorker{worker: w, pool: pool})
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Queues:  map[string]river.QueueConfig{part(settings.Part): {MaxWorkers: pagesAtOnce}},
+		Queues:  map[string]river.QueueConfig{part(settings.Part): {MaxWorkers: settings.AtOnce}},
 		Workers: pages, FetchPollInterval: 200 * time.Millisecond,
 		JobTimeout: min(*rescue, time.Minute), RescueStuckJobsAfter: *rescue,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),

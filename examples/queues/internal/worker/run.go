@@ -19,6 +19,7 @@ import (
 // Settings are what the flags of a command say.
 type Settings struct {
 	Agent   string
+	AtOnce  int           // how many pages a worker has in hand
 	Workers int           // how many parts the queue has
 	Part    int           // this worker's part
 	Delay   time.Duration // the least interval of a host
@@ -30,6 +31,7 @@ type Settings struct {
 // Wait, and those of a queue in parts if parts is true.
 func (s *Settings) Flags(parts bool, wait time.Duration) {
 	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "the `name` of your crawler, with a page about it")
+	flag.IntVar(&s.AtOnce, "at-once", 100, "how many pages a worker has in hand")
 	flag.DurationVar(&s.Delay, "delay", time.Second, "the least time between two requests to a host")
 	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; -1s: not at all")
 	if parts {
