@@ -34,11 +34,10 @@ var engines = []struct {
 	seeds  bool // the command follows links, so that one page of a host is enough
 	start  func(*testing.T) []string
 	flags  []string
-	few    []string // so that a worker has pages in hand that have not begun
 	killed []string // so that the test with a killed worker need not wait for an hour
 }{
 	{name: "asynq", start: startRedis}, // the first, because after a kill it takes longest
-	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, few: []string{"-at-once=2"}, killed: []string{"-ack-wait=10s"}},
+	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}},
 	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}},
 }
 
@@ -49,7 +48,7 @@ func TestSIGTERM(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRun(t, e.name, e.parts, e.start(t), append(slices.Clip(e.flags), e.few...), &site{hosts: 6, pages: 8, unit: delay})
+			r := newRun(t, e.name, e.parts, e.start(t), e.flags, &site{hosts: 6, pages: 8, unit: delay})
 			r.end, r.by = syscall.SIGTERM, 1
 			took := r.crawl(e.seeds)
 			if most := r.site.ideal() + 25*time.Second; took > most {
@@ -177,11 +176,13 @@ func (r *run) crawl(seeds bool) time.Duration {
 			return
 		}
 		now <- true
+		hold := 500 * time.Millisecond // until the worker has got the signal
 		if r.end == syscall.SIGKILL {
-			select {
-			case <-req.Context().Done(): // it is dead
-			case <-time.After(10 * time.Second):
-			}
+			hold = 10 * time.Second
+		}
+		select {
+		case <-req.Context().Done(): // it is dead
+		case <-time.After(hold):
 		}
 	}
 	var workers [3]*process
