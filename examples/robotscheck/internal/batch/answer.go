@@ -29,35 +29,23 @@ type batch struct {
 func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (command.Status, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	workers := runtime.GOMAXPROCS(0)
-	work := make(chan *block)
-	ordered := make(chan *block, 2*workers) // its capacity limits how many blocks are read but not yet written
+	ordered := make(chan *block, 2*runtime.GOMAXPROCS(0)) // its capacity limits how many blocks are read but not yet written
 	var readErr error
 	go func() {
 		defer close(ordered)
-		defer close(work)
 		readErr = readBlocks(in, b.maxLine, func(block *block) bool {
 			select {
 			case ordered <- block:
 			case <-ctx.Done():
 				return false
 			}
-			select {
-			case work <- block:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
-	}()
-	for range workers {
-		go func() {
-			for block := range work {
+			go func() {
 				b.answer(block)
 				close(block.done)
-			}
-		}()
-	}
+			}()
+			return true
+		})
+	}()
 	for {
 		var next *block
 		select {

@@ -73,44 +73,12 @@ func (q question) robots() ([]byte, error) {
 // text() decodes rawRobots. If rawRobots is not a JSON string, text() returns
 // an error.
 func (q question) text() ([]byte, error) {
-	if text, ok := unescape(q.rawRobots); ok {
-		return text, nil
-	}
 	var text string
 	if err := json.Unmarshal(q.rawRobots, &text); err != nil || q.rawRobots[0] != '"' {
 		return nil, errors.New(`"robots" or "file" is no JSON string`)
 	}
 	return []byte(text), nil
 }
-
-// unescape decodes a JSON string of the usual form. It is many times faster
-// than encoding/json. ok is false for a string with escapes such as \u00e4, and
-// for anything that is not a JSON string.
-func unescape(raw []byte) (text []byte, ok bool) {
-	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' || !utf8.Valid(raw) {
-		return nil, false
-	}
-	raw = raw[1 : len(raw)-1]
-	text = make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		c := raw[i]
-		if c == '\\' {
-			if i++; i == len(raw) {
-				return nil, false
-			}
-			if c = escapes[raw[i]]; c == 0 {
-				return nil, false
-			}
-		} else if c < ' ' || c == '"' {
-			return nil, false
-		}
-		text = append(text, c)
-	}
-	return text, true
-}
-
-// escapes has the byte that each escape of two characters stands for.
-var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // decodeQuestion reads a question of any valid form. For any other line, the
 // error says what is wrong.

@@ -7,6 +7,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/lines"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
 // The survey counts the files with each of these features, and shows the counts
@@ -27,7 +28,7 @@ var features = []struct {
 	{"no user-agent line", func(f *surveyed) bool { return len(f.groups) == 0 }},
 	{"no rule in any group", func(f *surveyed) bool { return f.rules == 0 }},
 	{"everything open to all", func(f *surveyed) bool { return f.countRules(anyPattern, robotstxt.Disallow) == 0 }},
-	{"everything shut to others (*)", func(f *surveyed) bool { return f.front.isShut("*") }},
+	{"everything shut to others (*)", func(f *surveyed) bool { return f.isShut("*") }},
 }
 
 // patterns are the features that the survey counts in the patterns of rules.
@@ -43,19 +44,28 @@ var patterns = []struct {
 	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
 }
 
+// mostRobots is how many robots of each file are counted at most.
+const mostRobots = 1000
+
 type surveyed struct {
 	file    *robotstxt.File
 	groups  []robotstxt.Group
-	front   *front
 	rules   int // how many rules have a pattern
 	largest int // how many rules have a pattern in the group with the most of them
 	fields  map[string]bool
+	nbytes  int
 	lines   int
 	longest int // how many bytes the longest line has
+
+	problems []lint.Problem
+	robots   map[string]bool // whether a robot is shut out, by its name in lower case
 }
 
 func examine(text []byte) *surveyed {
-	f := &surveyed{file: robotstxt.Parse(text), fields: make(map[string]bool)}
+	f := &surveyed{
+		file: robotstxt.Parse(text), fields: make(map[string]bool), nbytes: len(text),
+		problems: lint.Check(text), robots: make(map[string]bool),
+	}
 	for g := range f.file.Groups() {
 		f.groups = append(f.groups, g)
 		rules := 0
@@ -67,7 +77,6 @@ func examine(text []byte) *surveyed {
 		f.rules += rules
 		f.largest = max(f.largest, rules)
 	}
-	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
 		if !f.fields[field.Name] { // a spelling that is known already needs no ToLower
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
@@ -76,6 +85,9 @@ func examine(text []byte) *surveyed {
 	for number, span := range lines.Spans(text) {
 		f.lines = number
 		f.longest = max(f.longest, span[1]-span[0])
+	}
+	for _, name := range firstOf(robot.Named(f.file), mostRobots) {
+		f.robots[strings.ToLower(name)] = f.isShut(name)
 	}
 	if n := len(text); n == 0 || text[n-1] == '\n' || text[n-1] == '\r' {
 		f.lines-- // an empty line at the end does not count
@@ -108,6 +120,9 @@ func (f *surveyed) robot(is func(value string) bool) bool {
 	}
 	return false
 }
+
+// isShut reports whether a robot must not ask for "/".
+func (f *surveyed) isShut(robot string) bool { return !f.file.Rules(robot).Allowed("/") }
 
 func anyPattern(string) bool { return true }
 

@@ -17,31 +17,31 @@ type survey struct {
 	stderr io.Writer
 	live   bool // whether stderr is a terminal
 	failed int  // how many files could not be read
-
-	without map[string]int // how many answers were not 2xx, by class of status, such as "4xx"
 }
 
-// run reads each file, gives the file to a worker, and returns the sum of the
-// workers' tallies.
+// run reads each file and gives it to a worker. It returns the tally of all
+// files.
 func (s *survey) run(ctx context.Context, eachFile func(func(name string, read func() ([]byte, error)) error) error) (*tally, error) {
 	files := make(chan []byte)
-	tallies := make([]*tally, runtime.GOMAXPROCS(0))
+	total := newTally()
+	var mu sync.Mutex // for total
 	var workers sync.WaitGroup
-	for i := range tallies {
-		t := newTally()
-		tallies[i] = t
+	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for text := range files {
-				t.add(text)
+				f := examine(text)
+				mu.Lock()
+				total.add(f)
+				mu.Unlock()
 			}
 		})
 	}
-	s.without = make(map[string]int)
+	without := make(map[string]int)
 	done, began, shown := 0, time.Now(), time.Time{}
 	err := eachFile(func(name string, read func() ([]byte, error)) error {
 		text, err := read()
 		if status, ok := errors.AsType[noFile](err); ok {
-			s.without[fmt.Sprintf("%dxx", status/100)]++
+			without[fmt.Sprintf("%dxx", status/100)]++
 			return nil
 		}
 		if err != nil {
@@ -68,10 +68,6 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 	if err != nil {
 		return nil, err
 	}
-	total := newTally()
-	total.without = s.without
-	for _, t := range tallies {
-		total.merge(t)
-	}
+	total.without = without
 	return total, nil
 }

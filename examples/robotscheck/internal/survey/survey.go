@@ -1,8 +1,8 @@
 // Package survey implements robotscheck survey, which counts what many
 // robots.txt files have in common.
 //
-// Each worker takes some of the files, and has its own tally for what it
-// counts. The tallies are then added up, sorted and printed.
+// Workers examine the files. What they find is counted in one tally, which is
+// then sorted and printed.
 package survey
 
 import (

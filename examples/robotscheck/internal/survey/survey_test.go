@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -132,36 +131,25 @@ func TestSurvey_NoList(t *testing.T) {
 	}
 }
 
-// The files are divided among several tallies. The sum of the tallies is the
-// same for every division.
-func TestTally_Merge(t *testing.T) {
-	texts := []string{
+// The tally counts robots, patterns and lines over all files.
+func TestTally_CountsOverFiles(t *testing.T) {
+	all := newTally()
+	for _, text := range []string{
 		"User-agent: *\nDisallow: /a*b\nDisallow: /%41$\nCrawl-delay: 5\n",
 		"User-agent: a\nUser-agent: B1/2\nDisallow: /?q\nDisallow: /\n",
 		"User-agent: b1\nAllow: /\nnonsense here\n",
 		"",
+	} {
+		all.add(examine([]byte(text)))
 	}
-	all, one, other := newTally(), newTally(), newTally()
-	for i, text := range texts {
-		all.add([]byte(text))
-		if i%2 == 0 {
-			one.add([]byte(text))
-		} else {
-			other.add([]byte(text))
-		}
-	}
-	other.merge(one)
-	got, want := other.result(10), all.result(10)
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("merged %+v\nwant %+v", got, want)
-	}
-	if got := fmt.Sprint(want.Robots); got != "[{b1 2 1} {* 1 0} {a 1 1}]" {
+	counted := all.result(10)
+	if got := fmt.Sprint(counted.Robots); got != "[{b1 2 1} {* 1 0} {a 1 1}]" {
 		t.Errorf("the robots are %s", got)
 	}
-	if got := fmt.Sprint(want.Rules); got != `[{any pattern 5 3} {"*" 1 1} {"*" not at the end alone 1 1} {a final "$" 1 1} {an escape such as %20 1 1} {a query 1 1}]` {
+	if got := fmt.Sprint(counted.Rules); got != `[{any pattern 5 3} {"*" 1 1} {"*" not at the end alone 1 1} {a final "$" 1 1} {an escape such as %20 1 1} {a query 1 1}]` {
 		t.Errorf("the rules are %s", got)
 	}
-	if got := fmt.Sprint(want.Sizes[1]); got != "{lines 3 4 4 4}" {
+	if got := fmt.Sprint(counted.Sizes[1]); got != "{lines 3 4 4 4}" {
 		t.Errorf("the lines are %s", got)
 	}
 }

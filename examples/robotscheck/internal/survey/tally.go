@@ -1,9 +1,6 @@
 package survey
 
 import (
-	"strings"
-
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -29,9 +26,6 @@ type problemCount struct{ files, times int }
 
 type robotCount struct{ files, shut int }
 
-// mostRobots is how many robots of each file are counted at most.
-const mostRobots = 1000
-
 func newTally() *tally {
 	return &tally{
 		have:     make(map[string]int),
@@ -42,11 +36,10 @@ func newTally() *tally {
 	}
 }
 
-func (t *tally) add(text []byte) {
-	f := examine(text)
+func (t *tally) add(f *surveyed) {
 	t.files++
-	t.nbytes += len(text)
-	for i, n := range []int{len(text), f.lines, len(f.groups), f.rules, f.largest} {
+	t.nbytes += f.nbytes
+	for i, n := range []int{f.nbytes, f.lines, len(f.groups), f.rules, f.largest} {
 		t.sizes[i] = append(t.sizes[i], n)
 	}
 	for _, feature := range features {
@@ -60,15 +53,14 @@ func (t *tally) add(text []byte) {
 			t.patterns[i][1]++
 		}
 	}
-	t.addProblems(lint.Check(text))
-	for _, name := range firstOf(robot.Named(f.file), mostRobots) {
-		lower := strings.ToLower(name)
-		r := t.robots[lower]
+	t.addProblems(f.problems)
+	for name, isShut := range f.robots {
+		r := t.robots[name]
 		r.files++
-		if f.front.isShut(name) {
+		if isShut {
 			r.shut++
 		}
-		t.robots[lower] = r
+		t.robots[name] = r
 	}
 }
 
@@ -99,33 +91,6 @@ func severityOf(s string) lint.Severity {
 		}
 	}
 	return lint.Info
-}
-
-// merge adds the counts of another tally. It ignores other.without.
-func (t *tally) merge(other *tally) {
-	t.files += other.files
-	t.nbytes += other.nbytes
-	for i := range t.sizes {
-		t.sizes[i] = append(t.sizes[i], other.sizes[i]...)
-	}
-	for i, p := range other.patterns {
-		t.patterns[i][0] += p[0]
-		t.patterns[i][1] += p[1]
-	}
-	for name, n := range other.have {
-		t.have[name] += n
-	}
-	for name, n := range other.worst {
-		t.worst[name] += n
-	}
-	for kind, p := range other.problems {
-		c := t.problems[kind]
-		t.problems[kind] = problemCount{c.files + p.files, c.times + p.times}
-	}
-	for name, r := range other.robots {
-		c := t.robots[name]
-		t.robots[name] = robotCount{c.files + r.files, c.shut + r.shut}
-	}
 }
 
 func firstOf(s []string, n int) []string { return s[:min(len(s), n)] }
