@@ -198,25 +198,11 @@ func (s Summary) Count(v Verdict) int {
 func (s *Summary) Add(v Verdict) { *s.counter(v)++ }
 
 func (s *Summary) counter(v Verdict) *int {
-	switch v {
-	case Fetched:
-		return &s.Fetched
-	case Unchanged:
-		return &s.Unchanged
-	case Moved:
-		return &s.Moved
-	case NotFound:
-		return &s.NotFound
-	case Refused:
-		return &s.Refused
-	case Blocked:
-		return &s.Blocked
-	case Unreachable:
-		return &s.Unreachable
-	case GivenUp:
-		return &s.GivenUp
-	case Failed:
-		return &s.Failed
+	if count := (map[Verdict]*int{
+		Fetched: &s.Fetched, Unchanged: &s.Unchanged, Moved: &s.Moved, NotFound: &s.NotFound, Refused: &s.Refused,
+		Blocked: &s.Blocked, Unreachable: &s.Unreachable, GivenUp: &s.GivenUp, Failed: &s.Failed,
+	})[v]; count != nil {
+		return count
 	}
 	return new(int)
 }

@@ -151,7 +151,7 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 	h.heard(c, r)
 
-	m := mark{url: r.URL, letter: letterOf(r.Verdict)}
+	m := mark{url: r.URL, letter: letters[r.Verdict]}
 	if len(r.Requests) == 0 {
 		m.at, m.took, m.note = duration(r.Seconds), -1, h.note(c, note)
 		c.keep(h, m)
@@ -164,7 +164,7 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 			m.note = h.note(c, note)
 			m.paused = duration(r.PausedUntil)
 		} else if r.Verdict != record.RobotsTxt {
-			m.letter = letterOf(record.PutOff) // net/http sent the request again
+			m.letter = letters[record.PutOff] // net/http sent the request again
 		}
 		c.keep(h, m)
 	}
@@ -174,32 +174,20 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 // of the map are blocked URLs.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
-func letterOf(v record.Verdict) byte {
-	switch v {
-	case record.Fetched:
-		return 'f'
-	case record.Unchanged:
-		return 'e'
-	case record.Moved:
-		return 'm'
-	case record.NotFound:
-		return 'n'
-	case record.Refused:
-		return 'd'
-	case record.Blocked:
-		return 'b'
-	case record.Unreachable:
-		return 'u'
-	case record.PutOff:
-		return 'p'
-	case record.GivenUp:
-		return 'g'
-	case record.RobotsTxt:
-		return robotsTxt
-	case record.Checked:
-		return 'c'
-	}
-	return 'x' // failed
+// letters has the letter that stands for each verdict in the report.
+var letters = map[record.Verdict]byte{
+	record.Fetched:     'f',
+	record.Unchanged:   'e',
+	record.Moved:       'm',
+	record.NotFound:    'n',
+	record.Refused:     'd',
+	record.Blocked:     'b',
+	record.Unreachable: 'u',
+	record.PutOff:      'p',
+	record.GivenUp:     'g',
+	record.RobotsTxt:   robotsTxt,
+	record.Checked:     'c',
+	record.Failed:      'x',
 }
 
 const robotsTxt = 'r'

@@ -194,9 +194,9 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 		At: make([]int64, n), Took: make([]int64, n), Owed: make([]int64, n), Status: make([]uint16, n),
 		URLs: make([]string, n), Note: make([]uint32, n), Notes: h.notes, Pauses: [][2]int64{}, Early: [][2]int64{},
 	}
-	letters := make([]byte, n)
+	verdicts := make([]byte, n)
 	for i, m := range h.marks {
-		letters[i], t.Status[i], t.Note[i] = m.letter, m.status, m.note
+		verdicts[i], t.Status[i], t.Note[i] = m.letter, m.status, m.note
 		t.At[i], t.Took[i], t.Owed[i] = ms(m.at), ms(m.took), ms(m.owed)
 		if m.took < 0 {
 			t.Took[i] = -1
@@ -205,7 +205,7 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
 			t.URLs[i] = path
 		}
-		if p, ok := proofs[m.url]; ok && m.letter == letterOf(record.Blocked) {
+		if p, ok := proofs[m.url]; ok && m.letter == letters[record.Blocked] {
 			if t.Proofs == nil {
 				t.Proofs = make(map[int]Proof)
 			}
@@ -218,6 +218,6 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 			t.Early = append(t.Early, [2]int64{int64(i), ms(p.early[i])})
 		}
 	}
-	t.Verdicts = string(letters)
+	t.Verdicts = string(verdicts)
 	return t
 }

@@ -86,7 +86,8 @@ func examine(text []byte) *surveyed {
 		f.lines = number
 		f.longest = max(f.longest, span[1]-span[0])
 	}
-	for _, name := range firstOf(robot.Named(f.file), mostRobots) {
+	names := robot.Named(f.file)
+	for _, name := range names[:min(len(names), mostRobots)] {
 		f.robots[strings.ToLower(name)] = f.isShut(name)
 	}
 	if n := len(text); n == 0 || text[n-1] == '\n' || text[n-1] == '\r' {

@@ -78,7 +78,7 @@ func (t *tally) result(top int) result {
 	names := slices.SortedFunc(maps.Keys(t.robots), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.robots[b].files, t.robots[a].files), cmp.Compare(a, b))
 	})
-	for _, name := range firstOf(names, top) {
+	for _, name := range names[:min(len(names), top)] {
 		r.Robots = append(r.Robots, robotRow{name, t.robots[name].files, t.robots[name].shut})
 	}
 	return r

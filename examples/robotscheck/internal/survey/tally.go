@@ -92,5 +92,3 @@ func severityOf(s string) lint.Severity {
 	}
 	return lint.Info
 }
-
-func firstOf(s []string, n int) []string { return s[:min(len(s), n)] }
