@@ -5,13 +5,16 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,6 +24,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -32,6 +38,9 @@ import (
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})
+
+	// stream, if not nil, answers in place of answer, over HTTP/2.
+	stream func(f *http2.Framer, id uint32)
 }
 
 func respond(conn net.Conn, status string, body []byte, header ...string) {
@@ -74,7 +83,20 @@ func gzipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-func hostileServers() []hostileServer {
+// early is the block of a header that says 103.
+var early = func() []byte {
+	var block bytes.Buffer
+	hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":status", Value: "103"})
+	return block.Bytes()
+}()
+
+func hint(f *http2.Framer, id uint32) {
+	f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: early, EndHeaders: true})
+}
+
+// The servers may name others of the web: neighbour and honest return the
+// "host:port" of any.
+func hostileServers(neighbour, honest func() string) []hostileServer {
 	rules := []byte("User-agent: *\nDisallow: /private/\n")
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)
 	bomb := gzipped(make([]byte, 64<<20))
@@ -100,113 +122,164 @@ func hostileServers() []hostileServer {
 	membersOnly := answer("200 OK", members, "Content-Encoding: gzip", "Content-Type: text/html")
 	down := answer("503 Down", megabyte)
 	challenge := answer("403 Forbidden", megabyte, "Cf-Mitigated: challenge", "Content-Type: text/html")
+	items := answer("200 OK", rules, "RateLimit: "+strings.Repeat(`"a";r=1;t=1, `, 600)+`"a";r=0;t=86400`)
+	reset := answer("429 Slow down", nil, "X-RateLimit-Reset: "+strings.Repeat("1", 4<<20))
+	retries := answer("503 Down", nil, strings.Repeat("Retry-After: 1\r\n", 100_000)+"Retry-After: 1")
+	asks := answer("401 Sign", rules, "Accept-Signature: "+strings.Repeat("a=(", 1<<18), "Content-Signal: "+strings.Repeat("a=b,", 1<<18))
+	dripping := gzipped(links)
+	// Full-width digits and dots of IDNA name the same address.
+	wide := strings.NewReplacer("1", "\uff11", "2", "\uff12", "7", "\uff17", ".", "\u3002")
 	var turn atomic.Int64
-	return []hostileServer{
-		{"never answers", func(conn net.Conn, _ string, stop <-chan struct{}) { drip(conn, stop, nil, time.Hour) }},
-		{"answers byte by byte", func(conn net.Conn, _ string, stop <-chan struct{}) {
+	servers := []hostileServer{
+		{name: "never answers", answer: func(conn net.Conn, _ string, stop <-chan struct{}) { drip(conn, stop, nil, time.Hour) }},
+		{name: "answers byte by byte", answer: func(conn net.Conn, _ string, stop <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 			drip(conn, stop, []byte("#"), 100*time.Millisecond)
 		}},
-		{"never ends its header", func(conn net.Conn, _ string, stop <-chan struct{}) {
+		{name: "never ends its header", answer: func(conn net.Conn, _ string, stop <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
 			drip(conn, stop, []byte("X-A: b\r\n"), 50*time.Millisecond)
 		}},
-		{"never ends", func(conn net.Conn, _ string, stop <-chan struct{}) {
+		{name: "never ends", answer: func(conn net.Conn, _ string, stop <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 			drip(conn, stop, megabyte, time.Millisecond)
 		}},
-		{"has a status line of 9 MB", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "has a status line of 9 MB", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			conn.Write(longStatus)
 		}},
-		{"redirects to 9 MB", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "redirects to 9 MB", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			conn.Write(longLocation)
 		}},
-		{"redirects in a circle", func(conn net.Conn, path string, _ <-chan struct{}) {
+		{name: "redirects in a circle", answer: func(conn net.Conn, path string, _ <-chan struct{}) {
 			respond(conn, "302 Found", nil, "Location: "+path)
 		}},
-		{"redirects without end", func(conn net.Conn, path string, _ <-chan struct{}) {
+		{name: "redirects without end", answer: func(conn net.Conn, path string, _ <-chan struct{}) {
 			respond(conn, "307 Temporary", nil, fmt.Sprintf("Location: %s%d", path, turn.Add(1)%10))
 		}},
-		{"redirects to nowhere", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "redirects to nowhere", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			respond(conn, "301 Moved", nil, "Location: http://"+strings.Repeat("ａ", 40_000)+"/")
 		}},
-		{"resets", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "resets", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			if tcp, ok := conn.(*net.TCPConn); ok {
 				tcp.SetLinger(0)
 			}
 			conn.Close()
 		}},
-		{"resets in the middle", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "resets in the middle", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nUser-agent: *\nDisallow:")
 			if tcp, ok := conn.(*net.TCPConn); ok {
 				tcp.SetLinger(0)
 			}
 			conn.Close()
 		}},
-		{"lies about its length", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "lies about its length", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\nConnection: close\r\n\r\nshort")
 		}},
-		{"sends chunks that are none", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "sends chunks that are none", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n")
 			conn.Close()
 		}},
-		{"sends a gzip bomb", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "sends a gzip bomb", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			conn.Write(bombs)
 		}},
-		{"sends empty gzip members", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "sends empty gzip members", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			conn.Write(membersOnly)
 		}},
-		{"says gzip and sends none", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "says gzip and sends none", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			respond(conn, "200 OK", rules, "Content-Encoding: gzip")
 		}},
-		{"sends many codings", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "sends many codings", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			respond(conn, "200 OK", rules, "Content-Encoding: "+strings.Repeat("gzip, ", 5000)+"gzip")
 		}},
-		{"rests for a day", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "rests for a day", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			respond(conn, "429 Slow down", nil, "Retry-After: 86400")
 		}},
-		{"is down", func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(down) }},
-		{"challenges", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "is down", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(down) }},
+		{name: "challenges", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			conn.Write(challenge)
 		}},
-		{"sends a part", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "sends a part", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			respond(conn, "206 Partial Content", rules, "Content-Range: bytes 0-10/20")
 		}},
-		{"has hints without end", func(conn net.Conn, _ string, stop <-chan struct{}) {
+		{name: "has hints without end", answer: func(conn net.Conn, _ string, stop <-chan struct{}) {
 			drip(conn, stop, []byte("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), time.Millisecond)
 		}},
-		{"speaks something else", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "speaks something else", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			io.CopyN(conn, rand.Reader, 1<<16)
 			conn.Close()
 		}},
-		{"has rules that cost much", func(conn net.Conn, _ string, _ <-chan struct{}) { respond(conn, "200 OK", wild) }},
-		{"has groups without end", func(conn net.Conn, _ string, _ <-chan struct{}) { respond(conn, "200 OK", names) }},
-		{"has paths of escapes", func(conn net.Conn, _ string, _ <-chan struct{}) { respond(conn, "200 OK", lines) }},
-		{"changes its mind", func(conn net.Conn, path string, _ <-chan struct{}) {
+		{name: "has rules that cost much", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { respond(conn, "200 OK", wild) }},
+		{name: "has groups without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { respond(conn, "200 OK", names) }},
+		{name: "has paths of escapes", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { respond(conn, "200 OK", lines) }},
+		{name: "changes its mind", answer: func(conn net.Conn, path string, _ <-chan struct{}) {
 			if turn.Add(1)%2 == 0 {
 				respond(conn, "200 OK", rules, "Cache-Control: max-age=0")
 				return
 			}
 			respond(conn, "404 Gone", []byte(path), "Cache-Control: max-age=0", "Expires: -1")
 		}},
-		{"sets headers without end", func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "sets headers without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			conn.Write(longFields)
 		}},
-		{"has pages full of links and metas", html(func(conn net.Conn, _ <-chan struct{}) {
+		{name: "has pages full of links and metas", answer: html(func(conn net.Conn, _ <-chan struct{}) {
 			respond(conn, "200 OK", links, "Content-Type: text/html")
 		})},
-		{"has pages without end", html(func(conn net.Conn, stop <-chan struct{}) {
+		{name: "has pages without end", answer: html(func(conn net.Conn, stop <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
 			drip(conn, stop, []byte("<meta name=robots content=\""), time.Millisecond)
 		})},
-		{"closes what it should keep", html(func(conn net.Conn, _ <-chan struct{}) {
+		{name: "closes what it should keep", answer: html(func(conn net.Conn, _ <-chan struct{}) {
 			if turn.Add(1)%2 == 0 {
 				conn.Close()
 				return
 			}
 			respond(conn, "200 OK", []byte("<html>"), "Content-Type: text/html")
 		})},
+		{name: "floods RateLimit", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(items) }},
+		{name: "has a reset of 4 MB", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(reset) }},
+		{name: "says Retry-After without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(retries) }},
+		{name: "asks for signatures without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(asks) }},
+		{name: "drips gzip", answer: html(func(conn net.Conn, stop <-chan struct{}) {
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n")
+			for i := range dripping {
+				if _, err := conn.Write(dripping[i : i+1]); err != nil {
+					return
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+		})},
+		{name: "redirects in a ring", answer: func(conn net.Conn, path string, _ <-chan struct{}) {
+			respond(conn, "302 Found", nil, "Location: http://"+neighbour()+path)
+		}},
+		{name: "redirects to odd spellings", answer: html(func(conn net.Conn, _ <-chan struct{}) {
+			host, port, _ := net.SplitHostPort(honest())
+			if turn.Add(1)%2 == 0 {
+				host = wide.Replace(host)
+			}
+			respond(conn, "302 Found", nil, "Location: http://"+host+":0"+port+[]string{"/", "/private/x", "/%70rivate/y", "//private/z"}[turn.Add(1)/2%4])
+		})},
+		{name: "switches protocols", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+		}},
 	}
+	for name, away := range map[string]func(f *http2.Framer, id uint32){
+		"refuses streams":  func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeRefusedStream) },
+		"goes away":        func(f *http2.Framer, id uint32) { f.WriteGoAway(id-1, http2.ErrCodeNo, nil) },
+		"calms by streams": func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeEnhanceYourCalm) },
+		"hints without end": func(f *http2.Framer, id uint32) {
+			for range 20_000 {
+				hint(f, id)
+			}
+		},
+	} {
+		servers = append(servers, hostileServer{name: name, stream: away}, hostileServer{name: name + " after a 103",
+			stream: func(f *http2.Framer, id uint32) { hint(f, id); away(f, id) }})
+	}
+	return servers
 }
 
 // A hostileWeb runs malicious servers, and honest ones that log their requests.
@@ -215,8 +288,8 @@ type hostileWeb struct {
 	served  sync.WaitGroup
 	servers []net.Listener
 
-	hostile []string // "host:port"
-	honest  []string
+	hostile []string // "http://host:port" or https
+	honest  []string // "host:port"
 
 	mu       sync.Mutex
 	open     map[net.Conn]bool
@@ -227,7 +300,7 @@ type hostileWeb struct {
 
 // listen starts a server on its own IP address, because each address is a host
 // of its own.
-func (w *hostileWeb) listen(t *testing.T, n int, handle func(conn net.Conn, path string)) string {
+func (w *hostileWeb) listen(t *testing.T, n int, serve func(conn net.Conn)) string {
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.2.%d.%d:0", n/200, 1+n%200))
 	if err != nil {
 		t.Skipf("SKIPPED: this system has one loopback address alone: %v", err)
@@ -249,7 +322,7 @@ func (w *hostileWeb) listen(t *testing.T, n int, handle func(conn net.Conn, path
 					delete(w.open, conn)
 					w.mu.Unlock()
 				}()
-				w.serve(conn, handle)
+				serve(conn)
 			})
 		}
 	})
@@ -280,27 +353,68 @@ func (w *hostileWeb) serve(conn net.Conn, handle func(conn net.Conn, path string
 	}
 }
 
+// serveStreams expects HTTP/2.
+func (w *hostileWeb) serveStreams(conn net.Conn, answer func(f *http2.Framer, id uint32)) {
+	if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	f := http2.NewFramer(conn, conn)
+	f.WriteSettings()
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				f.WriteSettingsAck()
+			}
+		case *http2.HeadersFrame:
+			w.asked.Add(1)
+			answer(f, frame.StreamID)
+		}
+	}
+}
+
 func startHostileWeb(t *testing.T, hostile, honest int) *hostileWeb {
 	w := &hostileWeb{stop: make(chan struct{}), open: make(map[net.Conn]bool), starts: make(map[string][]time.Time)}
-	kinds := hostileServers()
+	anyOf := func(list *[]string) func() string {
+		return func() string { return strings.TrimPrefix((*list)[mathrand.IntN(len(*list))], "http://") }
+	}
+	var plain []string // of the hostile, those that speak HTTP/1
+	kinds := hostileServers(anyOf(&plain), anyOf(&w.honest))
+	certified := httptest.NewUnstartedServer(nil)
+	certified.StartTLS()
+	config := &tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{"h2"}}
+	certified.Close()
 	for n := range hostile {
 		kind := kinds[n%len(kinds)]
-		w.hostile = append(w.hostile, w.listen(t, n, func(conn net.Conn, path string) { kind.answer(conn, path, w.stop) }))
+		if kind.stream != nil {
+			w.hostile = append(w.hostile, "https://"+w.listen(t, n, func(conn net.Conn) { w.serveStreams(tls.Server(conn, config), kind.stream) }))
+			continue
+		}
+		plain = append(plain, "http://"+w.listen(t, n, func(conn net.Conn) {
+			w.serve(conn, func(conn net.Conn, path string) { kind.answer(conn, path, w.stop) })
+		}))
 	}
+	w.hostile = append(w.hostile, plain...)
 	for n := range honest {
 		var addr string
-		addr = w.listen(t, hostile+n, func(conn net.Conn, path string) {
-			w.mu.Lock()
-			w.starts[addr] = append(w.starts[addr], time.Now())
-			if strings.HasPrefix(path, "/private/") {
-				w.breaches = append(w.breaches, addr+path)
-			}
-			w.mu.Unlock()
-			if path == "/robots.txt" {
-				respond(conn, "200 OK", []byte("User-agent: *\nDisallow: /private/\n"))
-				return
-			}
-			respond(conn, "200 OK", []byte("<html><title>good</title></html>"), "Content-Type: text/html")
+		addr = w.listen(t, hostile+n, func(conn net.Conn) {
+			w.serve(conn, func(conn net.Conn, path string) {
+				w.mu.Lock()
+				w.starts[addr] = append(w.starts[addr], time.Now())
+				if strings.HasPrefix(path, "/private/") {
+					w.breaches = append(w.breaches, addr+path)
+				}
+				w.mu.Unlock()
+				if path == "/robots.txt" {
+					respond(conn, "200 OK", []byte("User-agent: *\nDisallow: /private/\n"))
+					return
+				}
+				respond(conn, "200 OK", []byte("<html><title>good</title></html>"), "Content-Type: text/html")
+			})
 		})
 		w.honest = append(w.honest, addr)
 	}
@@ -318,6 +432,24 @@ func (w *hostileWeb) close() {
 	}
 	w.mu.Unlock()
 	w.served.Wait()
+}
+
+// A hangingStore keeps nothing. One call in ten never returns until stop is
+// closed, whatever its context says.
+type hangingStore struct{ stop <-chan struct{} }
+
+func (s hangingStore) hang() error {
+	if mathrand.IntN(10) == 0 {
+		<-s.stop
+	}
+	return fs.ErrNotExist
+}
+
+func (s hangingStore) Get(context.Context, string) ([]byte, error) { return nil, s.hang() }
+func (s hangingStore) Delete(context.Context, string) error        { return s.hang() }
+func (s hangingStore) Put(context.Context, string, []byte, time.Duration) error {
+	s.hang()
+	return nil
 }
 
 type house struct {
@@ -364,12 +496,13 @@ func TestHostileServers(t *testing.T) {
 	stalls := startMetronome(t)
 	before := lookAtHouse()
 	web := startHostileWeb(t, 200, 20)
-	base := &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: 5 * time.Second, DisableCompression: true}
+	base := &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: 5 * time.Second, DisableCompression: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	limiter := &politeness.Limiter{Delay: delay, MaxWait: 5 * time.Second}
 	transport, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: base, Limiter: limiter,
 		AttemptTimeout: 2 * time.Second, RobotsTimeout: robotsTimeout,
-		MaxOrigins: 1000, MaxBytes: 16 << 20, KeepFiles: true,
+		MaxOrigins: 1000, MaxBytes: 16 << 20, KeepFiles: true, Store: hangingStore{web.stop},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -398,7 +531,7 @@ func TestHostileServers(t *testing.T) {
 	visit := func(addr, path string, honest bool) {
 		deadline, done := context.WithTimeout(ctx, 10*time.Second)
 		defer done()
-		req, err := http.NewRequestWithContext(deadline, http.MethodGet, "http://"+addr+path, nil)
+		req, err := http.NewRequestWithContext(deadline, http.MethodGet, addr+path, nil)
 		if err != nil {
 			return
 		}
@@ -430,7 +563,7 @@ func TestHostileServers(t *testing.T) {
 			for ctx.Err() == nil {
 				path := paths[mathrand.IntN(len(paths))]
 				if mathrand.IntN(4) == 0 {
-					visit(web.honest[mathrand.IntN(len(web.honest))], path, true)
+					visit("http://"+web.honest[mathrand.IntN(len(web.honest))], path, true)
 				} else {
 					visit(web.hostile[mathrand.IntN(len(web.hostile))], path, false)
 				}
