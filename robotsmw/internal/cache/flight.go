@@ -49,12 +49,15 @@ type Flight struct {
 	ctx  context.Context // cancelled when the flight is dropped or has ended
 	drop context.CancelFunc
 
+	// Only the flight's own goroutine uses these two.
+	copy *record.Record // the latest record from before the flight, in memory or in the Store
+	used func()         // called before callers may get copy; nil means nobody needs to know
+
 	mu      sync.Mutex             // guards the fields below
 	waiting int                    // how many callers wait for it
 	refresh bool                   // whether it goes on if nobody waits for it
 	begun   bool                   // it has had a slot
 	dropped bool                   // nobody waited for it any more, so ctx was cancelled
-	copy    *record.Record         // the latest record from before the flight, in memory or in the Store
 	delay   *politeness.DelayError // when its slot is expected; nil means it waits for none
 	instead *record.Record         // a good copy, marked as delayed, for use while the host rests
 	moved   chan struct{}          // closed when the expected time of the slot changes
@@ -83,6 +86,11 @@ func (f *Flight) Context() context.Context { return f.ctx }
 // Expect tells the flight until when it has to wait for its slot, and why. nil
 // means that it has the slot.
 func (f *Flight) Expect(delay *politeness.DelayError) {
+	rests := delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait
+	if rests && f.used != nil {
+		f.used()
+		f.used = nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dropped {
@@ -93,7 +101,7 @@ func (f *Flight) Expect(delay *politeness.DelayError) {
 		return
 	}
 	f.delay, f.instead = delay, nil
-	if delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait {
+	if rests {
 		f.instead = f.copy.Delayed(f.RobotsURL, time.Now(), delay)
 	}
 	close(f.moved)
@@ -101,12 +109,9 @@ func (f *Flight) Expect(delay *politeness.DelayError) {
 	f.settle()
 }
 
-// Found tells the flight about a record from the Store that is newer than Prev.
-func (f *Flight) Found(rec *record.Record) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.copy = rec
-}
+// Found tells the flight of a copy in the Store that is newer than Prev. The
+// flight calls used before any caller gets this copy.
+func (f *Flight) Found(rec *record.Record, used func()) { f.copy, f.used = rec, used }
 
 // Dropped returns nil if the flight was not dropped. Otherwise it says when the
 // flight would have got its slot.

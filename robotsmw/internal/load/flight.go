@@ -69,7 +69,7 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 				return stored, func() {}, nil
 			}
 			prev = stored
-			f.Found(stored)
+			f.Found(stored, func() { l.recalled(f, prev) })
 		}
 		var lock *store.Lock
 		if tries <= maxTries {
