@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,11 +52,7 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	}
 	var b bytes.Buffer
 	b.WriteString(req.Method + " " + req.URL.RequestURI() + " HTTP/1.1\r\n")
-	host := req.URL.Host
-	if req.Host != "" {
-		host = req.Host
-	}
-	writeField(&b, "Host", host)
+	writeField(&b, "Host", cmp.Or(req.Host, req.URL.Host))
 	writeHeader(&b, req.Header, nil)
 	b.WriteString("\r\n")
 	x.request = bytes.Clone(b.Bytes())
@@ -68,9 +65,7 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 		x.protocol = "h2"
 	}
 	text := strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(resp.StatusCode)))
-	if text == "" {
-		text = http.StatusText(resp.StatusCode)
-	}
+	text = cmp.Or(text, http.StatusText(resp.StatusCode))
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(resp.StatusCode) + " " + clean(text) + "\r\n")
 	// Some fields are no longer true, because the body is decoded and may be
 	// cut. They get the names that other crawlers use for such fields.
@@ -126,13 +121,9 @@ const longestField, longestHeader = 8 << 10, 64 << 10
 
 func writeHeader(b *bytes.Buffer, h http.Header, renamed map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		as := name
-		if renamed[name] != "" {
-			as = renamed[name]
-		}
 		for _, value := range h[name] {
 			if len(name)+len(value) <= longestField && b.Len()+len(value) <= longestHeader {
-				writeField(b, as, value)
+				writeField(b, cmp.Or(renamed[name], name), value)
 			}
 		}
 	}
@@ -145,17 +136,9 @@ func writeField(b *bytes.Buffer, name, value string) {
 	b.WriteString("\r\n")
 }
 
-func clean(text string) string {
-	if !strings.ContainsAny(text, "\r\n\x00") {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if r == '\r' || r == '\n' || r == 0 {
-			return ' '
-		}
-		return r
-	}, text)
-}
+var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ")
+
+func clean(text string) string { return lineBreaks.Replace(text) }
 
 // A warcFile is the WARC file of the open segment.
 type warcFile struct {
