@@ -49,14 +49,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // mayAsk reports whether the client has a right. No header makes an address a
-// loopback one.
+// loopback one, but those of a page in a browser, and of a proxy, speak against
+// it.
 func (h *Handler) mayAsk(r *http.Request) bool {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if h.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(h.Token)) == 1 {
 		return true
 	}
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !from.Addr().Unmap().IsLoopback() || !isLoopback(r.Host) || len(r.Header["Origin"]) > 0 {
+	if err != nil || !from.Addr().Unmap().IsLoopback() || !isLoopback(r.Host) || r.Header["Origin"] != nil || r.Header["X-Forwarded-For"] != nil || r.Header["Forwarded"] != nil {
 		return false
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
@@ -73,11 +74,12 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
-// target returns the URL that a request is about, or what is wrong with it.
+// target returns the URL that a request is about, or what is wrong with it. A
+// body would keep net/http from noticing that the client goes away.
 func target(r *http.Request) (*url.URL, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil || len(query["url"]) != 1 || len(query.Get("url")) > 8<<10 {
-		return nil, errors.New("give one url of at most 8 KiB, with its special characters escaped")
+	if err != nil || len(query["url"]) != 1 || len(query.Get("url")) > 8<<10 || r.ContentLength != 0 {
+		return nil, errors.New("give one url of at most 8 KiB, with its special characters escaped, and no body")
 	}
 	u, err := url.Parse(query.Get("url"))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

@@ -1,0 +1,203 @@
+package gate
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// send writes bytes to a server, as no library would.
+func send(t *testing.T, server *httptest.Server, text string) (conn net.Conn, answer *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+// What HTTP allows to be written besides plain requests.
+func TestRawRequests(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/": "shop"})
+	h := newGate(t, &web, &politeness.Limiter{Delay: -1})
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close) // after the connections
+	const check = "/check?url=http://shop.example/"
+	for name, tt := range map[string]struct {
+		request string
+		status  int
+	}{
+		"plain":                             {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200},
+		"HTTP/1.0 without a Host":           {"GET " + check + " HTTP/1.0\r\n\r\n", 401},
+		"HTTP/1.0":                          {"GET " + check + " HTTP/1.0\r\nHost: localhost\r\n\r\n", 200},
+		"absolute form":                     {"GET http://127.0.0.1" + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200},
+		"absolute form, of another host":    {"GET http://evil.example" + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 401},
+		"as a proxy":                        {"GET http://shop.example/ HTTP/1.1\r\nHost: shop.example\r\n\r\n", 401},
+		"as a proxy, to itself":             {"GET http://127.0.0.1/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 404},
+		"CONNECT":                           {"CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example:443\r\n\r\n", 401},
+		"CONNECT to itself":                 {"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n", 404},
+		"CONNECT /check":                    {"CONNECT " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 405},
+		"two Hosts":                         {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n", 400},
+		"a user in Host":                    {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n", 400},
+		"a websocket":                       {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", 200},
+		"h2c":                               {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", 200},
+		"h2c at once":                       {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 401},
+		"a body":                            {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\nbody", 400},
+		"a chunked body":                    {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+		"Expect: 100-continue":              {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n", 400},
+		"a smuggled length":                 {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+		"a smuggled line":                   {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\nSec-Fetch-Site : none\r\n\r\n", 400},
+		"a huge query":                      {"GET " + check + strings.Repeat("a", 512<<10) + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400},
+		"a huge header":                     {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n", 431},
+		"through a proxy on loopback":       {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n", 401},
+		"through a proxy that is forwarded": {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nForwarded: for=192.0.2.1\r\n\r\n", 401},
+	} {
+		if len(tt.request) > 1<<20 { // the server answers before all is sent
+			tt.request = tt.request[:1<<20+8<<10]
+		}
+		_, answer := send(t, server, tt.request)
+		resp, err := http.ReadResponse(answer, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if resp.StatusCode != tt.status {
+			t.Errorf("%s: the status is %d, want %d", name, resp.StatusCode, tt.status)
+		}
+	}
+}
+
+// net/http does not notice that a client goes away while its body is unread.
+// Such a client would keep its place for five minutes, and then a slot.
+func TestClientsThatGoAway_BehindABody(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("shop.example", shop)
+	h := newGate(t, &web, &politeness.Limiter{Lease: time.Hour})
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close) // after the connections
+	if v := read(t, ask(h, "GET", about("/check", "http://shop.example/")+"&wait=1")); v.ID == "" {
+		t.Fatalf("%+v", v)
+	}
+	for range 1000 {
+		conn, _ := send(t, server, "GET "+about("/check", "http://shop.example/")+"&wait=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
+		conn.Close()
+	}
+	for end := time.Now().Add(10 * time.Second); h.limiter.Stats().Waiting > 0 || h.under.Load() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d requests wait, %d are under way", h.limiter.Stats().Waiting, h.under.Load())
+		}
+	}
+}
+
+// A name server that first leads to a public address, then to a private one.
+// Here 127.0.0.2 is public, and 127.0.0.1 private.
+func TestDNSRebinding(t *testing.T) {
+	public, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Skipf("SKIPPED: 127.0.0.2 is no address here, so DNS rebinding is not tested: %v", err)
+	}
+	_, port, _ := net.SplitHostPort(public.Addr().String())
+	private, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		t.Skipf("SKIPPED: port %s is in use, so DNS rebinding is not tested: %v", port, err)
+	}
+	var pages, secrets atomic.Int32
+	serve := func(l net.Listener, n *atomic.Int32, location string) {
+		server := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n.Add(1)
+			w.Header().Set("Connection", "close") // the next request resolves the name again
+			if r.URL.Path == "/robots.txt" && r.Host != "rebind.example:"+port {
+				http.Redirect(w, r, location, http.StatusFound)
+			}
+		})}}
+		server.Start()
+		t.Cleanup(server.Close)
+	}
+	serve(public, &pages, "http://127.0.0.1:"+port+"/robots.txt")
+	serve(private, &secrets, "/")
+
+	var rebound atomic.Bool
+	dns, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dns.Close()
+	go answerNames(dns, &rebound)
+	before := net.DefaultResolver
+	defer func() { net.DefaultResolver = before }()
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", dns.LocalAddr().String())
+	}}
+
+	h, err := New(robotsmw.Options{UserAgent: "GateBot/1.0", Limiter: &politeness.Limiter{Delay: -1}, RefuseAddress: func(a netip.Addr) error {
+		if a.Unmap() == netip.MustParseAddr("127.0.0.1") {
+			return fmt.Errorf("%v is private", a)
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.robots.CloseIdleConnections()
+	if w := ask(h, "GET", about("/fetch", "http://rebind.example:"+port+"/")); w.Code != 200 {
+		t.Fatalf("before: %d %s", w.Code, w.Body)
+	}
+	rebound.Store(true)
+	if w := ask(h, "GET", about("/fetch", "http://rebind.example:"+port+"/")); w.Code != 502 {
+		t.Errorf("after: %d %s", w.Code, w.Body)
+	}
+	// robots.txt leads to the private address by a redirect.
+	if w := ask(h, "GET", about("/fetch", "http://127.0.0.2:"+port+"/")); w.Code != 503 {
+		t.Errorf("a redirect: %d %s", w.Code, w.Body)
+	}
+	if secrets.Load() > 0 || pages.Load() != 3 {
+		t.Errorf("%d requests reached the private address, %d the public one", secrets.Load(), pages.Load())
+	}
+}
+
+// answerNames is a name server: every name has one IPv4 address.
+func answerNames(conn net.PacketConn, rebound *atomic.Bool) {
+	packet := make([]byte, 4096)
+	for {
+		n, from, err := conn.ReadFrom(packet)
+		if err != nil {
+			return
+		}
+		var m dnsmessage.Message
+		if m.Unpack(packet[:n]) != nil {
+			continue
+		}
+		m.Response, m.Additionals = true, nil
+		if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+			address := [4]byte{127, 0, 0, 2}
+			if rebound.Load() {
+				address[3] = 1
+			}
+			m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, Body: &dnsmessage.AResource{A: address}}}
+		}
+		if out, err := m.Pack(); err == nil {
+			conn.WriteTo(out, from)
+		}
+	}
+}
