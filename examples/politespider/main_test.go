@@ -44,7 +44,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"another scheme", []string{agent, "ftp://a.example/"}, "as in http://example.com/\n"},
 		{"no host", []string{agent, "http://"}, "as in http://example.com/\n"},
 		{"an empty URL", []string{agent, ""}, "as in http://example.com/\n"},
-		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "write a time such as 30s or 2h"},
+		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "write 5s, if that is in seconds"},
 		{"a name for a crawl that is not in Redis", []string{agent, "-crawl=a", "http://a.example/"}, "say with -redis"},
 		{"a lease without Redis", []string{agent, "-lease=5s", "http://a.example/"}, "say with -redis"},
 		{"a port that there is not", []string{agent, "http://a.example:99999/"}, "\"http://a.example:99999/\" is not a URL"},
@@ -79,6 +79,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"a card at no address", []string{agent, "-card=nowhere"}, "write -card, or -card=URL with the https address"},
 		{"terms that are not there", []string{agent, "-rsl=/nowhere/at/all.xml", "http://a.example/"}, "/nowhere/at/all.xml"},
 		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
+		{"a mistyped flag", []string{"-dealy=1s"}, "there is no flag -dealy: did you mean -delay? (politespider -h lists the flags)"},
 		{"unknown flag", []string{"-fast"}, "-fast (politespider -h lists the flags)"},
 		{"unknown flag after a URL", []string{agent, "http://a.example/", "-fast"}, "-fast"},
 		{"a comparison without a report", []string{agent, "-compare=a.jsonl", "http://a.example/"}, "-report"},
@@ -106,6 +107,15 @@ func TestRun_Mistakes(t *testing.T) {
 				t.Errorf("%d lines of error, want 1:\n%s\nstandard output: %s", n, stderr.String(), stdout.String())
 			}
 		})
+	}
+}
+
+// The version is the build's own, and nothing is crawled.
+func TestRun_Version(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	status := run(t.Context(), []string{"-version"}, &stdout, &stderr)
+	if status != tool.ExitOK || stderr.Len() > 0 || !strings.HasPrefix(stdout.String(), "politespider ") || !strings.HasSuffix(stdout.String(), ")\n") {
+		t.Errorf("exit status %d, standard output %q, standard error %q", status, stdout.String(), stderr.String())
 	}
 }
 

@@ -40,6 +40,7 @@ import (
 	"os/signal"
 	"slices"
 
+	"github.com/goodbots/courtesy/examples/internal/arguments"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/audit"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/batch"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -94,10 +95,19 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 			return command.OK
 		}
 		name, args = args[0], []string{"-h"}
+	case "version", "-version", "--version":
+		fmt.Fprintln(e.Stdout, "robotscheck "+arguments.Version())
+		return command.OK
 	}
 	i := slices.IndexFunc(commands, func(c command.Command) bool { return c.Name == name })
 	if i < 0 {
-		fmt.Fprintf(e.Stderr, "robotscheck: there is no command %q; \"robotscheck help\" lists them\n", name)
+		meant := "\"robotscheck help\" lists them"
+		for _, c := range commands {
+			if arguments.IsNear(name, c.Name) {
+				meant = "did you mean " + c.Name + "?"
+			}
+		}
+		fmt.Fprintf(e.Stderr, "robotscheck: there is no command %q; %s\n", name, meant)
 		return command.CannotTell
 	}
 	return commands[i].Run(ctx, e, args)
@@ -110,5 +120,5 @@ func printOverview(w io.Writer) {
 	}
 	fmt.Fprint(w, "\nFILE may be \"-\" for standard input. A URL stands for the robots.txt in force there.\n"+
 		"Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell, 3 told, but of a file that was cut or is none.\n"+
-		"\"robotscheck help COMMAND\" tells more about a command.\n")
+		"\"robotscheck help COMMAND\" tells more about a command; \"robotscheck version\" names the build.\n")
 }

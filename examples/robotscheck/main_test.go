@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/internal/arguments"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/webtest"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -205,11 +206,20 @@ func TestHelp(t *testing.T) {
 	}{
 		{nil, string(overview)},
 		{[]string{"eggsplain"}, unknown},
+		{[]string{"explian"}, "robotscheck: there is no command \"explian\"; did you mean explain?\n"},
 		{[]string{"help", "eggsplain"}, unknown},
 	} {
 		if status, stdout, stderr := robotscheck(t, "", tt.args...); status != command.CannotTell || stdout != "" || stderr != tt.want {
 			t.Errorf("%v: exit status %d, standard output %q, standard error %q", tt.args, status, stdout, stderr)
 		}
+	}
+}
+
+// The version is the build's own; a test's is that of a development build.
+func TestRun_Version(t *testing.T) {
+	status, stdout, stderr := robotscheck(t, "", "version")
+	if want := "robotscheck " + arguments.Version() + "\n"; status != command.OK || stdout != want || stderr != "" || !strings.Contains(stdout, "(go1.") {
+		t.Errorf("exit status %d, standard output %q, standard error %q", status, stdout, stderr)
 	}
 }
 

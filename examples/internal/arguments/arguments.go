@@ -5,13 +5,17 @@ package arguments
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // Parse parses the flags in args, and returns the arguments that are not flags.
 // A flag may stand before, between or after them. Everything after "--" is an
-// argument. Parse returns the error of the flag set, such as flag.ErrHelp.
+// argument. Parse returns the error of the flag set, such as flag.ErrHelp. For
+// an unknown flag, the error names the flag that the user probably meant.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	defer advise(flags)()
 	for len(args) > 0 {
@@ -22,6 +26,13 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 			rest, args = append(rest, args[0]), args[1:]
 		default:
 			if err := flags.Parse(args[:n]); err != nil {
+				if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+					flags.VisitAll(func(f *flag.Flag) {
+						if IsNear(unknown, f.Name) {
+							err = fmt.Errorf("there is no flag -%s: did you mean -%s?", unknown, f.Name)
+						}
+					})
+				}
 				return nil, err
 			}
 			args = args[n:]
@@ -89,7 +100,32 @@ type advised struct {
 func (a advised) Set(text string) error {
 	err := a.Value.Set(text)
 	if err != nil && err.Error() == "parse error" {
+		if n, err := strconv.ParseFloat(text, 64); err == nil && strings.Contains(a.advice, "time") && 0 < n && n < 1e6 {
+			return fmt.Errorf("write %v, if that is in seconds", time.Duration(n*float64(time.Second)))
+		}
 		return errors.New(a.advice)
 	}
 	return err
+}
+
+// IsNear reports whether a and b differ by at most one typing error: a byte
+// omitted, added or replaced, or two neighbouring bytes swapped.
+func IsNear(a, b string) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return len(a)+len(b) <= 1 || len(a) == 1 && len(b) == 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+}
+
+// Version returns the version of the program and of the Go that built it, as
+// the build recorded them.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown version"
+	}
+	return info.Main.Version + " (" + info.GoVersion + ")"
 }

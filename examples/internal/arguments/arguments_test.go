@@ -38,13 +38,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// If a flag is unknown or wrong, Parse returns the error of package flag
-// unchanged.
+// If a flag is unknown or wrong, Parse returns the error of package flag. Only
+// for a flag that looks like a known one, the error asks if that was meant.
 func TestParse_Refuses(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"x -b", "flag needs an argument: -b"},
-		{"x -d 1", "flag provided but not defined: -d"},
-		{"x -d=1 -b", "flag provided but not defined: -d"},
+		{"x -fast 1", "flag provided but not defined: -fast"},
+		{"x -fast=1 -b", "flag provided but not defined: -fast"},
+		{"-wiat=1 x", "there is no flag -wiat: did you mean -wait?"},
 		{"---b 1", "bad flag syntax: ---b"},
 		{"-=1", "bad flag syntax: -=1"},
 		{"-c=maybe", `invalid boolean value "maybe" for -c: parse error`},
@@ -53,6 +54,7 @@ func TestParse_Refuses(t *testing.T) {
 		flags := flag.NewFlagSet("test", flag.ContinueOnError)
 		flags.SetOutput(io.Discard)
 		flags.String("b", "", "")
+		flags.String("wait", "", "")
 		flags.Bool("c", false, "")
 		if rest, err := Parse(flags, strings.Fields(tt.args)); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %q, %v; want %q", tt.args, rest, err, tt.want)
@@ -64,7 +66,10 @@ func TestParse_Refuses(t *testing.T) {
 // error says what to write. The help shows the defaults as usual.
 func TestParse_Advice(t *testing.T) {
 	for arg, want := range map[string]string{
-		"-wait=5":                    "write a time such as 30s or 2h",
+		"-wait=soon":                 "write a time such as 30s or 2h",
+		"-wait=5":                    "write 5s, if that is in seconds",
+		"-wait=0.2":                  "write 200ms, if that is in seconds",
+		"-wait=-1":                   "write a time such as 30s or 2h",
 		"-most=x":                    "write a whole number",
 		"-times=x":                   "write a number",
 		"-most=99999999999999999999": "value out of range",

@@ -71,12 +71,17 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	flags.SetOutput(io.Discard)
 	var o options
 	o.define(flags)
+	version := flags.Bool("version", false, "print the version of the program, and do not crawl")
 	args, err := arguments.Parse(flags, c.Args)
 	if errors.Is(err, flag.ErrHelp) {
 		usage(c.Stdout, flags)
 		return ExitOK, nil
 	} else if err != nil {
 		return ExitUsage, fmt.Errorf("%w (politespider -h lists the flags)", err)
+	}
+	if *version {
+		fmt.Fprintln(c.Stdout, "politespider "+arguments.Version())
+		return ExitOK, nil
 	}
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err

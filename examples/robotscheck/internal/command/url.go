@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
+
+	"github.com/goodbots/courtesy/examples/internal/arguments"
 )
 
 // IsURL reports whether an argument is a URL, rather than the name of a file.
@@ -24,9 +26,9 @@ func MeantURL(s string) string {
 		return "" // nothing follows the scheme, or s is a directory such as http/
 	}
 	switch hasS := strings.Contains(name, "s"); {
-	case hasS && isNear(name, "https"):
+	case hasS && arguments.IsNear(name, "https"):
 		return "https://" + rest
-	case isNear(name, "http"):
+	case arguments.IsNear(name, "http"):
 		return "http://" + rest
 	}
 	return ""
@@ -69,18 +71,6 @@ func CheckScheme(target string) error {
 		return Usagef("%q is no URL: did you mean %s?", target, meant)
 	}
 	return nil
-}
-
-// isNear reports whether a and b differ by at most one typing error: a byte
-// omitted, added or replaced, or two neighbouring bytes swapped.
-func isNear(a, b string) bool {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return len(a)+len(b) <= 1 || len(a) == 1 && len(b) == 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
 // ParseURL parses a URL that can be fetched: http or https, with a host. The
