@@ -201,3 +201,25 @@ func answerNames(conn net.PacketConn, rebound *atomic.Bool) {
 		}
 	}
 }
+
+// A client that does not read its page is dropped in the end.
+func TestClientThatDoesNotRead(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/page": strings.Repeat("x", 32<<20)})
+	h := newGate(t, &web, nil)
+	h.timeout = 100 * time.Millisecond
+	server := httptest.NewServer(h)
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", about("/fetch", "http://shop.example/page"))
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for h.under.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+}

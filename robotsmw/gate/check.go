@@ -75,7 +75,7 @@ func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, d robotsmw.De
 	if !h.keep(v.ID, grant) {
 		grant.Done(politeness.Outcome{})
 		refused("too many slots are held").write(w, http.StatusServiceUnavailable)
-	} else if err := v.write(w, http.StatusOK); err != nil || ctx.Err() != nil {
+	} else if ctx.Err() != nil || v.write(w, http.StatusOK) != nil {
 		h.take(v.ID)
 		grant.Done(politeness.Outcome{})
 	}

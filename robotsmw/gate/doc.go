@@ -31,7 +31,9 @@
 // # Who may ask
 //
 // A client on a loopback address may, unless its request seems to come from a
-// page in a browser, or names a Host that is not loopback (DNS rebinding). Any
+// page in a browser or through a proxy (X-Forwarded-For, Forwarded), or names a
+// Host that is not loopback (DNS rebinding). A reverse proxy that sends none of
+// these makes all its clients loopback ones: let it ask for a token itself. Any
 // other client needs the header "Authorization: Bearer <Token>". All who may
 // not get the same 401.
 //

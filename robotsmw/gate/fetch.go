@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,13 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goodbots/courtesy/robotsmw"
 )
-
-// decisionField says which line decided. A site's field of this name is not
-// passed on.
-const decisionField = "Courtesy-Decision"
 
 // fetch answers /fetch. No header of the client goes to the site.
 func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
@@ -25,9 +23,12 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	defer cancel()
 	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: make(http.Header)}
 	resp, err := h.robots.RoundTrip(req.WithContext(ctx))
+	if err == nil && resp.StatusCode < 200 {
+		err = fmt.Errorf("gate: the site has answered with the status %d", resp.StatusCode) // cancel closes its connection
+	}
 	if err != nil {
 		v, status := verdictOf(robotsmw.Decision{}, err)
-		w.Header().Set(decisionField, inASCII(cmp.Or(v.decision, v.Error)))
+		w.Header().Set("Courtesy-Decision", inASCII(cmp.Or(v.decision, v.Error)))
 		if v.Reason == robotsmw.Unreachable.String() && h.refuses(ctx, u) {
 			status = http.StatusBadGateway // the page is as little to be had as robots.txt
 		}
@@ -36,12 +37,12 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	}
 	defer resp.Body.Close()
 	passHeader(w.Header(), resp.Header)
-	w.Header().Set(decisionField, inASCII(robotsmw.DecisionOf(resp.Request.Context()).String()))
+	w.Header().Set("Courtesy-Decision", inASCII(robotsmw.DecisionOf(resp.Request.Context()).String()))
 	// A page that a person opens here in a browser must not act as the gate.
 	w.Header().Add("Content-Security-Policy", "sandbox")
 	w.WriteHeader(resp.StatusCode)
-	most := cmp.Or(h.MaxBody, 64<<20)
-	if n, err := io.Copy(w, io.LimitReader(resp.Body, most+1)); err != nil || n > most {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.timeout)) // for a client that does not read
+	if _, err := io.Copy(w, http.MaxBytesReader(nil, resp.Body, cmp.Or(h.MaxBody, 64<<20))); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take a part for the whole
 	}
 }

@@ -497,6 +497,7 @@ func TestFetch_Refused(t *testing.T) {
 		"unreachable":          {"http://down.example/", 503, true},
 		"a broken connection":  {"http://broken.example/", 502, false},
 		"a page that resets":   {"http://resets.example/page", 502, false},
+		"a status below 200":   {"http://odd.example/page", 502, false},
 		"disallowed, dotted":   {"http://shop.example/x/../private", 451, false},
 		"disallowed by slashs": {"http://shop.example//private", 451, false},
 	} {
@@ -505,6 +506,13 @@ func TestFetch_Refused(t *testing.T) {
 				var web robotstest.Internet
 				web.Handle("shop.example", shop)
 				web.Handle("down.example", robotstest.Status(503))
+				web.Handle("odd.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path == "/robots.txt" {
+						http.NotFound(w, r)
+						return
+					}
+					robotstest.Raw("HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n").ServeHTTP(w, r)
+				}))
 				for _, host := range []string{"broken.example", "resets.example"} {
 					web.Handle(host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						if r.URL.Path == "/robots.txt" {

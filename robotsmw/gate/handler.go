@@ -12,11 +12,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-const (
-	maxWait     = 5 * time.Minute // of a client for its turn
-	maxSlots    = 1000            // held by clients
-	maxRequests = 1000            // of clients, under way
-)
+// How long a client waits for its turn, how many slots clients hold, and how
+// many of their requests are under way.
+const maxWait, maxSlots, maxRequests = 5 * time.Minute, 1000, 1000
 
 // A Handler answers /check, /done and /fetch; see the package doc. Make one
 // with New. It is safe for concurrent use. Its fields must not be changed after
