@@ -202,17 +202,6 @@ func (l *Limiter) paces(h *host, g *Grant) bool {
 	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive.Factor > 0 || h.learnt != nil && h.learnt.spread > 0
 }
 
-// isPaced reports whether the time at which the request is sent matters to any
-// Limiter of the chain.
-func (g *Grant) isPaced() bool {
-	for ; g != nil; g = g.then {
-		if g.paced {
-			return true
-		}
-	}
-	return false
-}
-
 // keep makes each lease of the chain at least d long. d is the request's own
 // timeout.
 func (g *Grant) keep(d time.Duration) {

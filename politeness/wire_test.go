@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 programs still use x/net's http2.Transport as a Base
+
 package politeness
 
 import (

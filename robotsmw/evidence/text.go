@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -64,7 +65,16 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 }
 
 func appendSeconds(b []byte, name string, d time.Duration) []byte {
-	return strconv.AppendFloat(appendMember(b, name), d.Seconds(), 'f', -1, 64)
+	b, n := appendMember(b, name), uint64(d)
+	if d < 0 {
+		b, n = append(b, '-'), -n
+	}
+	b = strconv.AppendUint(b, n/1e9, 10)
+	if n %= 1e9; n == 0 {
+		return b
+	}
+	fraction := strconv.AppendUint(nil, 1e9+n, 10) // a 1, and then nine digits
+	return append(append(b, '.'), bytes.TrimRight(fraction[1:], "0")...)
 }
 
 // appendWait does what appendSeconds does, but appends nothing for 0.

@@ -11,13 +11,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-func patternBytes(f *File, tokens ...string) (n int) {
-	for _, r := range twinRules(f, tokens...) {
-		n += len(r.pattern)
-	}
-	return n
-}
-
 // mostMemory returns the bound on the size of Rules in the package doc.
 func mostMemory(f *File, tokens ...string) int {
 	limit := 200

@@ -30,17 +30,6 @@ func hashOf(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// of() returns a function to pass to Decode. That function knows only the given
-// body.
-func of(body []byte) func(string, [sha256.Size]byte) []byte {
-	return func(_ string, hash [sha256.Size]byte) []byte {
-		if sha256.Sum256(body) != hash {
-			return nil
-		}
-		return body
-	}
-}
-
 // Decode refuses a pause of more than 24 hours, times in the wrong order, and a
 // count below 1 or too large.
 func TestStoredFailuresAreChecked(t *testing.T) {
