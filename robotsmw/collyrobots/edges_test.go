@@ -426,28 +426,38 @@ func TestCollectorsShareRobotsTxt(t *testing.T) {
 		{name: "a Base", opts: robotsmw.Options{Base: http.DefaultTransport}, want: 1},
 		{name: "the last"},
 	} {
-		fetches.Store(0)
 		if c.opts.UserAgent == "" {
 			c.opts.UserAgent = agent
 		}
 		if c.opts.Limiter == nil {
 			c.opts.Limiter = limiter
 		}
-		collector := colly.NewCollector()
-		if c.before != nil {
-			c.before(collector)
+		visit := func() int32 {
+			fetches.Store(0)
+			collector := colly.NewCollector()
+			if c.before != nil {
+				c.before(collector)
+			}
+			attach(t, collector, c.opts)
+			if c.after != nil {
+				c.after(collector)
+			}
+			if err := collector.Visit(server.URL + "/"); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if err := collector.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			return fetches.Load()
 		}
-		attach(t, collector, c.opts)
-		if c.after != nil {
-			c.after(collector)
+		n := visit()
+		// What was fetched is shared a moment after it has been used, so a
+		// collector that comes within that moment fetches too.
+		for tries := 0; n > c.want && tries < 10; tries++ {
+			runtime.Gosched()
+			n = visit()
 		}
-		if err := collector.Visit(server.URL + "/"); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if err := collector.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if n := fetches.Load(); n != c.want {
+		if n != c.want {
 			t.Errorf("%s: robots.txt was fetched %d times, want %d", c.name, n, c.want)
 		}
 	}

@@ -26,6 +26,9 @@ func eachFile(t *testing.T, archive, end string, f func(name string, text []byte
 	if dir == "" {
 		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
 	}
+	if !filepath.IsAbs(dir) { // a relative path starts at the module's root
+		dir = filepath.Join("..", "..", dir)
+	}
 	packed, err := os.Open(filepath.Join(dir, "corpus", archive))
 	if err != nil {
 		t.Fatal(err)
