@@ -13,8 +13,8 @@ var ceilings = struct {
 	names       map[string]int // exported names of packages for a special purpose
 	otherNames  int            // exported names of all other packages together
 }{
-	lines:       map[string]int{"libraries": 25_285 + 600, "newcomers": 1_300, "examples": 9_982 + 550},
-	unexplained: 16,
+	lines:       map[string]int{"libraries": 23_700, "newcomers": 1_210, "examples": 10_340},
+	unexplained: 13,
 	names: map[string]int{
 		"politeness/refusal":      23,
 		"robotsmw/gate":           5,
@@ -23,7 +23,7 @@ var ceilings = struct {
 		"robotsmw/evidence/audit": 95,
 		"robotsmw/webbotauth":     27,
 	},
-	otherNames: 590,
+	otherNames: 576,
 }
 
 func TestCodeIsSmall(t *testing.T) {
