@@ -123,7 +123,7 @@ func visit(ctx context.Context, agent, url string) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	document, err := chromedp.Run(ctx, chromedp.OuterHTML(chromedp.CSS("html")))
+	document, err := chromedp.Run(ctx, chromedp.OuterHTML("html"))
 	if err != nil {
 		return page{}, err
 	}
