@@ -218,7 +218,6 @@ func (v *visit) keepAnswer(resp *http.Response, page *version, says freshness.Fr
 	k := known{Page: page}
 	if ver := v.newVersion(resp, says, now); ver != nil && ver.Until > now.UnixNano() {
 		k.Answer = ver
-		v.says.Fresh = ver.freshUntil(now)
 	}
 	if k != (known{}) || v.known != (known{}) {
 		v.put(k)
@@ -236,7 +235,6 @@ func (v *visit) await(resp *http.Response, says freshness.Freshness, now time.Ti
 	if ver == nil || !ver.hasValidator() && ver.Until <= now.UnixNano() {
 		return
 	}
-	v.says.Fresh = ver.freshUntil(now)
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
