@@ -274,3 +274,15 @@ func TestAudit_Page(t *testing.T) {
 		t.Errorf("of a log that cannot be read: %v\n%s", err, text)
 	}
 }
+
+// The page has the times in which no robots.txt was known.
+func TestAudit_PageOfUnauditedTimes(t *testing.T) {
+	files := map[string]string{"log": line("10:00:01", "/a", "Bot/1") + line("10:00:05", "/b", "Bot/1")}
+	if status, _, stderr := try(t, files, "", "-html", "page.html", "log"); status != command.CannotTell || stderr != "" {
+		t.Errorf("exit status %d, standard error %q", status, stderr)
+	}
+	text, err := os.ReadFile("page.html")
+	if want := "the site</th><td>2026-11-20T10:00:01Z</td><td>2026-11-20T10:00:05Z</td><td class=\"n\">2</td>"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("the page does not have %s: %v", want, err)
+	}
+}
