@@ -75,10 +75,6 @@ var arrows = map[string]struct {
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness"}, "the pace of a fleet"},
-	"politeness/internal/fleettest": {
-		[]string{"politeness"},
-		"the suite of the Fleet interface",
-	},
 }
 
 // Packages below these directories may import anything. No other package may

@@ -1,4 +1,4 @@
-package redislimit_test
+package redislimit
 
 import (
 	"fmt"
@@ -10,9 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/goodbots/courtesy/politeness/internal/fleettest"
-	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
 // startServer starts a Redis for the test, and returns its address. (Package
@@ -47,7 +44,7 @@ func startServer(t *testing.T) string {
 	}
 }
 
-// The tests of fleettest run with a real server, in real time. Each has a
+// The suite runs with a real server, in real time. Each has a
 // Namespace of its own, so their fleets know nothing of each other.
 func TestFleetInRedis(t *testing.T) {
 	if testing.Short() {
@@ -56,16 +53,16 @@ func TestFleetInRedis(t *testing.T) {
 	t.Parallel()
 	addr := startServer(t)
 	var fleets atomic.Int32
-	fleettest.Run(t, func(t *testing.T) func() fleettest.Member {
+	runSuite(t, func(t *testing.T) func() suiteMember {
 		namespace := fmt.Sprint("test", fleets.Add(1))
-		return func() fleettest.Member {
+		return func() suiteMember {
 			client := redis.NewClient(&redis.Options{Addr: addr})
 			t.Cleanup(func() { client.Close() })
-			f, err := redislimit.New(client, redislimit.Options{Namespace: namespace, Lease: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+			f, err := New(client, Options{Namespace: namespace, Lease: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return fleettest.Member{Fleet: f, Close: f.Close}
+			return suiteMember{Fleet: f}
 		}
 	}, nil)
 }
