@@ -21,8 +21,10 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/arguments"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/webtest"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
+	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -122,7 +124,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("the transcript goes on with line %d: %q", len(g)+1, w[len(g)])
 }
 
-// robotscheck runs the program in the simulated internet of package webtest.
+// robotscheck runs the program in the simulated internet of the function internet.
 // The clock begins at the same time in each run.
 func robotscheck(t *testing.T, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
@@ -136,7 +138,7 @@ func robotscheck(t *testing.T, stdin string, args ...string) (status command.Sta
 	}
 	var out, errOut strings.Builder
 	synctest.Test(t, func(t *testing.T) {
-		status = run(t.Context(), command.Env{Stdin: in, Stdout: bufio.NewWriter(&out), Stderr: &errOut, Base: webtest.Internet()}, args)
+		status = run(t.Context(), command.Env{Stdin: in, Stdout: bufio.NewWriter(&out), Stderr: &errOut, Base: internet()}, args)
 	})
 	return status, out.String(), errOut.String()
 }
@@ -233,7 +235,7 @@ func TestRun_OutputFails(t *testing.T) {
 		{"explain", "-agent=ExampleBot", "-json", "robots.txt", "/"},
 	} {
 		var stderr strings.Builder
-		e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(brokenPipe{}), Stderr: &stderr, Base: webtest.Internet()}
+		e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(brokenPipe{}), Stderr: &stderr, Base: internet()}
 		if status := run(t.Context(), e, args); status != command.CannotTell || !strings.HasSuffix(stderr.String(), "robotscheck: write the output: the pipe is broken\n") {
 			t.Errorf("%v: exit status %d, standard error %q", args, status, stderr.String())
 		}
@@ -256,7 +258,7 @@ func TestRun_InputFails(t *testing.T) {
 		{[]string{"survey", "-"}, "robotscheck survey: read the list <stdin>: the disk is gone\n"},
 	} {
 		var stderr strings.Builder
-		e := command.Env{Stdin: iotest.ErrReader(errors.New("the disk is gone")), Stdout: bufio.NewWriter(io.Discard), Stderr: &stderr, Base: webtest.Internet()}
+		e := command.Env{Stdin: iotest.ErrReader(errors.New("the disk is gone")), Stdout: bufio.NewWriter(io.Discard), Stderr: &stderr, Base: internet()}
 		if status := run(t.Context(), e, tt.args); status != command.CannotTell || stderr.String() != tt.want {
 			t.Errorf("%v: exit status %d, standard error %q, want %q", tt.args, status, stderr.String(), tt.want)
 		}
@@ -289,5 +291,39 @@ func TestRun_Interrupted(t *testing.T) {
 		}
 		questions.Close()
 		time.Sleep(time.Minute) // until the requests that are still under way have timed out
+	})
+}
+
+// For each URL, Judge agrees with the Checker of a crawler.
+func TestFetchSource_AgreesWithTheChecker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, host := range []string{"site", "missing", "down", "moved", "named", "gone"} {
+			for _, target := range []string{"/", "/private/a", "/robots.txt", "/a?b"} {
+				raw := "https://" + host + ".example" + target
+				s, err := robots.Read(t.Context(), command.Env{Base: internet()}, raw, "ExampleBot/1.0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: internet()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				u, err := command.ParseURL(raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := transport.Checker().Check(t.Context(), u)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v := s.Judge(robotstxt.RFC9309, "ExampleBot", raw)
+				if target == "/robots.txt" && d.Reason == robotsmw.IsRobotsTxt {
+					continue // the Checker decides this without fetching the file
+				}
+				if v.Allowed != d.Allowed || v.Reason != d.Reason || v.Line != d.Line {
+					t.Errorf("%s: %+v, but the checker says %v", raw, v, d)
+				}
+			}
+		}
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
@@ -200,7 +199,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		logs = append(logs, audit.Input{Name: command.ShownName(name), Reader: in})
 	}
 	var found breaches
-	json := output.JSON(e.Stdout)
+	json := command.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
 		Groups:   o.groups,
@@ -254,7 +253,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 		}
 	}
 	if history.Hosts() > 1 && r.Unaudited > 0 {
-		say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, output.Count(history.Hosts(), "host"))
+		say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(history.Hosts(), "host"))
 	}
 	switch {
 	case o.head != "" && !r.Records[0].HeadFound:

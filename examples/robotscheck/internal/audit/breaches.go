@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
@@ -91,9 +91,9 @@ func (b *breaches) ofRobot(name string) (list []*breach) {
 func (b *breach) String() string {
 	text := string(b.Kind)
 	if b.Line > 0 {
-		text += fmt.Sprintf("  line %d, %s", b.Line, output.Printable(b.Rule))
+		text += fmt.Sprintf("  line %d, %s", b.Line, command.Printable(b.Rule))
 	}
-	text += "  " + output.Count(b.N, "time")
+	text += "  " + command.Count(b.N, "time")
 	if b.N > 1 {
 		text += fmt.Sprintf("  %s to %s", stamp(b.Time), stamp(b.Last))
 	} else {
@@ -107,7 +107,7 @@ func (b *breach) String() string {
 	})
 	var named []string
 	for _, address := range top[:min(len(top), topAddresses)] {
-		named = append(named, fmt.Sprintf("%s (%s)", output.Printable(address), output.Thousands(b.addresses[address])))
+		named = append(named, fmt.Sprintf("%s (%s)", command.Printable(address), command.Thousands(b.addresses[address])))
 	}
 	return text + "  " + countAddresses(len(top)) + ": " + strings.Join(named, ", ") + more(len(top)-len(named))
 }
@@ -119,7 +119,7 @@ func addresses(robot *audit.Tally) string {
 	}
 	var named []string
 	for _, address := range robot.FirstAddresses {
-		named = append(named, output.Printable(address))
+		named = append(named, command.Printable(address))
 	}
 	return countAddresses(robot.Addresses) + ": " + strings.Join(named, ", ") + more(robot.Addresses-len(named))
 }
@@ -128,7 +128,7 @@ func countAddresses(n int) string {
 	if n == 1 {
 		return "1 address"
 	}
-	return output.Thousands(n) + " addresses"
+	return command.Thousands(n) + " addresses"
 }
 
 func more(n int) string {

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -24,7 +23,7 @@ var errNoHistory = errors.New("there is no robots.txt in it")
 // wrong robots.txt, or by none. The second result has the doubtful files. The
 // robots.txt files in a WARC file are not checked, because AddWARC does not
 // return them.
-func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audit.History, []doubt.Doubtful, error) {
+func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audit.History, []robots.Doubtful, error) {
 	h := new(audit.History)
 	if name == "" {
 		return h, nil, nil
@@ -46,8 +45,8 @@ func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audi
 			return nil, nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
 		}
 		h.Add("", time.Time{}, 200, text)
-		if why := doubt.OfFetched(text); why != "" { // as with a fetched file, the end of a long file is not read
-			return h, []doubt.Doubtful{{Source: command.ShownName(name), Doubt: why}}, nil
+		if why := robots.DoubtOfFetched(text); why != "" { // as with a fetched file, the end of a long file is not read
+			return h, []robots.Doubtful{{Source: command.ShownName(name), Doubt: why}}, nil
 		}
 		return h, nil, nil
 	}
@@ -72,7 +71,7 @@ func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audi
 // readDirectory adds the *.txt files of a directory to h. The name of each file
 // is the time at which the file came into force. readDirectory returns the
 // doubtful files.
-func readDirectory(h *audit.History, dir string) (doubtful []doubt.Doubtful, _ error) {
+func readDirectory(h *audit.History, dir string) (doubtful []robots.Doubtful, _ error) {
 	names, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.txt"))
 	if err != nil {
 		return nil, err
@@ -93,12 +92,12 @@ func readDirectory(h *audit.History, dir string) (doubtful []doubt.Doubtful, _ e
 			continue
 		}
 		h.Add("", from, 200, text)
-		if why := doubt.Of(text); why != "" {
-			doubtful = append(doubtful, doubt.Doubtful{Source: name, Doubt: why})
+		if why := robots.Doubt(text); why != "" {
+			doubtful = append(doubtful, robots.Doubtful{Source: name, Doubt: why})
 		}
 	}
 	if len(bad) > 1 {
-		return nil, fmt.Errorf("%w, and %s like it", bad[0], output.Count(len(bad)-1, "file"))
+		return nil, fmt.Errorf("%w, and %s like it", bad[0], command.Count(len(bad)-1, "file"))
 	}
 	return doubtful, errors.Join(bad...)
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
@@ -20,11 +20,11 @@ var pageHTML string
 var pageCSS string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"visible":  output.Printable,
-	"count":    output.Count,
+	"visible":  command.Printable,
+	"count":    command.Count,
 	"counts":   counts,
-	"noun":     output.Noun,
-	"number":   output.Thousands,
+	"noun":     command.Noun,
+	"number":   command.Thousands,
 	"why":      why,
 	"from":     addresses,
 	"partial":  isPartial,
@@ -124,7 +124,7 @@ func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 		if each > 1 {
 			title += " to " + day(first).AddDate(0, 0, min(from+each, days)-1).Format(time.DateOnly)
 		}
-		c := cell{Title: fmt.Sprintf("%s: %s, %s", title, output.Count(sum.Requests, "request"), output.Count(sum.Violations, "violation"))}
+		c := cell{Title: fmt.Sprintf("%s: %s, %s", title, command.Count(sum.Requests, "request"), command.Count(sum.Violations, "violation"))}
 		switch {
 		case sum.Requests == 0:
 			c.Class, c.Title = "none", title+": not there"
@@ -132,7 +132,7 @@ func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 			c.Class = "bad"
 		case sum.Unaudited > 0:
 			c.Class = "unknown"
-			c.Title += fmt.Sprintf(", %s unaudited", output.Thousands(sum.Unaudited))
+			c.Title += fmt.Sprintf(", %s unaudited", command.Thousands(sum.Unaudited))
 		default:
 			c.Class = "good"
 		}

@@ -5,10 +5,9 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
@@ -26,8 +25,8 @@ type summary struct {
 	Jumps      int    `json:"jumps,omitempty"`
 	Spans      []span `json:"spans,omitempty"`
 
-	Records  []record         `json:"records,omitempty"`
-	Doubtful []doubt.Doubtful `json:"doubtful,omitempty"`
+	Records  []record          `json:"records,omitempty"`
+	Doubtful []robots.Doubtful `json:"doubtful,omitempty"`
 }
 
 type span struct {
@@ -37,7 +36,7 @@ type span struct {
 	Requests int       `json:"requests"`
 }
 
-func last(r *audit.Result, doubtful []doubt.Doubtful) summary {
+func last(r *audit.Result, doubtful []robots.Doubtful) summary {
 	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, NotShown: r.NotShown, Lines: r.Lines, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps, Doubtful: doubtful}
 	for _, one := range r.Spans {
 		s.Spans = append(s.Spans, span{one.Name, one.First, one.Last, one.Requests})
@@ -68,7 +67,7 @@ const (
 )
 
 func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, notes []string) {
-	fmt.Fprintf(w, "%s, %s, %s\n", output.Count(r.Requests, "request"), output.Count(len(r.Robots), "robot"), output.Count(r.Violations, "violation"))
+	fmt.Fprintf(w, "%s, %s, %s\n", command.Count(r.Requests, "request"), command.Count(len(r.Robots), "robot"), command.Count(r.Violations, "violation"))
 	if !verbose {
 		printBreaches(w, found)
 	}
@@ -76,36 +75,34 @@ func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, note
 	rows[0] = append(rows[0], kindNames()...)
 	rows[0] = append(rows[0], "shortest gap", "Crawl-delay", "unaudited", "addresses")
 	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
-		row := []string{output.Printable(robot.Name), output.Thousands(robot.Requests), output.Thousands(robot.Fetches)}
+		row := []string{command.Printable(robot.Name), command.Thousands(robot.Requests), command.Thousands(robot.Fetches)}
 		row = append(row, counts(robot.Kinds)...)
-		row = append(row, interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), output.Thousands(robot.Unaudited), output.Thousands(robot.Addresses))
+		row = append(row, interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), command.Thousands(robot.Unaudited), command.Thousands(robot.Addresses))
 		rows = append(rows, row)
 	}
-	if len(r.Robots) > 0 {
-		table(w, rows)
-	}
+	command.Table(w, rows)
 	if n := len(r.Robots) - shownRobots; n > 0 {
-		fmt.Fprintf(w, "… and %s\n", output.Count(n, "more robot"))
+		fmt.Fprintf(w, "… and %s\n", command.Count(n, "more robot"))
 	}
 	printAddresses(w, r.Robots)
 	if len(r.Hosts) > 1 {
 		rows = [][]string{append([]string{"host", "requests"}, kindNames()...)}
 		for _, host := range r.Hosts[:min(len(r.Hosts), shownHosts)] {
-			rows = append(rows, append([]string{output.Printable(hostName(host.Name)), output.Thousands(host.Requests)}, counts(host.Kinds)...))
+			rows = append(rows, append([]string{command.Printable(hostName(host.Name)), command.Thousands(host.Requests)}, counts(host.Kinds)...))
 		}
-		table(w, rows)
+		command.Table(w, rows)
 		if n := len(r.Hosts) - shownHosts; n > 0 {
-			fmt.Fprintf(w, "… and %s\n", output.Count(n, "more host"))
+			fmt.Fprintf(w, "… and %s\n", command.Count(n, "more host"))
 		}
 	}
 	if len(r.Spans) > 0 {
 		rows = [][]string{{"unaudited: no robots.txt is known", "from", "to", "requests"}}
 		for _, s := range r.Spans[:min(len(r.Spans), shownSpans)] {
-			rows = append(rows, []string{output.Printable(hostName(s.Name)), stamp(s.First), stamp(s.Last), output.Thousands(s.Requests)})
+			rows = append(rows, []string{command.Printable(hostName(s.Name)), stamp(s.First), stamp(s.Last), command.Thousands(s.Requests)})
 		}
-		table(w, rows)
+		command.Table(w, rows)
 		if n := len(r.Spans) - shownSpans; n > 0 {
-			fmt.Fprintf(w, "… and %s\n", output.Count(n, "more span"))
+			fmt.Fprintf(w, "… and %s\n", command.Count(n, "more span"))
 		}
 	}
 	for _, note := range notes {
@@ -117,10 +114,10 @@ func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, note
 // and an example.
 func printBreaches(w io.Writer, found *breaches) {
 	for _, one := range found.all[:min(len(found.all), shownBreaches)] {
-		fmt.Fprintf(w, "\n%s  %s\n  %s\n", output.Printable(one.Robot), one, sentence(one.Violation))
+		fmt.Fprintf(w, "\n%s  %s\n  %s\n", command.Printable(one.Robot), one, sentence(one.Violation))
 	}
 	if n := len(found.all) - shownBreaches; n > 0 {
-		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", output.Count(n, "more broken rule"))
+		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", command.Count(n, "more broken rule"))
 	}
 }
 
@@ -129,7 +126,7 @@ func printAddresses(w io.Writer, robots []*audit.Tally) {
 	begin := "\n"
 	for _, robot := range robots[:min(len(robots), shownRobots)] {
 		if robot.Addresses > 1 {
-			fmt.Fprintf(w, "%s%s  %s\n", begin, output.Printable(robot.Name), addresses(robot))
+			fmt.Fprintf(w, "%s%s  %s\n", begin, command.Printable(robot.Name), addresses(robot))
 			begin = ""
 		}
 	}
@@ -137,7 +134,7 @@ func printAddresses(w io.Writer, robots []*audit.Tally) {
 
 // notes() returns sentences about what the audit could not read or compare, and
 // about the doubtful files.
-func notes(r *audit.Result, doubtful []doubt.Doubtful) (notes []string) {
+func notes(r *audit.Result, doubtful []robots.Doubtful) (notes []string) {
 	broken, cut := r.Broken, r.Cut
 	for _, one := range r.Records { // recordNotes tells of their faults
 		broken, cut = broken-one.Faults, cut-one.Faults
@@ -149,16 +146,16 @@ func notes(r *audit.Result, doubtful []doubt.Doubtful) (notes []string) {
 		notes = append(notes, linesOrRecords(r.Jumps, "")+" out of order by more than 90 s: not judged on order.")
 	}
 	if r.NotShown > 0 {
-		notes = append(notes, output.Count(r.NotShown, "page")+" not shown: their robots may have got robots.txt before this log, or where it does not show.")
+		notes = append(notes, command.Count(r.NotShown, "page")+" not shown: their robots may have got robots.txt before this log, or where it does not show.")
 	}
 	if cut > 0 {
-		notes = append(notes, output.Count(cut, "input")+" not read to the end.")
+		notes = append(notes, command.Count(cut, "input")+" not read to the end.")
 	}
 	for _, d := range doubtful[:min(len(doubtful), shownDoubts)] {
 		notes = append(notes, d.String())
 	}
 	if n := len(doubtful) - shownDoubts; n > 0 {
-		notes = append(notes, "… and "+output.Count(n, "more doubtful file")+"; -json has all")
+		notes = append(notes, "… and "+command.Count(n, "more doubtful file")+"; -json has all")
 	}
 	return notes
 }
@@ -179,7 +176,7 @@ func kindNames() (names []string) {
 
 func counts(of map[audit.Kind]int) (cells []string) {
 	for _, kind := range kinds {
-		cells = append(cells, output.Thousands(of[kind]))
+		cells = append(cells, command.Thousands(of[kind]))
 	}
 	return cells
 }
@@ -187,15 +184,15 @@ func counts(of map[audit.Kind]int) (cells []string) {
 func sentence(v audit.Violation) string {
 	from := ""
 	if v.Address != "" {
-		from = output.Printable(v.Address) + "  "
+		from = command.Printable(v.Address) + "  "
 	}
-	return fmt.Sprintf("%s  %s  %s%s  %s: %s", stamp(v.Time), output.Printable(v.Robot), from, output.Printable(target(v)), v.Kind, why(v))
+	return fmt.Sprintf("%s  %s  %s%s  %s: %s", stamp(v.Time), command.Printable(v.Robot), from, command.Printable(target(v)), v.Kind, why(v))
 }
 
 func why(v audit.Violation) string {
 	rule := "robots.txt was a 5xx, which forbids everything"
 	if v.Line > 0 {
-		rule = fmt.Sprintf("line %d, %s", v.Line, output.Printable(v.Rule))
+		rule = fmt.Sprintf("line %d, %s", v.Line, command.Printable(v.Rule))
 	}
 	switch v.Kind {
 	case audit.Disallowed:
@@ -223,30 +220,6 @@ func interval(d time.Duration, known bool) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", d.Seconds()), "0"), ".") + " s"
 }
 
-// table() prints rows. It aligns the first column to the left and the others to
-// the right.
-func table(w io.Writer, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	fmt.Fprintln(w)
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				line.WriteString(cell + pad)
-			} else {
-				line.WriteString("  " + pad + cell)
-			}
-		}
-		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
-	}
-}
-
 // target returns the URL that the robot asked for. If only the path is known,
 // target returns the host and the path. The host may be empty.
 func target(v audit.Violation) string {
@@ -259,7 +232,7 @@ func target(v audit.Violation) string {
 // linesOrRecords writes a count of log lines and archive records in words, such
 // as "1 broken line or record". kind is "" or a word with a space after it.
 func linesOrRecords(n int, kind string) string {
-	text := output.Count(n, kind+"line") + " or record"
+	text := command.Count(n, kind+"line") + " or record"
 	if n != 1 {
 		text += "s"
 	}

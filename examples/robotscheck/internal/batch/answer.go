@@ -13,8 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 )
 
 // A batch answers blocks of lines in parallel, and writes the answers in order.
@@ -75,7 +74,7 @@ func (b *batch) status(err error) (command.Status, error) {
 	case err != nil:
 		return 0, fmt.Errorf("read the questions: %w", err)
 	case n > 0:
-		return 0, fmt.Errorf("%s could not be answered", output.Count(n, "line"))
+		return 0, fmt.Errorf("%s could not be answered", command.Count(n, "line"))
 	case b.doubtful.Load():
 		return command.Doubtful, nil
 	case b.disallowed.Load():
@@ -130,7 +129,7 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 	if err != nil {
 		return out, false, err
 	}
-	v := verdict.Judge(rules, target)
+	v := robots.Judge(rules, target)
 	out = append(append(out, `{"url":`...), q.rawURL...)
 	out = append(append(out, `,"agent":`...), q.rawAgent...)
 	out = strconv.AppendBool(append(out, `,"allowed":`...), v.Allowed)

@@ -11,8 +11,7 @@ import (
 	"io"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 )
 
 // Command is the subcommand robotscheck batch.
@@ -30,8 +29,8 @@ Batch reads questions from FILE or standard input, one JSON object a line:
 and writes the verdicts in the same order, one JSON object a line (-json is always on):
   url       as in the question
   agent     as in the question
-` + verdict.Help + `
-` + doubt.Help + `
+` + robots.VerdictHelp + `
+` + robots.DoubtHelp + `
 
 If a line cannot be answered, an object with input_line (its number) and error takes the verdict's place, and the other
 lines are answered. Memory is bounded: -cache limits the files that are kept, and a line has at most 16 MiB.

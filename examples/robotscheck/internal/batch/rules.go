@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -62,7 +61,7 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 		return rules, doubtful, nil
 	}
 	agent := string(q.agent)
-	if err := robot.Check(agent); err != nil {
+	if err := robots.CheckName(agent); err != nil {
 		return nil, "", fmt.Errorf(`"agent": %w`, err)
 	}
 	if entry == nil {
@@ -72,7 +71,7 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 		}
 		entry = &cachedRobots{
 			file:  robotstxt.Parse(text),
-			doubt: doubt.Of(text),
+			doubt: robots.Doubt(text),
 			rules: make(map[string]*robotstxt.Rules),
 			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // an estimate of the bytes that the file uses
 		}

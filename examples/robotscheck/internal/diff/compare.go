@@ -9,13 +9,12 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 type diff struct {
-	sources [2]*source.Source
+	sources [2]*robots.Source
 	classes []*class
 	print   func(change)
 
@@ -32,10 +31,10 @@ type class struct {
 
 // A change is a changed verdict on a URL, as -json prints it.
 type change struct {
-	URL    string          `json:"url"`
-	Agents []string        `json:"agents"`
-	Old    verdict.Verdict `json:"old"`
-	New    verdict.Verdict `json:"new"`
+	URL    string         `json:"url"`
+	Agents []string       `json:"agents"`
+	Old    robots.Verdict `json:"old"`
+	New    robots.Verdict `json:"new"`
 }
 
 func (d *diff) classify(agents []string) {
@@ -92,11 +91,11 @@ func (d *diff) compareURL(target string) {
 	d.urls++
 	var changes []change
 	for _, c := range d.classes {
-		var v [2]verdict.Verdict
+		var v [2]robots.Verdict
 		for i, s := range d.sources {
 			none := false
 			if v[i], none = s.NoFile(); !none {
-				v[i] = verdict.Judge(c.rules[i], target)
+				v[i] = robots.Judge(c.rules[i], target)
 			}
 		}
 		if v[0].Allowed == v[1].Allowed {

@@ -11,11 +11,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -40,12 +36,12 @@ and one for each URL and robots that share the change:
   url       as in the file
   agents    the robots for which it changes
   old, new  the verdicts, each with:
-` + verdict.Help,
+` + robots.VerdictHelp,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		urls := flags.String("urls", "", "`file` with a URL or \"/path?query\" a line, \"-\" for standard input; required")
-		named := robot.TokensFlag(flags, "product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\"")
+		named := robots.TokensFlag(flags, "product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\"")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line")
-		userAgent := robot.UserAgentFlag(flags)
+		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
 			case len(args) != 2:
@@ -58,7 +54,7 @@ and one for each URL and robots that share the change:
 			}
 			d := diff{print: changePrinter(e.Stdout, *asJSON)}
 			for i, arg := range args {
-				s, err := source.Read(ctx, e, arg, *userAgent)
+				s, err := robots.Read(ctx, e, arg, *userAgent)
 				if err == nil {
 					err = s.Unreachable()
 				}
@@ -68,8 +64,8 @@ and one for each URL and robots that share the change:
 				d.sources[i] = s
 			}
 			if len(*named) == 0 {
-				*named = append(robot.Tokens{"*"}, robot.Named(d.sources[0].File(robotstxt.RFC9309), d.sources[1].File(robotstxt.RFC9309))...)
-				*named = slices.Compact(*named) // drop the second "*" if the list from robot.Named also begins with "*"
+				*named = append(robots.Tokens{"*"}, robots.Named(d.sources[0].File(robotstxt.RFC9309), d.sources[1].File(robotstxt.RFC9309))...)
+				*named = slices.Compact(*named) // drop the second "*" if the list from robots.Named also begins with "*"
 			}
 			d.classify(*named)
 			in, err := e.Open(*urls)
@@ -83,7 +79,7 @@ and one for each URL and robots that share the change:
 			}
 			if !*asJSON {
 				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n", output.Count(d.urls, "URL"), output.Count(len(*named), "robot"), output.Thousands(d.opened), output.Thousands(d.closed))
+				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n", command.Count(d.urls, "URL"), command.Count(len(*named), "robot"), command.Thousands(d.opened), command.Thousands(d.closed))
 			}
 			switch {
 			case isDoubtful:
@@ -99,12 +95,12 @@ and one for each URL and robots that share the change:
 // printDoubts says which of the files are doubtful, and reports whether any is.
 func (d *diff) printDoubts(w io.Writer, asJSON bool) (found bool) {
 	for _, s := range d.sources {
-		one := doubt.Doubtful{Source: s.Name, Doubt: s.Doubt()}
+		one := robots.Doubtful{Source: s.Name, Doubt: s.Doubt()}
 		switch {
 		case one.Doubt == "":
 			continue
 		case asJSON:
-			output.JSON(w).Encode(one)
+			command.JSON(w).Encode(one)
 		default:
 			fmt.Fprintln(w, one)
 		}
@@ -115,11 +111,11 @@ func (d *diff) printDoubts(w io.Writer, asJSON bool) (found bool) {
 
 func changePrinter(w io.Writer, asJSON bool) func(change) {
 	if asJSON {
-		enc := output.JSON(w)
+		enc := command.JSON(w)
 		return func(c change) { enc.Encode(c) }
 	}
 	return func(c change) {
-		fmt.Fprintf(w, "%s: %s -> %s for %s\n", output.Printable(c.URL), c.Old.Word(), c.New.Word(), strings.Join(c.Agents, ", "))
+		fmt.Fprintf(w, "%s: %s -> %s for %s\n", command.Printable(c.URL), c.Old.Word(), c.New.Word(), strings.Join(c.Agents, ", "))
 		fmt.Fprintf(w, "    old: %s\n    new: %s\n", c.Old.Why(), c.New.Why())
 	}
 }

@@ -9,11 +9,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 )
 
 // Command is the subcommand robotscheck explain.
@@ -37,18 +33,18 @@ With -json, one object for each PATH and agent:
   source    the file, or the URL of the robots.txt
   agent     the robot's product token
   url       the PATH
-` + verdict.Help + `
+` + robots.VerdictHelp + `
   group     the user-agent lines that select the group: [{"value", "line"}]
   runner_up what would decide without that rule: allowed, reason, rule, line
   uses      what the file says about "search", "train-ai" and "ai-input": [{"use", "answer", "evidence"}], and "reuse", the
             least "use" of its Content-Signal; as robotscheck page prints them
   dialects  what "google" (its parser) and "koster1996" (the draft of 1996) say: allowed, reason, rule, line
-` + doubt.Help + "\n" + fetchedHelp,
+` + robots.DoubtHelp + "\n" + fetchedHelp,
 	Setup: func(flags *flag.FlagSet) command.Action {
-		agents := robot.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
+		agents := robots.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line")
 		around := flags.Int("context", 2, "`lines` of the file to show before and after the rule")
-		userAgent := robot.UserAgentFlag(flags)
+		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
 			case len(*agents) == 0:
@@ -62,7 +58,7 @@ With -json, one object for each PATH and agent:
 			if err != nil {
 				return 0, err
 			}
-			s, err := source.Read(ctx, e, args[0], *userAgent)
+			s, err := robots.Read(ctx, e, args[0], *userAgent)
 			if err != nil {
 				return 0, err
 			}
@@ -81,7 +77,7 @@ With -json, one object for each PATH and agent:
 				}
 			}
 			if *asJSON {
-				for enc := output.JSON(e.Stdout); len(all) > 0; all = all[1:] {
+				for enc := command.JSON(e.Stdout); len(all) > 0; all = all[1:] {
 					enc.Encode(all[0])
 				}
 				return status, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -15,11 +15,11 @@ import (
 func TestWithoutRule(t *testing.T) {
 	text := "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n"
 	for line, want := range map[int]string{
-		2: "\xef\xbb\xbfUser-agent: a\r\nAllow: \r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n",
-		4: "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rAllow:     \nAllow: /c # why\n",
-		5: "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow:         \n",
+		2: "User-agent: a\nAllow:\nUser-agent: b\nDisallow /b\nAllow: /c # why\n",
+		4: "User-agent: a\nallow:/\nUser-agent: b\nAllow:\nAllow: /c # why\n",
+		5: "User-agent: a\nallow:/\nUser-agent: b\nDisallow /b\nAllow:\n",
 	} {
-		got := withoutRule([]byte(text), line)
+		got := withoutRule(robotstxt.Parse([]byte(text)), line)
 		if string(got) != want {
 			t.Errorf("without line %d: %q, want %q", line, got, want)
 		}
@@ -37,7 +37,7 @@ func TestExplain_LargeFile(t *testing.T) {
 	for i := range 20000 {
 		fmt.Fprintf(&text, "Disallow: /%d/\n", i)
 	}
-	s := &source.Source{Name: "large.txt", Text: text.Bytes()}
+	s := &robots.Source{Name: "large.txt", Text: text.Bytes()}
 	var out strings.Builder
 	explain(s, "ExampleBot", "/12345/a").print(&out, s, 1)
 	for _, want := range []string{
@@ -64,7 +64,7 @@ func TestLinesAround(t *testing.T) {
 		{"no line end at the end", "User-agent: *\nDisallow: /a", 2, 1, 2, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}}},
 		{"a group far away", "User-agent: *\n\n\nDisallow: /a\n\n#", 4, 1, 1, []numberedLine{{1, "User-agent: *"}, {}, {3, ""}, {4, "Disallow: /a"}, {5, ""}}},
 	} {
-		if got := linesAround([]byte(tt.text), tt.line, tt.group, tt.around); !slices.Equal(got, tt.want) {
+		if got := linesAround(robotstxt.Parse([]byte(tt.text)), tt.line, tt.group, tt.around); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -74,7 +74,7 @@ func TestLinesAround(t *testing.T) {
 // disallowed. The output names the other path. Google's parser judges only the
 // path as it is written.
 func TestExplain_OtherNames(t *testing.T) {
-	s := &source.Source{Name: "robots.txt", Text: []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n")}
+	s := &robots.Source{Name: "robots.txt", Text: []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n")}
 	var out strings.Builder
 	explain(s, "ExampleBot", "/x/../private/").print(&out, s, 0)
 	for _, want := range []string{
@@ -90,7 +90,7 @@ func TestExplain_OtherNames(t *testing.T) {
 
 // Explain says which line speaks of each use of the path.
 func TestExplain_Uses(t *testing.T) {
-	s := &source.Source{Name: "robots.txt", Text: []byte("User-agent: *\nContent-Usage: train-ai=n\nContent-Signal: /a ai-input=no, search=yes, use=reference\n")}
+	s := &robots.Source{Name: "robots.txt", Text: []byte("User-agent: *\nContent-Usage: train-ai=n\nContent-Signal: /a ai-input=no, search=yes, use=reference\n")}
 	for agent, wants := range map[string][]string{
 		"ExampleBot": {
 			"  search      allow by Content-Signal in robots.txt, line 3: ai-input=no, search=yes, use=reference\n",

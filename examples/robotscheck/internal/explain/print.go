@@ -5,17 +5,16 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/lines"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // printSource prints the URL and status of a fetched robots.txt. If there is a
 // file, printSource also prints the file's size and hash. If robots.txt is
 // unreachable, it prints why. For a local file, it prints nothing.
-func printSource(w io.Writer, s *source.Source) {
+func printSource(w io.Writer, s *robots.Source) {
 	d := s.Decision
 	if d == nil {
 		return
@@ -25,32 +24,32 @@ func printSource(w io.Writer, s *source.Source) {
 		fmt.Fprintf(w, ": status %d", d.Status)
 	}
 	if s.From != s.Name && s.From != "" {
-		fmt.Fprintf(w, ", from %s", output.Printable(s.From))
+		fmt.Fprintf(w, ", from %s", command.Printable(s.From))
 	}
 	switch reason, none := s.Absent(); {
 	case !none:
-		fmt.Fprintf(w, ", %s, sha256 %.12s", output.Count(len(s.Text), "byte"), d.SHA256())
+		fmt.Fprintf(w, ", %s, sha256 %.12s", command.Count(len(s.Text), "byte"), d.SHA256())
 	case reason == robotsmw.Unreachable:
-		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", output.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
+		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
 	}
 	fmt.Fprint(w, "\n\n")
 }
 
-func (x explanation) print(w io.Writer, s *source.Source, around int) {
+func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 	by := ":"
 	if x.Reason == robotsmw.ByRule {
 		by = " by"
 	}
-	fmt.Fprintf(w, "%s: %s for %s%s %s\n", output.Printable(x.URL), x.Word(), x.Agent, by, x.Why())
+	fmt.Fprintf(w, "%s: %s for %s%s %s\n", command.Printable(x.URL), x.Word(), x.Agent, by, x.Why())
 	if _, none := s.Absent(); none {
 		return
 	}
 	if x.Doubt != "" {
-		fmt.Fprintf(w, "  doubtful    %s\n", output.Printable(x.Doubt))
+		fmt.Fprintf(w, "  doubtful    %s\n", command.Printable(x.Doubt))
 	}
 	if x.Reason == robotsmw.ByRule {
 		fmt.Fprintln(w)
-		for _, l := range linesAround(s.Text, x.Line, x.groupLine(), around) {
+		for _, l := range linesAround(s.File(robotstxt.RFC9309), x.Line, x.groupLine(), around) {
 			mark := " "
 			if l.number == x.Line {
 				mark = ">"
@@ -59,7 +58,7 @@ func (x explanation) print(w io.Writer, s *source.Source, around int) {
 				fmt.Fprintln(w, "         ...")
 				continue
 			}
-			fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, l.number, output.Printable(l.text)), " "))
+			fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, l.number, command.Printable(l.text)), " "))
 		}
 		fmt.Fprintln(w)
 	}
@@ -73,11 +72,11 @@ func (x explanation) print(w io.Writer, s *source.Source, around int) {
 	}
 	for _, v := range x.Uses {
 		for _, statement := range v.Evidence {
-			fmt.Fprintf(w, "  %-10s  %s\n", v.Use, output.Printable(statement.String()))
+			fmt.Fprintf(w, "  %-10s  %s\n", v.Use, command.Printable(statement.String()))
 		}
 	}
 	if x.Reuse != nil {
-		fmt.Fprintf(w, "  %-10s  %s in %s, line %d: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, x.Reuse.Line, output.Printable(x.Reuse.Raw))
+		fmt.Fprintf(w, "  %-10s  %s in %s, line %d: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, x.Reuse.Line, command.Printable(x.Reuse.Raw))
 	}
 	same := true
 	for _, d := range otherDialects {
@@ -114,14 +113,14 @@ func (x explanation) groupText() string {
 	}
 	var lines []string
 	for _, a := range x.Group {
-		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", a.Line, output.Printable(a.Value)))
+		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", a.Line, command.Printable(a.Value)))
 	}
 	const most = 5
 	if more := len(lines) - most; more > 1 {
 		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
 	}
 	text := strings.Join(lines, "; ")
-	if robot.Name(x.Group[0].Value) == "*" && x.Agent != "*" {
+	if robots.Name(x.Group[0].Value) == "*" && x.Agent != "*" {
 		text += fmt.Sprintf(" (no line names %s)", x.Agent)
 	}
 	return text
@@ -137,16 +136,16 @@ type numberedLine struct {
 // linesAround returns the given line, some lines on each side of it, and the
 // user-agent line of its group. around says how many lines to return on each
 // side.
-func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
+func linesAround(file *robotstxt.File, line, group, around int) (shown []numberedLine) {
 	last := 0
-	for number, span := range lines.Spans(text) {
-		if number != group && (number < line-around || number > line+around) || span[0] == len(text) {
-			continue // too far away, or the empty rest after the last line end
+	for number, text := range file.Lines() {
+		if number != group && (number < line-around || number > line+around) {
+			continue
 		}
 		if last != 0 && number > last+1 {
 			shown = append(shown, numberedLine{})
 		}
-		shown = append(shown, numberedLine{number, string(text[span[0]:span[1]])})
+		shown = append(shown, numberedLine{number, text})
 		last = number
 	}
 	return shown

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
@@ -61,7 +60,7 @@ With -json, one object:
 		})
 		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour, "with -out: the `time` for which the signatures hold")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
-		userAgent := robot.UserAgentFlag(flags)
+		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) != 1 {
 				return 0, command.Usagef("name one key directory: a URL")
@@ -86,7 +85,7 @@ With -json, one object:
 				return 0, err
 			}
 			if *asJSON {
-				output.JSON(e.Stdout).Encode(r)
+				command.JSON(e.Stdout).Encode(r)
 			} else {
 				r.print(e.Stdout)
 			}
@@ -133,7 +132,7 @@ func (n agentTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", n.userAgent)
 	resp, err := n.base.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", output.Printable(req.URL.Host), err)
+		return nil, fmt.Errorf("%s: %w", command.Printable(req.URL.Host), err)
 	}
 	return resp, nil
 }

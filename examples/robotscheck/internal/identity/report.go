@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
@@ -31,7 +31,7 @@ func (r *report) look(d webbotauth.DirectoryReport) {
 }
 
 func (r *report) print(w io.Writer) {
-	fmt.Fprintln(w, output.Printable(r.URL))
+	fmt.Fprintln(w, command.Printable(r.URL))
 	for _, k := range r.Keys {
 		signed := "not signed"
 		if !k.SignedUntil.IsZero() {
@@ -40,10 +40,10 @@ func (r *report) print(w io.Writer) {
 		fmt.Fprintf(w, "  key %s, %s\n", k.ID, signed)
 	}
 	for _, problem := range r.Problems {
-		fmt.Fprintf(w, "  problem: %s\n", output.Printable(problem))
+		fmt.Fprintf(w, "  problem: %s\n", command.Printable(problem))
 	}
 	for _, file := range r.Files {
-		fmt.Fprintf(w, "  wrote %s\n", output.Printable(file))
+		fmt.Fprintf(w, "  wrote %s\n", command.Printable(file))
 	}
 	switch {
 	case !r.Renew.IsZero():

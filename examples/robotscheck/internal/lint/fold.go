@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -36,7 +36,7 @@ func printFolded(w io.Writer, file string, problems []lint.Problem) {
 		} else if !shown[kindOf[i]] {
 			shown[kindOf[i]] = true
 			printProblem(w, file, p)
-			fmt.Fprintf(w, "  and %s more %s (-all shows each%s)\n", output.Thousands(len(k.problems)-1), k.lines(), k.fixes())
+			fmt.Fprintf(w, "  and %s more %s (-all shows each%s)\n", command.Thousands(len(k.problems)-1), k.lines(), k.fixes())
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (k *kind) lines() string {
 	for i, p := range k.problems[1:] {
 		one := fmt.Sprint(p.Line)
 		if differs := k.differs[i+1]; differs != "" {
-			one += " (" + output.Printable(differs) + ")"
+			one += " (" + command.Printable(differs) + ")"
 		}
 		if !slices.Contains(list, one) {
 			list = append(list, one)

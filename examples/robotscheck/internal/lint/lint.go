@@ -10,9 +10,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -61,7 +59,7 @@ With -json, one object for each problem:
 		})
 		all := flags.Bool("all", false, "show each problem in full, even if a file has it many times")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line, and all of them")
-		userAgent := robot.UserAgentFlag(flags)
+		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
 				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
@@ -73,7 +71,7 @@ With -json, one object for each problem:
 				print = func(file string, problems []lint.Problem) { printFolded(e.Stdout, file, problems) }
 			}
 			for _, arg := range args {
-				s, err := source.Read(ctx, e, arg, *userAgent)
+				s, err := robots.Read(ctx, e, arg, *userAgent)
 				if err == nil {
 					err = lacksFile(s)
 				}
@@ -95,7 +93,7 @@ With -json, one object for each problem:
 			}
 			if !*asJSON && failed == nil {
 				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s: %s\n", output.Count(len(args), "file"), findings(found[:], least))
+				fmt.Fprintf(e.Stderr, "%s: %s\n", command.Count(len(args), "file"), findings(found[:], least))
 			}
 			if found[lint.Error]+found[lint.Warning] > 0 {
 				return command.No, failed
@@ -105,7 +103,7 @@ With -json, one object for each problem:
 	},
 }
 
-func lacksFile(s *source.Source) error {
+func lacksFile(s *robots.Source) error {
 	if err := s.Unreachable(); err != nil {
 		return err
 	}
@@ -124,12 +122,12 @@ func findings(found []int, least lint.Severity) string {
 		n := found[severity]
 		if severity == lint.Info { // "info" has no plural
 			if n > 0 {
-				parts = append(parts, output.Thousands(n)+" info")
+				parts = append(parts, command.Thousands(n)+" info")
 			}
 			break
 		}
 		if n > 0 {
-			parts = append(parts, output.Count(n, severity.String()))
+			parts = append(parts, command.Count(n, severity.String()))
 		}
 	}
 	switch {

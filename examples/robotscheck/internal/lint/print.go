@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -23,7 +23,7 @@ type problemJSON struct {
 func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.Problem) {
 	one := printProblem
 	if asJSON {
-		enc := output.JSON(w)
+		enc := command.JSON(w)
 		one = func(_ io.Writer, file string, p lint.Problem) {
 			enc.Encode(problemJSON{file, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
 		}
@@ -36,13 +36,13 @@ func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.
 }
 
 func printProblem(w io.Writer, file string, p lint.Problem) {
-	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, output.Printable(p.Message), p.Severity)
+	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, command.Printable(p.Message), p.Severity)
 	if p.Fix == "" {
 		return
 	}
 	lead := "  instead: "
 	for line := range strings.SplitSeq(p.Fix, "\n") {
-		fmt.Fprintf(w, "%s%s\n", lead, output.Printable(line))
+		fmt.Fprintf(w, "%s%s\n", lead, command.Printable(line))
 		lead = "           "
 	}
 }

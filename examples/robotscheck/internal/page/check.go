@@ -12,10 +12,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -87,7 +84,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if err != nil {
 		return nil, err
 	}
-	heard := &source.Recorder{Base: e.Base}
+	heard := &robots.Recorder{Base: e.Base}
 	t, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent:     userAgent,
 		ProductTokens: p.tokens(),
@@ -97,7 +94,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		Logger:        slog.New(slog.DiscardHandler),
 	})
 	if err != nil && p.agent == "" {
-		return nil, robot.UserAgentError(userAgent)
+		return nil, robots.UserAgentError(userAgent)
 	}
 	if err != nil {
 		return nil, err
@@ -109,8 +106,9 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	resp, err := (&http.Client{Transport: t}).Do(req)
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
+		rules, _ := heard.Text(blocked.Decision.SHA256())
 		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{},
-			Doubt: doubt.OfFetched(heard.Text(blocked.Decision.SHA256())), doubtful: blocked.Decision.RobotsURL}, nil
+			Doubt: robots.DoubtOfFetched(rules), doubtful: blocked.Decision.RobotsURL}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +118,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		return nil, fmt.Errorf("%s: %v: there is no page to look at", resp.Request.URL, refused)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: status %s: there is no page to look at", resp.Request.URL, output.Printable(resp.Status))
+		return nil, fmt.Errorf("%s: status %s: there is no page to look at", resp.Request.URL, command.Printable(resp.Status))
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage))
 	if err != nil {
@@ -128,7 +126,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	says := robotsmw.PageDirectives(resp)
 	if says.State == robotsmw.PageNotExamined {
-		return nil, fmt.Errorf("%s comes in a coding that cannot be read (Content-Encoding: %s)", resp.Request.URL, output.Printable(resp.Header.Get("Content-Encoding")))
+		return nil, fmt.Errorf("%s comes in a coding that cannot be read (Content-Encoding: %s)", resp.Request.URL, command.Printable(resp.Header.Get("Content-Encoding")))
 	}
 	page := resp.Request.URL // the URL after redirects
 	decision, err := t.Checker().Check(ctx, page)
@@ -152,7 +150,8 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	r.Status, r.Decision = resp.StatusCode, &decision
 	if r.Doubt == "" {
-		r.Doubt, r.doubtful = doubt.OfFetched(heard.Text(decision.SHA256())), decision.RobotsURL
+		rules, _ := heard.Text(decision.SHA256())
+		r.Doubt, r.doubtful = robots.DoubtOfFetched(rules), decision.RobotsURL
 	}
 	if p.links && says.State == robotsmw.PageComplete {
 		return r, r.addLinks(ctx, text, page, says, t.Checker())
@@ -172,7 +171,7 @@ func (p *check) report(source string, text []byte, says robotsmw.Page, in prefer
 		Directives:   slices.Collect(says.Rules()),
 	}
 	if says.State != robotsmw.PageHeaderOnly {
-		r.Doubt, r.doubtful = doubt.OfPage(text), source
+		r.Doubt, r.doubtful = robots.DoubtOfPage(text), source
 	}
 	if says.Refusal.Kind != 0 {
 		r.Refusal = &says.Refusal

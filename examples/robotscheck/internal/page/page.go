@@ -10,8 +10,7 @@ import (
 	"net/http"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 )
 
 // Command is the subcommand robotscheck page.
@@ -54,7 +53,7 @@ With -json, one object:
 			if p.agent = s; s == "*" {
 				return errors.New("leave it out for what is said to everybody")
 			}
-			return robot.Check(s)
+			return robots.CheckName(s)
 		})
 		flags.Func("header", "`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
 		flags.Func("rsl", "RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated", func(name string) error {
@@ -64,7 +63,7 @@ With -json, one object:
 		flags.BoolVar(&p.links, "links", false, "list the page's links, and which a polite robot follows")
 		base := flags.String("base", "", "`URL` of the page in a FILE; -links needs it")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
-		userAgent := robot.UserAgentFlag(flags)
+		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) != 1 {
 				return 0, command.Usagef("name one page: a file, \"-\", or a URL")
@@ -94,7 +93,7 @@ With -json, one object:
 				return 0, err
 			}
 			if *asJSON {
-				output.JSON(e.Stdout).Encode(r)
+				command.JSON(e.Stdout).Encode(r)
 			} else {
 				r.print(e.Stdout)
 			}

@@ -5,8 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
@@ -19,14 +20,14 @@ func (r *report) print(w io.Writer) {
 		whom = r.Agent
 	}
 	if r.Decision != nil && !r.Decision.Allowed {
-		fmt.Fprintf(w, "%s is not for %s, so that what it says is never seen:\n  %v\n", output.Printable(r.Source), whom, r.Decision)
+		fmt.Fprintf(w, "%s is not for %s, so that what it says is never seen:\n  %v\n", command.Printable(r.Source), whom, r.Decision)
 		return
 	}
 	told := "nothing restricted"
 	if len(r.Restrictions) > 0 {
-		told = output.Printable(strings.Join(r.Restrictions, ", "))
+		told = command.Printable(strings.Join(r.Restrictions, ", "))
 	}
-	fmt.Fprintf(w, "%s, to %s: %s\n", output.Printable(r.Source), whom, told)
+	fmt.Fprintf(w, "%s, to %s: %s\n", command.Printable(r.Source), whom, told)
 	switch r.Examined {
 	case robotsmw.PageComplete.String():
 	case robotsmw.PagePartial.String():
@@ -35,7 +36,7 @@ func (r *report) print(w io.Writer) {
 		fmt.Fprintf(w, "(%s)\n", r.Examined)
 	}
 	if r.Refusal != nil {
-		fmt.Fprintf(w, "(it may be no page but a refusal: %s)\n", output.Printable(r.Refusal.String()))
+		fmt.Fprintf(w, "(it may be no page but a refusal: %s)\n", command.Printable(r.Refusal.String()))
 	}
 	r.printDirectives(w)
 	r.printUses(w)
@@ -43,9 +44,9 @@ func (r *report) print(w io.Writer) {
 		if i == 0 {
 			fmt.Fprintln(w, "\nlicenses")
 		}
-		fmt.Fprintf(w, "  %s (%s, line %d)\n", output.Printable(l.URL), l.Where, l.Line)
+		fmt.Fprintf(w, "  %s (%s, line %d)\n", command.Printable(l.URL), l.Where, l.Line)
 		if l.Error != "" {
-			fmt.Fprintf(w, "    not read: %s\n", output.Printable(l.Error))
+			fmt.Fprintf(w, "    not read: %s\n", command.Printable(l.Error))
 		}
 	}
 	for i, l := range r.Links {
@@ -53,16 +54,16 @@ func (r *report) print(w io.Writer) {
 			fmt.Fprintln(w, "\nlinks")
 		}
 		if l.Follow {
-			fmt.Fprintf(w, "  follow  %s\n", output.Printable(l.URL))
+			fmt.Fprintf(w, "  follow  %s\n", command.Printable(l.URL))
 		} else {
-			fmt.Fprintf(w, "  leave   %s (%s)\n", output.Printable(l.URL), output.Printable(l.Why))
+			fmt.Fprintf(w, "  leave   %s (%s)\n", command.Printable(l.URL), command.Printable(l.Why))
 		}
 	}
 }
 
 func (r *report) printDoubt(w io.Writer) {
 	if r.Doubt != "" {
-		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", output.Printable(r.doubtful), output.Printable(r.Doubt))
+		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", command.Printable(r.doubtful), command.Printable(r.Doubt))
 	}
 }
 
@@ -71,7 +72,7 @@ func (r *report) printDirectives(w io.Writer) {
 		return
 	}
 	fmt.Fprintln(w, "\ndirectives")
-	rows := output.Table(w, 0)
+	rows := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, d := range r.Directives {
 		name, note := d.Name, ""
 		if d.Value != "" {
@@ -83,7 +84,7 @@ func (r *report) printDirectives(w io.Writer) {
 		if !d.Known {
 			note += ", unknown"
 		}
-		fmt.Fprintf(rows, "  %s\t%v, line %d%s\n", output.Printable(name), d.Source, d.Line, output.Printable(note))
+		fmt.Fprintf(rows, "  %s\t%v, line %d%s\n", command.Printable(name), d.Source, d.Line, command.Printable(note))
 	}
 	rows.Flush()
 }
@@ -93,14 +94,14 @@ func (r *report) printUses(w io.Writer) {
 		return
 	}
 	fmt.Fprintln(w, "\nuses")
-	rows := output.Table(w, 0)
+	rows := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, v := range r.Uses {
 		fmt.Fprintf(rows, "  %s\t%v", v.Use, v.Answer)
 		for i, s := range v.Evidence {
 			if i > 0 {
 				fmt.Fprint(rows, "  \t")
 			}
-			fmt.Fprintf(rows, "\t%s", output.Printable(s.String()))
+			fmt.Fprintf(rows, "\t%s", command.Printable(s.String()))
 			if i < len(v.Evidence)-1 {
 				fmt.Fprint(rows, "\n")
 			}

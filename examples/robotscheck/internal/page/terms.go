@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -73,7 +73,7 @@ func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address s
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("status %s", output.Printable(resp.Status))
+		return nil, fmt.Errorf("status %s", command.Printable(resp.Status))
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxTermsSize))
 	if err != nil {

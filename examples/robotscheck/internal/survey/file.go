@@ -4,8 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/lines"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
@@ -23,7 +22,7 @@ var features = []struct {
 	{"a Host line", func(f *surveyed) bool { return f.fields["host"] }},
 	{"a Clean-param line", func(f *surveyed) bool { return f.fields["clean-param"] }},
 	{"a robot with a digit or dot", func(f *surveyed) bool { return f.robot(hasDigit) }},
-	{"a robot with more than a name", func(f *surveyed) bool { return f.robot(func(v string) bool { return v != robot.Name(v) }) }},
+	{"a robot with more than a name", func(f *surveyed) bool { return f.robot(func(v string) bool { return v != robots.Name(v) }) }},
 	{"a line above 16,663 bytes", func(f *surveyed) bool { return f.longest > 16663 }},
 	{"no user-agent line", func(f *surveyed) bool { return len(f.groups) == 0 }},
 	{"no rule in any group", func(f *surveyed) bool { return f.rules == 0 }},
@@ -82,16 +81,13 @@ func examine(text []byte) *surveyed {
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
 		}
 	}
-	for number, span := range lines.Spans(text) {
+	for number, line := range f.file.Lines() {
 		f.lines = number
-		f.longest = max(f.longest, span[1]-span[0])
+		f.longest = max(f.longest, len(line))
 	}
-	names := robot.Named(f.file)
+	names := robots.Named(f.file)
 	for _, name := range names[:min(len(names), mostRobots)] {
 		f.robots[strings.ToLower(name)] = f.isShut(name)
-	}
-	if n := len(text); n == 0 || text[n-1] == '\n' || text[n-1] == '\r' {
-		f.lines-- // an empty line at the end does not count
 	}
 	return f
 }
@@ -114,7 +110,7 @@ func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.K
 func (f *surveyed) robot(is func(value string) bool) bool {
 	for _, g := range f.groups {
 		for _, a := range g.UserAgents {
-			if robot.Name(a.Value) != "*" && a.Value != "" && is(a.Value) {
+			if robots.Name(a.Value) != "*" && a.Value != "" && is(a.Value) {
 				return true
 			}
 		}
@@ -129,7 +125,7 @@ func anyPattern(string) bool { return true }
 
 // hasDigit reports whether a robot's name has a digit or a dot. RFC 9309
 // allows neither in a name.
-func hasDigit(value string) bool { return strings.ContainsAny(robot.Name(value), "0123456789.") }
+func hasDigit(value string) bool { return strings.ContainsAny(robots.Name(value), "0123456789.") }
 
 func hasEscape(pattern string) bool {
 	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }

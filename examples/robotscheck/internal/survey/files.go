@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
 // eachFile finds the files that an argument stands for. For every file that
@@ -127,7 +126,7 @@ func eachInList(arg string, in io.Reader, each func(name string, read func() ([]
 	}
 	if len(waiting) > 0 {
 		return fmt.Errorf("%s is taken for a list, but the first files that it names cannot be read: %s; name a directory, an archive, or a file with one path a line",
-			arg, output.Printable(waiting[0].err.Error())) // a file's name may have any bytes
+			arg, command.Printable(waiting[0].err.Error())) // a file's name may have any bytes
 	}
 	return nil
 }

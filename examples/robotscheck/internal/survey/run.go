@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
 type survey struct {
@@ -46,7 +46,7 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 		}
 		if err != nil {
 			s.failed++
-			fmt.Fprintf(s.stderr, "robotscheck survey: %s\n", output.Printable(err.Error())) // a file's name may have any bytes
+			fmt.Fprintf(s.stderr, "robotscheck survey: %s\n", command.Printable(err.Error())) // a file's name may have any bytes
 			return nil
 		}
 		select {
@@ -56,7 +56,7 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 		}
 		if done++; s.live && time.Since(shown) > 100*time.Millisecond {
 			shown = time.Now()
-			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", terminal.EraseLine, output.Count(done, "file"), float64(done)/time.Since(began).Seconds())
+			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", terminal.EraseLine, command.Count(done, "file"), float64(done)/time.Since(began).Seconds())
 		}
 		return nil
 	})

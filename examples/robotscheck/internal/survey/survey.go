@@ -13,7 +13,6 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
 // Command is the subcommand robotscheck survey.
@@ -72,12 +71,12 @@ With -json, one object:
 				return 0, fmt.Errorf("%s: there are no such files", args[0])
 			case total.files == 0:
 			case *asJSON:
-				output.JSON(e.Stdout).Encode(total.result(*top))
+				command.JSON(e.Stdout).Encode(total.result(*top))
 			default:
 				total.result(*top).print(e.Stdout)
 			}
 			if s.failed > 0 {
-				return 0, fmt.Errorf("%s could not be read", output.Count(s.failed, "file"))
+				return 0, fmt.Errorf("%s could not be read", command.Count(s.failed, "file"))
 			}
 			return command.OK, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/webtest"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -230,7 +230,7 @@ func BenchmarkSurvey(b *testing.B) {
 		}
 		ours += time.Since(start)
 
-		limit += webtest.OnAllCores(len(files), func(i int) { lint.Check(files[i]) })
+		limit += onAllCores(len(files), func(i int) { lint.Check(files[i]) })
 	}
 	n := float64(len(files) * b.N)
 	b.ReportMetric(n/ours.Seconds(), "files/s")
@@ -264,4 +264,21 @@ func TestSurvey_HugeFile(t *testing.T) {
 	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; status != command.OK || n > 256 || !strings.Contains(out, "too-large") {
 		t.Errorf("exit status %d, %s, and %d MiB were allocated:\n%s", status, stderr, n, out)
 	}
+}
+
+// onAllCores calls f for each index below n, on all cores at once. It returns
+// how long that took: how fast the command could be at best.
+func onAllCores(n int, f func(i int)) time.Duration {
+	start := time.Now()
+	cores := runtime.GOMAXPROCS(0)
+	var workers sync.WaitGroup
+	for worker := range cores {
+		workers.Go(func() {
+			for i := worker; i < n; i += cores {
+				f(i)
+			}
+		})
+	}
+	workers.Wait()
+	return time.Since(start)
 }

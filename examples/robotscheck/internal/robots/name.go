@@ -1,18 +1,17 @@
-// Package robot checks and finds the names of robots. Names stand on the
-// command line (-agent, -user-agent) and in the user-agent lines of a
-// robots.txt.
-package robot
+package robots
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Check returns an error unless s is the name of a robot or "*".
-func Check(s string) error {
+// CheckName returns an error unless s is the name of a robot or "*".
+func CheckName(s string) error {
 	if s == "*" {
 		return nil
 	}
@@ -65,4 +64,38 @@ func Named(files ...*robotstxt.File) []string {
 		}
 	}
 	return names
+}
+
+// defaultUserAgent is the User-Agent of requests unless -user-agent is given.
+const defaultUserAgent = "robotscheck/1.0 (+https://github.com/goodbots/courtesy)"
+
+// UserAgentFlag declares -user-agent.
+func UserAgentFlag(flags *flag.FlagSet) *string {
+	return flags.String("user-agent", defaultUserAgent, "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
+}
+
+// UserAgentError returns the error for a User-Agent that does not begin with a
+// product token.
+func UserAgentError(userAgent string) error {
+	return command.Usagef("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
+}
+
+// TokensFlag declares -agent, which may be given several times.
+func TokensFlag(flags *flag.FlagSet, usage string) *Tokens {
+	var list Tokens
+	flags.Var(&list, "agent", usage)
+	return &list
+}
+
+// Tokens is a list of product tokens. An element may be "*".
+type Tokens []string
+
+func (a *Tokens) String() string { return strings.Join(*a, ", ") }
+
+func (a *Tokens) Set(s string) error {
+	if err := CheckName(s); err != nil {
+		return err
+	}
+	*a = append(*a, s)
+	return nil
 }

@@ -1,4 +1,4 @@
-package robot
+package robots
 
 import (
 	"slices"
@@ -29,7 +29,7 @@ func TestName(t *testing.T) {
 		if got := Name(tt.text); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
-		if err := Check(tt.text); (err == nil) != tt.agent {
+		if err := CheckName(tt.text); (err == nil) != tt.agent {
 			t.Errorf("%q as -agent: %v", tt.text, err)
 		}
 	}

@@ -1,12 +1,12 @@
-// Package output prints JSON lines, tables, counts and text from servers in the
-// same way for all commands.
-package output
+package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
@@ -18,10 +18,26 @@ func JSON(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// Table returns a writer that aligns cells. Each cell must end with a tab. With
-// the flag tabwriter.AlignRight, the writer aligns cells to the right.
-func Table(w io.Writer, flags uint) *tabwriter.Writer {
-	return tabwriter.NewWriter(w, 0, 8, 2, ' ', flags)
+// Table prints rows below an empty line, or nothing if there is only the
+// heading. It aligns the first column to the left and the others to the right.
+func Table(w io.Writer, rows [][]string) {
+	if len(rows) < 2 {
+		return
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	fmt.Fprintln(w)
+	for _, row := range rows {
+		line := fmt.Sprintf("%-*s", widths[0], row[0])
+		for i, cell := range row[1:] {
+			line += fmt.Sprintf("  %*s", widths[i+1], cell)
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+	}
 }
 
 // Printable makes text from servers safe to print. It keeps at most 400

@@ -1,16 +1,19 @@
-// Package source gets a robots.txt from a file, from standard input, or from a
-// URL. It fetches the robots.txt of a URL as a crawler would.
-package source
+// Package robots is what the commands of robotscheck know about a robots.txt.
+// It gets one from a file, from standard input or, as a crawler would, from a
+// URL. It judges targets by it, finds reasons to doubt it, and reads the names
+// of robots.
+package robots
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -27,6 +30,23 @@ type Source struct {
 	Decision *robotsmw.Decision
 
 	parsed map[robotstxt.Dialect]*robotstxt.File
+}
+
+// Read reads the robots.txt that an argument names.
+func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, error) {
+	if command.IsURL(arg) {
+		return fetch(ctx, e, arg, userAgent)
+	}
+	text, err := e.ReadFile(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		if meant := cmp.Or(command.MeantURL(arg), command.MeantSite(arg)); meant != "" {
+			return nil, command.Usagef("%q is neither a file nor a URL: did you mean %s?", arg, meant)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Name: command.ShownName(arg), Text: text}, nil
 }
 
 // Absent reports whether the robots.txt of the URL is missing or cannot be
@@ -46,17 +66,17 @@ func (s *Source) Absent() (robotsmw.Reason, bool) {
 // unknown.
 func (s *Source) Unreachable() error {
 	if reason, ok := s.Absent(); ok && reason == robotsmw.Unreachable {
-		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, output.Printable(s.Decision.Cause))
+		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, command.Printable(s.Decision.Cause))
 	}
 	return nil
 }
 
-// Doubt says why the file is doubtful, or "" if it is not. See package doubt.
+// Doubt says why the file is doubtful, or "" if it is not.
 func (s *Source) Doubt() string {
 	if s.Decision != nil {
-		return doubt.OfFetched(s.Text)
+		return DoubtOfFetched(s.Text)
 	}
-	return doubt.Of(s.Text)
+	return Doubt(s.Text)
 }
 
 // File returns the file as the parser of a dialect reads it.
@@ -72,24 +92,24 @@ func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
 
 // NoFile reports whether there is no file. If so, the first result is the
 // verdict on every target.
-func (s *Source) NoFile() (verdict.Verdict, bool) {
+func (s *Source) NoFile() (Verdict, bool) {
 	reason, none := s.Absent()
-	return verdict.Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none
+	return Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none
 }
 
 // Judge returns the verdict on a target. With the dialect RFC9309, it is the
 // verdict of a polite crawler. Such a crawler also judges the other names for
-// the target (see package verdict). With another dialect, the verdict is what
+// the target (see [Verdict]). With another dialect, the verdict is what
 // the parser of that dialect says about the target alone.
-func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
+func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) Verdict {
 	if v, none := s.NoFile(); none {
 		return v
 	}
 	rules := s.File(dialect).Rules(agent)
 	if dialect == robotstxt.RFC9309 {
-		return verdict.Judge(rules, Sent(target))
+		return Judge(rules, Sent(target))
 	}
-	return verdict.Of(rules.Match(Sent(target)))
+	return verdictOf(rules.Match(Sent(target)))
 }
 
 // Sent returns a target in the form that it has in a request. Bytes that a URL

@@ -1,11 +1,9 @@
-// Package verdict represents what a robots.txt says about one target, in JSON
-// and in words.
-package verdict
+package robots
 
 import (
 	"fmt"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -24,9 +22,9 @@ type Verdict struct {
 	Resolved string `json:"resolved,omitempty"`
 }
 
-// Help describes a Verdict. It is part of the help of each command that prints
+// VerdictHelp describes a Verdict. It is part of the help of each command that prints
 // one.
-const Help = `  allowed   true or false
+const VerdictHelp = `  allowed   true or false
   reason    "rule" (a rule decides), "no-match" (no rule of the group matches), "empty-group", "no-group" (none for this
             robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
             expensive: disallowed), "unavailable" (4xx: allowed), "unreachable" (5xx, network: disallowed)
@@ -50,13 +48,13 @@ var reasons = [...]robotsmw.Reason{
 // returns the verdict on that path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
 	m, resolved := rules.MatchResolved(target)
-	v := Of(m)
+	v := verdictOf(m)
 	v.Resolved = resolved
 	return v
 }
 
-// The function Of turns the parser's answer into a Verdict.
-func Of(m robotstxt.Match) Verdict {
+// verdictOf turns the parser's answer into a Verdict.
+func verdictOf(m robotstxt.Match) Verdict {
 	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
 	if m.Reason == robotstxt.ByRule {
 		v.Rule = m.Kind.String() + ": " + m.Pattern
@@ -76,7 +74,7 @@ func (v Verdict) Word() string {
 func (v Verdict) Why() string {
 	why := v.reason()
 	if v.Resolved != "" {
-		why += ", as " + output.Printable(v.Resolved)
+		why += ", as " + command.Printable(v.Resolved)
 	}
 	return why
 }
@@ -84,7 +82,7 @@ func (v Verdict) Why() string {
 func (v Verdict) reason() string {
 	switch v.Reason {
 	case robotsmw.ByRule:
-		return fmt.Sprintf("line %d: %s", v.Line, output.Printable(v.Rule))
+		return fmt.Sprintf("line %d: %s", v.Line, command.Printable(v.Rule))
 	case robotsmw.NoMatch:
 		return "no rule of its group matches"
 	case robotsmw.EmptyGroup:

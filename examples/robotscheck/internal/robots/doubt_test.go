@@ -1,4 +1,4 @@
-package doubt
+package robots
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-func TestOf(t *testing.T) {
+func TestDoubt(t *testing.T) {
 	rules := "User-agent: *\nDisallow: /a\n"
 	for _, tt := range []struct{ name, text, want string }{
 		{"text", rules, ""},
@@ -21,20 +21,20 @@ func TestOf(t *testing.T) {
 		{"a pattern", "User-agent: *\nDisallow: /<id>\n", ""},
 		{"a comment in Latin-1", "# caf\xe9\n" + rules, ""},
 	} {
-		if got := Of([]byte(tt.text)); got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {
+		if got := Doubt([]byte(tt.text)); got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
 
-func TestOfFetched(t *testing.T) {
+func TestDoubtOfFetched(t *testing.T) {
 	text := "User-agent: *\nDisallow: /a\n#" + strings.Repeat("x", robotstxt.MaxSize)
-	if got := OfFetched([]byte(text)); !strings.Contains(got, "at least 512028 bytes, of which 27 count") {
+	if got := DoubtOfFetched([]byte(text)); !strings.Contains(got, "at least 512028 bytes, of which 27 count") {
 		t.Error(got)
 	}
 }
 
-func TestOfPage(t *testing.T) {
+func TestDoubtOfPage(t *testing.T) {
 	long := strings.Repeat("text ", 1000)
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", "", ""},
@@ -51,7 +51,7 @@ func TestOfPage(t *testing.T) {
 		{"a document", "%PDF-1.7\n" + long, "the page is not text but application/pdf"},
 		{"a program", "\x7fELF\x02\x01\x01\x00" + long, "the page is not text"},
 	} {
-		if got := OfPage([]byte(tt.text)); got != tt.want {
+		if got := DoubtOfPage([]byte(tt.text)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package webtest has what the tests of several commands of robotscheck need: a
-// simulated internet, and a measure for benchmarks.
-package webtest
+package main
 
 import (
 	"compress/gzip"
@@ -14,9 +12,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// Internet returns an internet with a host for each kind of answer to a request
+// internet returns an internet with a host for each kind of answer to a request
 // for robots.txt. Other hosts are for the commands "page" and "identity".
-func Internet() *robotstest.Internet {
+func internet() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	page := func(w http.ResponseWriter, body string) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
