@@ -2,11 +2,14 @@ package robots
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -16,6 +19,23 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
+
+// Read reads the robots.txt that an argument names.
+func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, error) {
+	if command.IsURL(arg) {
+		return fetch(ctx, e, arg, userAgent)
+	}
+	text, err := e.ReadFile(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		if meant := cmp.Or(command.MeantURL(arg), command.MeantSite(arg)); meant != "" {
+			return nil, command.Usagef("%q is neither a file nor a URL: did you mean %s?", arg, meant)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Name: command.ShownName(arg), Text: text}, nil
+}
 
 func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Source, error) {
 	u, err := command.ParseURL(rawURL)

@@ -5,11 +5,7 @@
 package robots
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"strings"
 
@@ -30,23 +26,6 @@ type Source struct {
 	Decision *robotsmw.Decision
 
 	parsed map[robotstxt.Dialect]*robotstxt.File
-}
-
-// Read reads the robots.txt that an argument names.
-func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, error) {
-	if command.IsURL(arg) {
-		return fetch(ctx, e, arg, userAgent)
-	}
-	text, err := e.ReadFile(arg)
-	if errors.Is(err, fs.ErrNotExist) {
-		if meant := cmp.Or(command.MeantURL(arg), command.MeantSite(arg)); meant != "" {
-			return nil, command.Usagef("%q is neither a file nor a URL: did you mean %s?", arg, meant)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Source{Name: command.ShownName(arg), Text: text}, nil
 }
 
 // Absent reports whether the robots.txt of the URL is missing or cannot be
