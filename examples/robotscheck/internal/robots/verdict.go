@@ -22,8 +22,8 @@ type Verdict struct {
 	Resolved string `json:"resolved,omitempty"`
 }
 
-// VerdictHelp describes a Verdict. It is part of the help of each command that prints
-// one.
+// VerdictHelp describes a Verdict. It is part of the help of each command that
+// prints one.
 const VerdictHelp = `  allowed   true or false
   reason    "rule" (a rule decides), "no-match" (no rule of the group matches), "empty-group", "no-group" (none for this
             robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
