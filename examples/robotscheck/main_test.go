@@ -124,7 +124,8 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("the transcript goes on with line %d: %q", len(g)+1, w[len(g)])
 }
 
-// robotscheck runs the program in a simulated internet. The clock begins at the same time in each run.
+// robotscheck runs the program in a simulated internet. The clock begins at the
+// same time in each run.
 func robotscheck(t *testing.T, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	var in io.Reader = strings.NewReader("")
