@@ -7,11 +7,11 @@ import "github.com/goodbots/courtesy/robotsmw/robotsmeta"
 // count.
 func Scan(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
-	if sniff(page, "") == eightBit {
+	if sniff(page, "") == nil {
 		s.buf = page[:min(len(page), Window)] // no copy is needed
 	} else {
 		s.Write(page)
-		s.Finish()
 	}
-	return s.Directives()
+	s.Finish()
+	return s.found
 }

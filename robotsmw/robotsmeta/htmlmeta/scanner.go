@@ -2,6 +2,7 @@ package htmlmeta
 
 import (
 	"bytes"
+	"strings"
 
 	"golang.org/x/net/html"
 
@@ -24,19 +25,10 @@ type Scanner struct {
 	full     bool    // whether buf has Window bytes
 	finished bool
 	found    robotsmeta.Directives
-
-	// The search for tags that may speak to robots.
-	looked  int // buf[:looked] was searched
-	suspect int // the tags that may speak to robots begin in buf[:suspect]
-	keep    int // Finish keeps at most buf[:keep], which contains these tags
-	again   int // how long buf must be before the next search
-
-	// Work that is repeated because Directives or HeadDone is called between
-	// pieces.
-	rework int // how many bytes were read more than once
-	tried  int // how long buf was when the tokenizer found the latest unfinished token
-	until  int // the argument of tokenize() when it found that token
-	retry  int // how long buf must be for the next attempt if rework > maxRework
+	examined int // how long buf was when it was examined
+	looked   int // buf[:looked] was searched for tags that may speak to robots
+	suspect  int // these tags begin in buf[:suspect]
+	rework   int // how many bytes were read more than once
 
 	// The state of the tokenizer, which goes on at buf[pos:].
 	pos       int
@@ -54,14 +46,15 @@ func (s *Scanner) Write(p []byte) (int, error) {
 	if s.finished || s.Done() {
 		return len(p), nil
 	}
-	if need := len(s.buf) + len(p); s.pooled == nil || need > cap(*s.pooled) {
+	piece := s.decoder.decode(p, s.Charset)
+	if need := len(s.buf) + len(piece); s.pooled == nil || need > cap(*s.pooled) {
 		s.pooled = grown(s.pooled, 2*need) // twice the need, because more pieces may follow
 	}
-	s.buf = s.decoder.append((*s.pooled)[:len(s.buf)], p, s.Charset, Window)
+	s.buf = append((*s.pooled)[:len(s.buf)], piece[:min(len(piece), Window-len(s.buf))]...)
 	*s.pooled = s.buf
 	s.full = len(s.buf) >= Window
-	if len(s.buf) >= s.again {
-		s.search()
+	if s.mayExamine() {
+		s.search() // now, while the piece is in the processor's cache
 	}
 	return len(p), nil
 }
@@ -74,23 +67,17 @@ func (s *Scanner) Grow(n int) {
 	}
 }
 
-// Finish ends the page. It drops the parts of the page that Directives does not
-// need.
+// Finish ends the page, and drops it. Directives still returns what it says.
 func (s *Scanner) Finish() {
 	if s.finished {
 		return
 	}
-	s.search()
+	s.examine()
 	s.finished = true
-	if s.pooled == nil {
-		return
+	if s.pooled != nil {
+		release(s.pooled)
+		s.pooled, s.buf = nil, nil
 	}
-	var rest []byte
-	if s.pos < s.suspect && !(s.HeadOnly && s.headDone) {
-		rest = append(rest, s.buf[:s.keep]...)
-	}
-	release(s.pooled)
-	s.pooled, s.buf = nil, rest
 }
 
 // Bytes returns the part of the page that was written, up to Window bytes. The
@@ -107,7 +94,7 @@ func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 // written. The head ends at <body>, or at another element or text that makes a
 // browser begin the body. Call HeadDone before Finish.
 func (s *Scanner) HeadDone() bool {
-	if !s.headDone {
+	if !s.headDone && s.mayExamine() {
 		s.tokenize(len(s.buf))
 	}
 	return s.headDone
@@ -117,36 +104,77 @@ func (s *Scanner) HeadDone() bool {
 // pieces may add to the result, but take nothing back.
 //
 // Directives may be called after every piece. But if a tag or a comment without
-// an end makes these calls expensive, the page is examined less often. Then the
-// directives after this tag or comment are reported later, at the latest after
-// Finish.
+// an end makes these calls expensive, the rest of the page is examined when it
+// ends, or fills the window.
 func (s *Scanner) Directives() robotsmeta.Directives {
-	if !s.finished && (s.full || s.rework <= maxRework || len(s.buf) >= s.again) {
-		s.search()
+	if s.mayExamine() {
+		s.examine()
 	}
-	s.tokenize(s.suspect)
 	return s.found
 }
 
 // maxRework is how many bytes of a page may be read again because Directives or
-// HeadDone is called between pieces. Beyond this limit, the page is examined
-// less often.
+// HeadDone is called between pieces.
 const maxRework = 16 * Window
 
-// tokenize reads the tokens that begin in buf[pos:end]. It sets pos to the
-// place after the last complete token. It has many branches, one for each state
-// of the HTML tokenizer that matters here.
-func (s *Scanner) tokenize(end int) {
-	if s.pos >= end || len(s.buf) == s.tried && end <= s.until {
-		return // nothing to read, or nothing new
+func (s *Scanner) mayExamine() bool { return s.full || s.rework <= maxRework }
+
+// examine reads the metas in the part of the page that has come.
+func (s *Scanner) examine() {
+	if s.examined < len(s.buf) {
+		s.examined = len(s.buf)
+		s.search()
+		s.tokenize(s.suspect)
 	}
-	if !s.finished && !s.full && s.rework > maxRework && len(s.buf) < s.retry {
+}
+
+// search looks in buf[looked:] for tags that may speak to robots, and sets
+// suspect. It finds more tags than it must: in scripts, for example. Most
+// pages have none, and are not tokenized.
+func (s *Scanner) search() {
+	b := s.buf
+	// budget is how many bytes of tags may still be read. It runs out if too
+	// many tags begin inside other tags. Then the tokenizer reads the page
+	// instead.
+	budget := len(b)
+	for i := s.looked; ; i++ {
+		i = nextM(b, i)
+		if len(b)-i < len("<meta ") {
+			s.looked = i
+			return
+		}
+		if !strings.EqualFold(string(b[i+1:i+5]), "meta") || !isSpace(b[i+5]) && b[i+5] != '/' {
+			continue
+		}
+		name, read, ok := nameIn(b[i+5:])
+		if ok && s.mayMatter(name) {
+			s.suspect = i + 1
+		}
+		if budget -= read; !ok || budget < 0 {
+			// A tag without an end may get its end in a later piece. Or it may
+			// be text in a script, and a real tag may begin inside it.
+			s.looked, s.suspect = i, len(b)
+			s.rework += len(b) - i
+			return
+		}
+	}
+}
+
+// mayMatter reports whether a meta with this name may speak to robots. The
+// escapes in the name are not decoded yet.
+func (s *Scanner) mayMatter(name []byte) bool {
+	return bytes.IndexByte(name, '&') >= 0 || robotsmeta.MetaSpeaks(string(name), s.Tokens...)
+}
+
+// tokenize reads the tokens that begin in buf[pos:end]. It sets pos to the
+// place after the last complete token.
+func (s *Scanner) tokenize(end int) {
+	if s.pos >= end {
 		return
 	}
 	defer func() {
-		if unread := len(s.buf) - s.pos; s.pos < end {
-			s.rework += unread
-			s.tried, s.until, s.retry = len(s.buf), end, len(s.buf)+unread
+		if s.pos < end {
+			s.rework += len(s.buf) - s.pos
 		}
 	}()
 	z := html.NewTokenizer(bytes.NewReader(s.buf[s.pos:]))
@@ -171,16 +199,23 @@ func (s *Scanner) tokenize(end int) {
 			if at >= len(s.buf) {
 				return
 			}
-			if kind == html.TextToken && !raw && s.templates == 0 && !s.headDone {
-				text := z.Raw()
-				if start == 0 {
-					text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark
-				}
-				s.headDone = len(bytes.TrimLeft(text, " \t\r\n\f")) > 0
+			if kind == html.TextToken && !raw && s.templates == 0 {
+				s.text(z.Raw(), start)
 			}
 		}
 		raw = false
 		s.pos = at
+	}
+}
+
+// text handles a text that begins at buf[start]. Any text but white space ends
+// the head.
+func (s *Scanner) text(text []byte, start int) {
+	if start == 0 {
+		text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark
+	}
+	if len(bytes.TrimLeft(text, space)) > 0 {
+		s.headDone = true
 	}
 }
 
@@ -263,52 +298,4 @@ func (s *Scanner) meta(z *html.Tokenizer, start int) {
 	s.line += bytes.Count(s.buf[s.lineAt:start], []byte{'\n'})
 	s.lineAt = start
 	s.found = s.found.Union(robotsmeta.ParseMeta(name, content, s.line+1, s.Tokens...))
-}
-
-// search looks in buf[looked:] for tags that may speak to robots.
-func (s *Scanner) search() {
-	b := s.buf
-	// budget is how many bytes of tags may still be read. It runs out if too
-	// many tags begin inside other tags. Then the tokenizer reads the page
-	// instead.
-	budget := len(b)
-	for i := s.looked; ; i++ {
-		i = nextM(b, i)
-		if len(b)-i < len("<meta ") {
-			s.looked, s.again = i, len(b)+4096
-			return
-		}
-		if b[i+2]|' ' != 'e' || b[i+3]|' ' != 't' || b[i+4]|' ' != 'a' || !isSpace(b[i+5]) && b[i+5] != '/' {
-			continue
-		}
-		t := tagReader{b: b[i+5:]}
-		key, value, state := t.next()
-		for state == tagMore && !isNameKey(key) {
-			key, value, state = t.next()
-		}
-		if state == tagMore && s.mayMatter(value) {
-			for state == tagMore {
-				_, _, state = t.next()
-			}
-			s.suspect, s.keep = i+1, max(s.keep, i+5+t.i)
-		}
-		budget -= t.i
-		if state == tagCut || budget < 0 {
-			// A tag without an end may get its end in a later piece. Or it may
-			// be text in a script, and a real tag may begin inside it. In both
-			// cases the tokenizer reads all of buf, as it does if the budget
-			// has run out. The next search waits for new bytes: for at least
-			// 4096, and for at least the length of b[i:], which begins with the
-			// tag. So a tag without an end is not read over and over.
-			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
-			s.rework += len(b) - i
-			return
-		}
-	}
-}
-
-// mayMatter reports whether a meta with this name may speak to robots. The
-// escapes in the name are not decoded yet.
-func (s *Scanner) mayMatter(name []byte) bool {
-	return bytes.IndexByte(name, '&') >= 0 || robotsmeta.MetaSpeaks(string(name), s.Tokens...)
 }
