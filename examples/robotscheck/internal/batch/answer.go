@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -32,46 +31,42 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	var readErr error
 	go func() {
 		defer close(ordered)
-		readErr = readBlocks(in, b.maxLine, func(block *block) bool {
+		buffered := bufio.NewReaderSize(in, blockSize)
+		for number := 1; readErr == nil; {
+			next := blocks.Get().(*block)
+			next.first, next.answered = number, make(chan struct{})
+			var n int
+			n, readErr = next.read(buffered, b.maxLine)
+			number += n
 			select {
-			case ordered <- block:
+			case ordered <- next:
 			case <-ctx.Done():
-				return false
+				return
 			}
-			go func() {
-				b.answer(block)
-				close(block.done)
-			}()
-			return true
-		})
+			go b.answer(next)
+		}
 	}()
 	for {
-		var next *block
 		select {
-		case block, ok := <-ordered:
+		case next, ok := <-ordered:
 			if !ok {
 				return b.status(readErr)
 			}
-			next = block
+			<-next.answered
+			out.Write(next.out.Bytes())
+			if out.Flush() != nil { // flush each block, because the caller may wait for an answer
+				return command.CannotTell, nil // the writer keeps the error, and package main reports it
+			}
+			blocks.Put(next)
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
-		select {
-		case <-next.done:
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-		out.Write(next.out)
-		if out.Flush() != nil { // flush each block, because the caller may wait for an answer
-			return command.CannotTell, nil // the writer keeps the error, and package main reports it
-		}
-		blocks.Put(next)
 	}
 }
 
 func (b *batch) status(err error) (command.Status, error) {
 	switch n := int(b.failed.Load()); {
-	case err != nil:
+	case err != io.EOF:
 		return 0, fmt.Errorf("read the questions: %w", err)
 	case n > 0:
 		return 0, fmt.Errorf("%s could not be answered", command.Count(n, "line"))
@@ -83,74 +78,72 @@ func (b *batch) status(err error) (command.Status, error) {
 	return command.OK, nil
 }
 
+// An answer is what is written for a line, and a failure for a line that cannot
+// be answered.
+type (
+	answer struct {
+		URL   string `json:"url"`
+		Agent string `json:"agent"`
+		robots.Verdict
+		Doubt string `json:"doubt,omitempty"`
+	}
+	failure struct {
+		Line  int    `json:"input_line"`
+		Error string `json:"error"`
+	}
+)
+
 func (b *batch) answer(block *block) {
-	block.out = block.out[:0]
+	defer close(block.answered)
+	block.out.Reset()
+	json := command.JSON(&block.out)
 	number := block.first
-	for line := range bytes.Lines(block.in) {
-		isWhole := len(bytes.TrimSuffix(line, []byte("\n"))) <= b.maxLine
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			allowed, err := false, error(tooLong(b.maxLine))
-			if isWhole {
-				block.out, allowed, err = b.answerLine(block.out, line)
-			}
-			switch {
-			case err != nil:
-				b.failed.Add(1)
-				block.out = appendFailure(block.out, number, err)
-			case !allowed:
-				b.disallowed.Store(true)
-			}
+	for line := range bytes.Lines(block.lines) {
+		a, err := b.answerLine(line)
+		switch {
+		case err == errBlank:
+		case err != nil:
+			b.failed.Add(1)
+			json.Encode(failure{number, err.Error()})
+		default:
+			json.Encode(&a)
 		}
 		number++
 	}
 }
 
-// A tooLong is the error for a line that is too long. Its value is the greatest
-// allowed number of bytes.
-type tooLong int
+var errBlank = errors.New("the line is blank")
 
-func (n tooLong) Error() string { return fmt.Sprintf("the line is longer than %d bytes", int(n)) }
-
-func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error) {
-	if !utf8.Valid(line) {
-		return out, false, errors.New("the line is not UTF-8")
+func (b *batch) answerLine(line []byte) (a answer, err error) {
+	isLong := len(line)-1 > b.maxLine
+	line = bytes.TrimSpace(line)
+	switch {
+	case len(line) == 0:
+		return a, errBlank
+	case isLong:
+		return a, fmt.Errorf("the line is longer than %d bytes", b.maxLine)
+	case !utf8.Valid(line):
+		return a, errors.New("the line is not UTF-8")
 	}
 	var q question
 	if !q.scan(line) {
-		if q, err = decodeQuestion(line); err != nil {
-			return out, false, err
+		if err := q.decode(line); err != nil {
+			return a, err
 		}
 	}
-	target := string(q.url)
-	if err := command.CheckScheme(target); err != nil {
-		return out, false, err
+	if err := command.CheckScheme(q.url); err != nil {
+		return a, err
 	}
-	rules, doubt, err := b.cache.rules(&q)
+	rules, err := b.cache.rulesFor(&q)
 	if err != nil {
-		return out, false, err
+		return a, err
 	}
-	v := robots.Judge(rules, target)
-	out = append(append(out, `{"url":`...), q.rawURL...)
-	out = append(append(out, `,"agent":`...), q.rawAgent...)
-	out = strconv.AppendBool(append(out, `,"allowed":`...), v.Allowed)
-	out = append(append(append(out, `,"reason":"`...), v.Reason.String()...), '"')
-	if v.Line > 0 {
-		out = appendString(append(out, `,"rule":`...), v.Rule)
-		out = strconv.AppendInt(append(out, `,"line":`...), int64(v.Line), 10)
+	a = answer{q.url, q.agent, robots.Judge(rules.Rules, q.url), rules.doubt}
+	if !a.Allowed {
+		b.disallowed.Store(true)
 	}
-	if v.Resolved != "" {
-		out = appendString(append(out, `,"resolved":`...), v.Resolved)
-	}
-	if doubt != "" {
+	if a.Doubt != "" {
 		b.doubtful.Store(true)
-		out = appendString(append(out, `,"doubt":`...), doubt)
 	}
-	return append(out, "}\n"...), v.Allowed, nil
-}
-
-// appendFailure appends the object for a line that cannot be answered.
-func appendFailure(out []byte, number int, err error) []byte {
-	out = strconv.AppendInt(append(out, `{"input_line":`...), int64(number), 10)
-	out = appendString(append(out, `,"error":`...), err.Error())
-	return append(out, "}\n"...)
+	return a, nil
 }

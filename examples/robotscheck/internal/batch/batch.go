@@ -1,7 +1,7 @@
 // Package batch implements robotscheck batch. It reads many questions as JSON
 // lines and writes a verdict for each, in bounded memory.
 //
-// Workers answer blocks of lines in parallel. The answers come out in the order
+// Blocks of lines are answered in parallel. The answers come out in the order
 // of the questions.
 package batch
 
@@ -58,7 +58,7 @@ robots.txt that is cut at 500 KiB, binary, or an HTML page.`,
 				}
 			}
 			defer in.Close()
-			b := batch{cache: newRulesCache(int64(*cache) << 20), maxLine: 16 << 20}
+			b := batch{cache: newRulesCache(*cache << 20), maxLine: 16 << 20}
 			return b.run(ctx, in, e.Stdout)
 		}
 	},

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -66,7 +67,7 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 	lines, want := questions(t, 1000, false)
 	for _, tt := range []struct {
 		name  string
-		cache int64
+		cache int
 		in    io.Reader
 	}{
 		{"kept", 64 << 20, strings.NewReader(lines)},
@@ -212,11 +213,12 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c := newRulesCache(limit)
 	for i := range 10000 {
-		q := question{
-			rawRobots: appendString(nil, fmt.Sprintf("# %d\nUser-agent: *\nDisallow: /%d\n", i%5000, i%5000)),
-			agent:     fmt.Appendf(nil, "Bot%d", i%7),
+		text, err := json.Marshal(fmt.Sprintf("# %d\nUser-agent: *\nDisallow: /%d\n", i%5000, i%5000))
+		if err != nil {
+			t.Fatal(err)
 		}
-		rules, _, err := c.rules(&q)
+		q := question{robots: text[1 : len(text)-1], agent: fmt.Sprintf("Bot%d", i%7)}
+		rules, err := c.rulesFor(&q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,12 +228,9 @@ func TestRulesCache_IsBounded(t *testing.T) {
 		if i%100 > 0 {
 			continue
 		}
-		var size int64
-		for _, f := range c.young {
-			size += f.size
-		}
-		for _, f := range c.old {
-			size += f.size
+		size := 0
+		for key, rules := range c.kept {
+			size += len(key.robots) + len(key.agent) + rules.Size() + perEntry
 		}
 		if size > limit+limit/10 {
 			t.Fatalf("after %d questions %d bytes are kept", i, size)
@@ -239,22 +238,7 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// Rules of the old generation move to the young one and are not made again.
-func TestRulesCache_OldGeneration(t *testing.T) {
-	c := newRulesCache(1 << 20)
-	q := question{rawRobots: []byte(`"User-agent: *\nDisallow: /a\n"`), agent: []byte("ExampleBot")}
-	first, _, err := c.rules(&q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.young, c.old, c.youngFor = make(map[robotsKey]*cachedRobots), c.young, 0
-	again, _, err := c.rules(&q)
-	if err != nil || again != first || len(c.young) != 1 {
-		t.Errorf("error %v; the same rules: %v; files of the young generation: %d, want 1", err, again == first, len(c.young))
-	}
-}
-
-// If scan() accepts a line, it reads the same question as encoding/json does.
+// If scan accepts a line, it reads the same question as encoding/json does.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,
@@ -269,23 +253,28 @@ func FuzzQuestion(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		var fast question
-		if line != strings.TrimSpace(line) || !fast.scan([]byte(line)) {
+		var fast, slow question
+		if !utf8.ValidString(line) || line != strings.TrimSpace(line) || !fast.scan([]byte(line)) {
 			return
 		}
+		isPath := fast.isPath
+		fast.isPath = false // or text would read the file
 		robots, robotsErr := fast.text()
-		slow, err := decodeQuestion([]byte(line))
-		if err != nil {
+		if err := slow.decode([]byte(line)); err != nil {
 			if robotsErr == nil && json.Valid([]byte(line)) {
 				t.Fatalf("%q: scan took it, but %v", line, err)
 			}
 			return
 		}
-		var slowRobots string
-		if err := json.Unmarshal(slow.rawRobots, &slowRobots); err != nil && robotsErr == nil {
+		if slow.isPath != isPath {
+			t.Fatalf("%q: scan found a path: %t", line, isPath)
+		}
+		slow.isPath = false
+		slowRobots, err := slow.text()
+		if err != nil && robotsErr == nil {
 			t.Fatalf("%q: text() took the robots.txt, but %v", line, err)
 		}
-		if string(robots) != slowRobots || fast.isPath != slow.isPath || string(fast.agent) != string(slow.agent) || string(fast.url) != string(slow.url) {
+		if string(robots) != string(slowRobots) || fast.agent != slow.agent || fast.url != slow.url {
 			t.Fatalf("%q: scan %+v, encoding/json %+v", line, fast, slow)
 		}
 	})
@@ -300,8 +289,8 @@ func BenchmarkBatch(b *testing.B) {
 	var asked []question
 	var files []string
 	for line := range strings.Lines(lines) {
-		q, err := decodeQuestion([]byte(line))
-		if err != nil {
+		var q question
+		if err := q.decode([]byte(line)); err != nil {
 			b.Fatal(err)
 		}
 		text, err := q.text()
@@ -312,7 +301,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	for _, bench := range []struct {
 		name  string
-		cache int64
+		cache int
 	}{{"kept", 64 << 20}, {"parsed-anew", 1}} {
 		b.Run(bench.name, func(b *testing.B) {
 			kept := make([]*robotstxt.Rules, len(asked)) // nil if the cache can keep no rules
@@ -321,9 +310,9 @@ func BenchmarkBatch(b *testing.B) {
 				if bench.cache == 1 {
 					break
 				}
-				key := files[i] + string(q.agent)
+				key := files[i] + q.agent
 				if rules[key] == nil {
-					rules[key] = robotstxt.Parse([]byte(files[i])).Rules(string(q.agent))
+					rules[key] = robotstxt.Parse([]byte(files[i])).Rules(q.agent)
 				}
 				kept[i] = rules[key]
 			}
@@ -339,9 +328,9 @@ func BenchmarkBatch(b *testing.B) {
 				limit += onAllCores(len(asked), func(i int) {
 					r := kept[i]
 					if r == nil {
-						r = robotstxt.Parse([]byte(files[i])).Rules(string(asked[i].agent))
+						r = robotstxt.Parse([]byte(files[i])).Rules(asked[i].agent)
 					}
-					if r.Allowed(string(asked[i].url)) != allowed[i] {
+					if r.Allowed(asked[i].url) != allowed[i] {
 						b.Error("wrong answer")
 					}
 				})

@@ -8,99 +8,59 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A rulesCache keeps robots.txt files and the rules made from them, in bounded
-// memory. It has two generations. When the young generation exceeds half of the
-// limit, it replaces the old one, and a new young generation begins. When a
-// question needs a file of the old generation, the file is added to the young
-// one. A rulesCache is safe for concurrent use.
+// A rulesCache keeps the rules of robots.txt files, in bounded memory: when it
+// is full, it drops all. It is safe for concurrent use.
 type rulesCache struct {
-	half int64 // half of the limit, in bytes
+	limit int // in bytes
 
-	mu       sync.RWMutex
-	young    map[robotsKey]*cachedRobots
-	old      map[robotsKey]*cachedRobots
-	youngFor int64 // how many bytes the young generation uses
+	mu   sync.RWMutex
+	kept map[rulesKey]cachedRules
+	size int // how many bytes kept uses
 }
 
-// A robotsKey identifies the robots.txt of a question.
-type robotsKey struct {
-	raw    string // the robots.txt or its path, as JSON
+type rulesKey struct {
+	robots string // the robots.txt or its path, as in JSON
 	isPath bool
+	agent  string
 }
 
-type cachedRobots struct {
-	file  *robotstxt.File
-	doubt string                      // why the file is doubtful; see package doubt
-	rules map[string]*robotstxt.Rules // the rules, by product token
-	size  int64
+type cachedRules struct {
+	*robotstxt.Rules
+	doubt string // why the robots.txt is doubtful, or "" if it is not
 }
 
 // perEntry is roughly how many bytes a map uses for an entry, besides the
-// entry's key and value.
+// entry's key and rules.
 const perEntry = 200
 
-func newRulesCache(size int64) *rulesCache {
-	return &rulesCache{half: size / 2, young: make(map[robotsKey]*cachedRobots)}
+func newRulesCache(limit int) *rulesCache {
+	return &rulesCache{limit: limit, kept: make(map[rulesKey]cachedRules)}
 }
 
-// rules() returns the rules for a question. If they are not in the young
-// generation, rules() makes them. doubtful says why the robots.txt is doubtful,
-// or is "" if there is no doubt. See package doubt.
-func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
+// rulesFor returns the rules for a question, and makes them if it has to.
+func (c *rulesCache) rulesFor(q *question) (cachedRules, error) {
 	c.mu.RLock()
-	entry, young := c.young[robotsKey{string(q.rawRobots), q.isPath}], true
-	if entry == nil {
-		entry, young = c.old[robotsKey{string(q.rawRobots), q.isPath}], false
-	}
-	var rules *robotstxt.Rules
-	if entry != nil {
-		rules, doubtful = entry.rules[string(q.agent)], entry.doubt
-	}
+	rules, ok := c.kept[rulesKey{string(q.robots), q.isPath, q.agent}]
 	c.mu.RUnlock()
-	if rules != nil && young {
-		return rules, doubtful, nil
+	if ok {
+		return rules, nil
 	}
-	agent := string(q.agent)
-	if err := robots.CheckName(agent); err != nil {
-		return nil, "", fmt.Errorf(`"agent": %w`, err)
+	if err := robots.CheckName(q.agent); err != nil {
+		return cachedRules{}, fmt.Errorf(`"agent": %w`, err)
 	}
-	if entry == nil {
-		text, err := q.robots()
-		if err != nil {
-			return nil, "", err
-		}
-		entry = &cachedRobots{
-			file:  robotstxt.Parse(text),
-			doubt: robots.Doubt(text),
-			rules: make(map[string]*robotstxt.Rules),
-			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // an estimate of the bytes that the file uses
-		}
+	text, err := q.text()
+	if err != nil {
+		return cachedRules{}, err
 	}
-	if rules == nil {
-		rules = entry.file.Rules(agent)
-	}
-	c.keep(robotsKey{string(q.rawRobots), q.isPath}, entry, agent, rules)
-	return rules, entry.doubt, nil
-}
-
-// keep stores an agent's rules in the young generation. It also stores the
-// file, unless the young generation has the file already.
-func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
+	rules = cachedRules{robotstxt.Parse(text).Rules(q.agent), robots.Doubt(text)}
+	key := rulesKey{string(q.robots), q.isPath, q.agent}
+	size := len(key.robots) + len(key.agent) + len(rules.doubt) + rules.Size() + perEntry
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.young[key]; other != nil { // the file is already there; another goroutine may have stored it
-		entry = other
-	} else {
-		c.young[key] = entry
-		c.youngFor += entry.size
+	if c.size += size; c.size > c.limit {
+		clear(c.kept)
+		c.size = size
 	}
-	if entry.rules[agent] == nil {
-		entry.rules[agent] = rules
-		size := int64(rules.Size()) + int64(len(agent)) + perEntry
-		entry.size += size
-		c.youngFor += size
-	}
-	if c.youngFor > c.half {
-		c.young, c.old, c.youngFor = make(map[robotsKey]*cachedRobots), c.young, 0
-	}
+	c.kept[key] = rules
+	return rules, nil
 }
