@@ -71,17 +71,3 @@ func BenchmarkRequest(b *testing.B) {
 		b.Fatal(err)
 	}
 }
-
-// Recording a request allocates little: a string with its URL, and a string
-// with the hash of its robots.txt.
-func TestAllocationsOfARequest(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	rec := mustOpen(t, t.TempDir(), Options{})
-	defer rec.Close()
-	request := aRequest(t, rec)
-	if n := testing.AllocsPerRun(1000, request); n > 5 {
-		t.Errorf("%v allocations for a request", n)
-	}
-}

@@ -24,7 +24,7 @@ import (
 // a client over a network in memory: the first round without a record, the
 // second round with one. The results are medians of the differences between the
 // two rounds: user-µs/req, sys-µs/req, and their sum cpu-µs/req, which should
-// stay below 5. Run twenty operations: -benchtime 20x.
+// stay below 10. Run twenty operations: -benchtime 20x.
 func BenchmarkCost(b *testing.B) {
 	rec, err := Open(b.TempDir(), Options{Logger: quiet()})
 	if err != nil {

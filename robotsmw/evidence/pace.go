@@ -2,6 +2,8 @@ package evidence
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -10,61 +12,39 @@ import (
 
 // pace returns an Observer that records what a Limiter does. limiter is the
 // Limiter's number in the session, and own is the Limiter's Delay.
-func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
-	line := func(k kind, e *politeness.Event, about string, members func([]byte) []byte) {
-		now := time.Now()
-		buf := buffers.Get().(*[]byte)
-		b := begin((*buf)[:0], k, now)
-		b = appendNumber(b, "limiter", limiter)
-		b = appendNumber(b, "request", int64(e.Request))
-		b = members(b)
-		q.put(entry{kind: k, time: now, about: about}, b)
-		*buf = b
-		buffers.Put(buf)
+func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
+	line := func(kind string, e *politeness.Event, members ...any) entry {
+		return newEntry(kind, slices.Concat([]any{"limiter", limiter, "request", int(e.Request)}, members)...)
 	}
 	return &politeness.Observer{
 		Granted: func(ctx context.Context, e politeness.Event) {
-			url, about := "", ""
+			url, decision := "", json.RawMessage(nil)
 			if e.URL != nil {
 				url = redacted(e.URL)
 			}
-			if e.Exempt {
-				about = url
+			if d := robotsmw.DecisionOf(ctx); d != nil && !e.Exempt {
+				decision = decisionText(d)
 			}
-			line(kindRequest, &e, about, func(b []byte) []byte {
-				b = appendText(b, "url", url)
-				b = appendRequest(b, &e, own)
-				if d := robotsmw.DecisionOf(ctx); d != nil && !e.Exempt {
-					b = appendDecision(b, d)
-				}
-				return b
-			})
+			request := line("request", &e, "url", url, "host", e.Host, "robots", e.Exempt, "start", e.At,
+				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", intervalWhy(&e, own), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay,
+				"paused_until", e.Until, "waited", e.Wait, "waited_for", string(e.Reason), "decision", decision)
+			if e.Exempt {
+				request.about = url
+			}
+			q.put(request)
 		},
 		Answered: func(_ context.Context, e politeness.Event) {
 			if e.RetryAfter != "" || e.Status == 429 || e.Status == 503 {
-				line(kindAnswer, &e, "", func(b []byte) []byte { return appendAnswer(b, &e) })
+				q.put(line("answer", &e, "host", e.Host, "at", e.At, "status", e.Status, "retry_after", short(e.RetryAfter), "asks", e.Wait))
 			}
 		},
 		BackedOff: func(_ context.Context, e politeness.Event) {
-			line(kindPause, &e, "", func(b []byte) []byte { return appendPause(b, &e) })
+			q.put(line("pause", &e, "host", e.Host, "at", e.At, "wait", seconds(e.Wait), "until", e.At.Add(e.Wait), "status", e.Status))
 		},
 		Ended: func(_ context.Context, e politeness.Event) {
-			line(kindDone, &e, "", func(b []byte) []byte { return appendDone(b, &e) })
+			q.put(line("done", &e, "end", e.At, "status", e.Status, "seconds", seconds(e.Wait)))
 		},
 	}
-}
-
-func appendRequest(b []byte, e *politeness.Event, own time.Duration) []byte {
-	b = appendText(b, "host", e.Host)
-	b = appendTrue(b, "robots", e.Exempt)
-	b = appendTime(b, "start", e.At)
-	b = appendSeconds(b, "interval", max(e.Delay, e.CrawlDelay))
-	b = appendPlain(b, "interval_why", intervalWhy(e, own))
-	b = appendSeconds(b, "delay", e.Delay)
-	b = appendWait(b, "crawl_delay", e.CrawlDelay)
-	b = appendTime(b, "paused_until", e.Until)
-	b = appendWait(b, "waited", e.Wait)
-	return appendPlain(b, "waited_for", string(e.Reason))
 }
 
 func intervalWhy(e *politeness.Event, own time.Duration) string {
@@ -75,26 +55,4 @@ func intervalWhy(e *politeness.Event, own time.Duration) string {
 		return "adaptive delay"
 	}
 	return "delay"
-}
-
-func appendAnswer(b []byte, e *politeness.Event) []byte {
-	b = appendText(b, "host", e.Host)
-	b = appendTime(b, "at", e.At)
-	b = appendNumber(b, "status", int64(e.Status))
-	b = appendText(b, "retry_after", short(e.RetryAfter))
-	return appendWait(b, "asks", e.Wait)
-}
-
-func appendPause(b []byte, e *politeness.Event) []byte {
-	b = appendText(b, "host", e.Host)
-	b = appendTime(b, "at", e.At)
-	b = appendSeconds(b, "wait", e.Wait)
-	b = appendTime(b, "until", e.At.Add(e.Wait))
-	return appendNumber(b, "status", int64(e.Status))
-}
-
-func appendDone(b []byte, e *politeness.Event) []byte {
-	b = appendTime(b, "end", e.At)
-	b = appendNumber(b, "status", int64(e.Status))
-	return appendSeconds(b, "seconds", e.Wait)
 }

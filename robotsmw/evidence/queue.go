@@ -1,46 +1,30 @@
 package evidence
 
 import (
+	"crypto/sha256"
 	"sync"
 	"time"
 )
 
-type kind uint8
-
-const (
-	kindSegment kind = iota
-	kindRobot
-	kindLimiter
-	kindFile
-	kindFetch
-	kindRobots
-	kindDecision
-	kindRequest
-	kindAnswer
-	kindPause
-	kindDone
-	kindLoss
-	kindClose
-	kinds
-)
-
-var kindNames = [kinds]string{
-	"segment", "robot", "limiter", "file", "fetch", "robots", "decision", "request", "answer", "pause", "done", "loss", "close",
-}
-
-// stands reports whether lines of this kind are repeated at the beginning of
-// each segment.
-func (k kind) stands() bool { return k == kindRobot || k == kindLimiter }
-
-// An entry is a line to be written. Its text begins with the JSON members
-// "event" and "time". The writer adds the number and the hashes.
+// An entry is a line to be written.
 type entry struct {
-	kind     kind
+	kind     string // such as "request"
 	time     time.Time
-	from, to int       // the text is batch.text[from:to]
+	text     []byte    // the JSON members from "event" on; the writer adds the number and the hashes
 	about    string    // the URL of a robots.txt or of a request for one, or ""
-	exchange *exchange // nil unless kind is kindFetch
+	exchange *exchange // only of a fetch
 }
+
+// newEntry returns a line with the current time. For members, see
+// appendMembers.
+func newEntry(kind string, members ...any) entry {
+	now := time.Now()
+	text := appendMembers(make([]byte, 0, 1<<10), "event", kind, "time", now)
+	return entry{kind: kind, time: now, text: appendMembers(text, members...)[1:]}
+}
+
+// stands reports whether the line is repeated at the beginning of each segment.
+func (e *entry) stands() bool { return e.kind == "robot" || e.kind == "limiter" }
 
 // isFact reports whether a line also goes into the WARC file. That file says
 // how the crawler requested each robots.txt, what the crawler then knew, and
@@ -48,17 +32,16 @@ type entry struct {
 // many and the WARC file has no pages.
 func (e *entry) isFact() bool {
 	switch e.kind {
-	case kindRobot, kindLimiter, kindRobots, kindAnswer, kindPause:
+	case "robots", "answer", "pause":
 		return true
-	case kindRequest:
+	case "request":
 		return e.about != ""
 	}
-	return false
+	return e.stands()
 }
 
 // A batch has the lines that arrive while the writer writes the previous batch.
 type batch struct {
-	text    []byte
 	entries []entry
 	size    int // in bytes, including the exchanges
 	lost    loss
@@ -66,35 +49,28 @@ type batch struct {
 
 type loss struct {
 	from, to time.Time
-	counts   [kinds]int
+	counts   map[string]int // by kind of line
 	cause    string
 }
 
-func (l *loss) any() bool { return !l.from.IsZero() }
+func (l *loss) any() bool { return len(l.counts) > 0 }
 
-func (l *loss) add(k kind, at time.Time, cause string) {
-	if l.from.IsZero() {
-		l.from, l.to, l.cause = at, at, cause
-	}
-	if at.Before(l.from) {
-		l.from = at
-	}
-	if at.After(l.to) {
-		l.to = at
-	}
-	l.counts[k]++
+func (l *loss) add(kind string, at time.Time, cause string) {
+	l.merge(&loss{at, at, map[string]int{kind: 1}, cause})
 }
 
 func (l *loss) merge(other *loss) {
-	if !other.any() {
-		return
+	if !l.any() {
+		*l = loss{other.from, other.to, make(map[string]int), other.cause}
 	}
-	for k, n := range other.counts {
-		if n > 0 {
-			l.add(kind(k), other.from, other.cause)
-			l.add(kind(k), other.to, other.cause)
-			l.counts[k] += n - 2
-		}
+	if other.from.Before(l.from) {
+		l.from = other.from
+	}
+	if other.to.After(l.to) {
+		l.to = other.to
+	}
+	for kind, n := range other.counts {
+		l.counts[kind] += n
 	}
 }
 
@@ -102,10 +78,9 @@ func (l *loss) merge(other *loss) {
 // lost.
 const longestQueue = 16 << 20
 
-// mostFiles is the maximum number of files that a queue remembers as written.
-// When the queue has that many, it forgets all of them before it remembers
-// another.
-const mostFiles = 100_000
+// mostKnown is how many files and refusals a queue remembers as written. When
+// it has that many, it forgets all of them before it remembers another.
+const mostKnown = 100_000
 
 // A queue takes lines from requests and passes them to the writer. The requests
 // never wait for the disk. The writer's goroutine runs only while there is
@@ -113,36 +88,31 @@ const mostFiles = 100_000
 type queue struct {
 	mu      sync.Mutex // never held during a write to the disk
 	next    batch
-	spare   batch // becomes queue.next when the writer takes the batch that was there
 	running bool
 	closed  bool
 	idle    sync.Cond // its lock is mu; signals that queue.running has become false
-	files   map[[64]byte]struct{}
-	refused map[uint64]struct{}
+	known   map[[sha256.Size]byte]bool
 	most    int
 	write   func(*batch)
 }
 
-// put adds a line with this text to the queue. If the queue is full, put counts
-// the line as lost. If the queue is closed, put drops the line.
-func (q *queue) put(e entry, text []byte) {
+// put adds a line to the queue. If the queue is full, put counts the line as
+// lost. If the queue is closed, put drops the line.
+func (q *queue) put(e entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return
 	}
 	b := &q.next
-	size := len(text)
+	size := cap(e.text)
 	if e.exchange != nil {
 		size += e.exchange.size()
 	}
 	if b.size+size > q.most && b.size > 0 {
 		b.lost.add(e.kind, e.time, "the disk is too slow")
-		q.files, q.refused = nil, nil // so that lost files and refusals are written if they come again
+		q.known = nil // so that lost files and refusals are written if they come again
 	} else {
-		e.from = len(b.text)
-		b.text = append(b.text, text...)
-		e.to = len(b.text)
 		b.entries = append(b.entries, e)
 		b.size += size
 	}
@@ -150,13 +120,6 @@ func (q *queue) put(e entry, text []byte) {
 		q.running = true
 		go q.run()
 	}
-}
-
-// tell puts a line of the kind k into the queue, with the current time and the
-// given JSON members.
-func (q *queue) tell(k kind, about string, members []byte) {
-	now := time.Now()
-	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
 }
 
 // gather is how long the writer waits for more lines before it writes. The wait
@@ -174,31 +137,28 @@ func (q *queue) run() {
 			q.mu.Lock()
 		}
 		b := q.next
-		q.next, q.spare = q.spare, batch{}
+		q.next = batch{}
 		q.mu.Unlock()
 		q.write(&b)
 		q.mu.Lock()
-		if cap(b.text) <= 4<<20 { // after a burst, the buffer is larger and is given up
-			clear(b.entries)
-			q.spare = batch{text: b.text[:0], entries: b.entries[:0]}
-		}
 	}
 	q.running = false
 	q.idle.Broadcast()
 }
 
-// isNew returns false if the queue remembers a file as written. Otherwise it
-// makes the queue remember the file, and returns true.
-func (q *queue) isNew(hash [64]byte) bool {
+// isNew returns false if the queue remembers a file or a refusal as written. key
+// is what it is told by. Otherwise isNew makes the queue remember it.
+func (q *queue) isNew(key string) bool {
+	hash := sha256.Sum256([]byte(key))
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if _, ok := q.files[hash]; ok {
+	if q.known[hash] {
 		return false
 	}
-	if q.files == nil || len(q.files) >= mostFiles {
-		q.files = make(map[[64]byte]struct{})
+	if q.known == nil || len(q.known) >= mostKnown {
+		q.known = make(map[[sha256.Size]byte]bool)
 	}
-	q.files[hash] = struct{}{}
+	q.known[hash] = true
 	return true
 }
 
@@ -207,24 +167,7 @@ func (q *queue) isNew(hash [64]byte) bool {
 func (q *queue) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.files, q.refused = nil, nil
-}
-
-// mostRefused is the same limit as mostFiles, for refusals.
-const mostRefused = 100_000
-
-// isNewRefusal is like isNew, for a refusal. hash is a hash of the refusal.
-func (q *queue) isNewRefusal(hash uint64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if _, ok := q.refused[hash]; ok {
-		return false
-	}
-	if q.refused == nil || len(q.refused) >= mostRefused {
-		q.refused = make(map[uint64]struct{})
-	}
-	q.refused[hash] = struct{}{}
-	return true
+	q.known = nil
 }
 
 // close closes the queue and waits until its lines have been written or lost.
@@ -240,16 +183,3 @@ func (q *queue) close() bool {
 	}
 	return first
 }
-
-// begin appends the JSON members "event" and "time", without a comma before
-// them.
-func begin(b []byte, k kind, at time.Time) []byte {
-	b = append(b, `"event":"`...)
-	b = append(b, kindNames[k]...)
-	b = append(b, `","time":"`...)
-	return append(appendRFC3339(b, at), '"')
-}
-
-// buffers is a pool of buffers in which lines are built. The queue copies each
-// line, so a buffer can be used again after put().
-var buffers = sync.Pool{New: func() any { return new([]byte) }}

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"bytes"
 	"cmp"
 	crand "crypto/rand"
 	"crypto/sha256"
@@ -10,6 +9,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,7 +50,7 @@ type Recorder struct {
 	head   atomic.Pointer[chain.Link]
 
 	mu       sync.Mutex
-	robot    []byte // the JSON members that only the line "robot" has; nil before the first Observe
+	robot    []any // the members of the robot line; nil before the first Observe
 	limiters []*politeness.Limiter
 }
 
@@ -79,9 +80,13 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("evidence: cannot make the directory of the record: %w", err)
 	}
-	held, err := lock(dir)
+	held, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("evidence: cannot lock the record: %w", err)
+	}
+	if err := lock(held); err != nil {
+		held.Close()
+		return nil, fmt.Errorf("evidence: another process writes the record in %s; give each its own directory: %w", dir, err)
 	}
 	var entropy [32]byte
 	crand.Read(entropy[:])
@@ -120,21 +125,21 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	if opts.Limiter == nil && len(r.attached()) == 0 {
 		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")
 	}
-	text, err := robotText(opts)
+	robot, err := robotMembers(opts)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	known := r.robot
 	if known == nil {
-		r.robot = text
+		r.robot = robot
 	}
 	r.mu.Unlock()
-	if known != nil && !bytes.Equal(known, text) {
+	switch {
+	case known == nil:
+		r.queue.put(newEntry("robot", robot...))
+	case !reflect.DeepEqual(known, robot):
 		return errors.New("evidence: the record is that of another crawler: its agent, tokens or options differ; give each a directory of its own")
-	}
-	if known == nil {
-		r.queue.tell(kindRobot, "", text)
 	}
 	if opts.Limiter != nil {
 		r.Pace(opts.Limiter)
@@ -158,9 +163,9 @@ func (r *Recorder) Pace(l *politeness.Limiter) {
 		return
 	}
 	r.limiters = append(r.limiters, l)
-	number := int64(len(r.limiters))
+	number := len(r.limiters)
 	r.mu.Unlock()
-	r.queue.tell(kindLimiter, "", limiterText(number, l))
+	r.queue.put(limiterLine(number, l))
 	l.Observer = politeness.Join(l.Observer, pace(&r.queue, number, delayOf(l)))
 }
 
@@ -188,54 +193,43 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, r.lock.Close())
 }
 
-func robotText(opts *robotsmw.Options) ([]byte, error) {
+func robotMembers(opts *robotsmw.Options) ([]any, error) {
 	plain := *opts
 	plain.Observer = nil
 	checker, err := robotsmw.NewChecker(plain)
 	if err != nil {
 		return nil, err
 	}
-	b := appendText(nil, "user_agent", opts.UserAgent)
-	b = appendJSON(b, "tokens", checker.Tokens())
-	b = appendTrue(b, "disallow_forbidden", opts.DisallowForbidden)
-	b = appendTrue(b, "allow_after_30_days", opts.AllowAfter30Days)
-	b = appendTrue(b, "dry_run", opts.DryRun)
-	b = appendNumber(b, "max_redirects", int64(cmp.Or(opts.MaxRedirects, 5)))
+	members := []any{"user_agent", opts.UserAgent, "tokens", checker.Tokens(), "disallow_forbidden", opts.DisallowForbidden,
+		"allow_after_30_days", opts.AllowAfter30Days, "dry_run", opts.DryRun, "max_redirects", cmp.Or(opts.MaxRedirects, 5)}
 	if len(opts.Override) > 0 {
 		hashes := make(map[string]string)
 		for origin, text := range opts.Override {
 			hashes[origin] = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 		}
-		b = appendJSON(b, "override", hashes)
+		members = append(members, "override", hashes)
 	}
-	return b, nil
+	return members, nil
 }
 
-func limiterText(number int64, l *politeness.Limiter) []byte {
-	b := appendNumber(nil, "limiter", number)
-	b = appendSeconds(b, "delay", delayOf(l))
-	b = appendNumber(b, "concurrency", int64(orDefault(l.Concurrency, 1, -1)))
-	b = appendTrue(b, "end_to_start", l.EndToStart)
-	b = appendSeconds(b, "max_crawl_delay", orDefault(l.MaxCrawlDelay, time.Minute, -time.Second))
-	b = appendTrue(b, "clamp_crawl_delay", l.ClampCrawlDelay)
-	b = appendSeconds(b, "max_retry_after", orDefault(l.MaxRetryAfter, 24*time.Hour, -time.Second))
-	b = appendSeconds(b, "back_off", orDefault(l.BackOff, 5*time.Second, 0))
-	b = appendSeconds(b, "max_back_off", orDefault(l.MaxBackOff, time.Hour, -time.Second))
-	b = appendSeconds(b, "lease", orDefault(l.Lease, 10*time.Minute, -time.Second))
-	b = appendWait(b, "jitter", time.Duration(l.Jitter*float64(time.Second)))
-	b = appendTrue(b, "adaptive", l.Adaptive.Factor > 0)
+func limiterLine(number int, l *politeness.Limiter) entry {
 	key := "host"
 	if l.Key != nil {
 		key = "custom"
 	}
-	b = appendText(b, "key", key)
-	return appendTrue(b, "fleet", l.Fleet != nil)
+	const unlimited = -time.Second // -1 in the line
+	return newEntry("limiter", "limiter", number, "delay", seconds(delayOf(l)), "concurrency", orDefault(l.Concurrency, 1, -1), "end_to_start", l.EndToStart,
+		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, time.Minute, unlimited)), "clamp_crawl_delay", l.ClampCrawlDelay,
+		"max_retry_after", seconds(orDefault(l.MaxRetryAfter, 24*time.Hour, unlimited)),
+		"back_off", seconds(orDefault(l.BackOff, 5*time.Second, 0)), "max_back_off", seconds(orDefault(l.MaxBackOff, time.Hour, unlimited)),
+		"lease", seconds(orDefault(l.Lease, 10*time.Minute, unlimited)), "jitter", time.Duration(l.Jitter*float64(time.Second)),
+		"adaptive", l.Adaptive.Factor > 0, "key", key, "fleet", l.Fleet != nil)
 }
 
 func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }
 
-// orDefault returns its first argument if that is positive, its second if the
-// first is 0, and its third if the first is negative.
+// orDefault returns v if it is positive, zero if v is 0, and negative if v is
+// negative.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:

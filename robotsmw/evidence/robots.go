@@ -3,10 +3,8 @@ package evidence
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,72 +19,48 @@ import (
 // robots returns an Observer that records what a Transport or Checker does. A
 // decision is recorded only if it is a refusal, or would be one without DryRun.
 func robots(q *queue) *robotsmw.Observer {
+	state := func(f robotsmw.Fetch, from string) {
+		next := f.Next
+		if f.Cause == "" {
+			next = time.Time{}
+		}
+		e := newEntry("robots", "robots_url", f.URL, "from", from, "status", f.Status, "renewed", f.Renewed, "redirects", f.Redirects,
+			"sha256", f.SHA256, "fetched", f.Fetched, "expires", f.Expires, "cause", f.Cause, "next_try", next)
+		e.about = f.URL
+		q.put(e)
+	}
 	return &robotsmw.Observer{
 		Decided: func(_ context.Context, d robotsmw.Decision) {
-			if !d.Allowed || d.DryRun {
-				refused(q, &d)
+			if d.Allowed && !d.DryRun {
+				return
+			}
+			about := ""
+			if d.URL != nil {
+				about = redacted(d.URL)
+			}
+			if q.isNew(fmt.Sprint("refusal ", about, " ", d.SHA256(), d.RobotsURL, d.Reason, d.Fetched)) {
+				q.put(newEntry("decision", "url", about, "decision", decisionText(&d)))
 			}
 		},
-		Read: func(_ context.Context, sha256 string, text []byte) { read(q, sha256, text) },
-		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
-			asked(q, robotsURL, resp, body, err)
+		Read: func(_ context.Context, sha256 string, text []byte) {
+			if !q.isNew("file " + sha256) {
+				return
+			}
+			if utf8.Valid(text) && controls(text) <= len(text)/16 {
+				q.put(newEntry("file", "sha256", sha256, "size", len(text), "text", string(text)))
+			} else {
+				q.put(newEntry("file", "sha256", sha256, "size", len(text), "base64", text)) // as JSON has []byte
+			}
 		},
-		Fetched:  func(_ context.Context, f robotsmw.Fetch) { q.tell(kindRobots, f.URL, fetchText(f, "fetch")) },
-		Recalled: func(_ context.Context, f robotsmw.Fetch) { q.tell(kindRobots, f.URL, fetchText(f, "store")) },
+		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
+			q.put(asked(robotsURL, resp, body, err))
+		},
+		Fetched:  func(_ context.Context, f robotsmw.Fetch) { state(f, "fetch") },
+		Recalled: func(_ context.Context, f robotsmw.Fetch) { state(f, "store") },
 	}
 }
 
-var seed = maphash.MakeSeed()
-
-// The function "refused" adds a refusal to the record, or a decision that would
-// be a refusal without DryRun. It does nothing if the queue remembers an equal
-// decision.
-func refused(q *queue, d *robotsmw.Decision) {
-	now := time.Now()
-	buf := buffers.Get().(*[]byte)
-	b := begin((*buf)[:0], kindDecision, now)
-	from := len(b)
-	if d.URL != nil {
-		b = appendText(b, "url", redacted(d.URL))
-	}
-	to := len(b)
-	b = appendDecision(b, d)
-	var h maphash.Hash
-	h.SetSeed(seed)
-	h.Write(b[from:to])
-	h.WriteString(d.SHA256() + d.RobotsURL + d.Reason.String() + d.Fetched.String())
-	if q.isNewRefusal(h.Sum64()) {
-		q.put(entry{kind: kindDecision, time: now}, b)
-	}
-	*buf = b
-	buffers.Put(buf)
-}
-
-// The function "read" adds the text of a robots.txt to the record, unless the
-// queue remembers that this text was written.
-func read(q *queue, sha256 string, text []byte) {
-	var hash [64]byte
-	copy(hash[:], sha256)
-	if !q.isNew(hash) {
-		return
-	}
-	now := time.Now()
-	b := begin(make([]byte, 0, len(text)+len(text)/8+300), kindFile, now)
-	b = appendText(b, "sha256", sha256)
-	b = appendNumber(b, "size", int64(len(text)))
-	switch {
-	case len(text) == 0:
-	case utf8.Valid(text) && controls(text) <= len(text)/16:
-		b = appendQuoted(appendMember(b, "text"), text)
-	default:
-		b = append(appendMember(b, "base64"), '"')
-		b = append(base64.StdEncoding.AppendEncode(b, text), '"')
-	}
-	q.put(entry{kind: kindFile, time: now}, b)
-}
-
-// The function "controls" counts the control characters that take six bytes of
-// JSON each.
+// controls counts the control characters that take six bytes of JSON each.
 func controls(text []byte) (n int) {
 	for _, c := range text {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -96,105 +70,54 @@ func controls(text []byte) (n int) {
 	return n
 }
 
-func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err error) {
+func asked(robotsURL string, resp *http.Response, body []byte, err error) entry {
 	now := time.Now()
-	req := resp.Request
 	x := exchangeOf(resp, body, err, now)
-	b := begin(nil, kindFetch, now)
-	b = appendText(b, "robots_url", robotsURL)
-	b = appendText(b, "url", x.url)
-	b = appendText(b, "host", x.host)
-	b = appendTrue(b, "conditional", req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != "")
-	b = appendText(b, "user_agent", req.Header.Get("User-Agent"))
-	b = appendNumber(b, "status", int64(resp.StatusCode))
-	for _, f := range [...]struct{ member, name string }{
-		{"location", "Location"}, {"retry_after", "Retry-After"}, {"date", "Date"}, {"content_type", "Content-Type"},
-	} {
-		b = appendText(b, f.member, short(strings.Join(resp.Header[f.name], ", ")))
-	}
-	if wait, ok := politeness.RetryAfter(resp.Header, now); ok {
-		b = appendSeconds(b, "asks", wait)
-	}
-	b = appendNumber(b, "bytes", int64(len(body)))
+	field := func(name string) string { return short(strings.Join(resp.Header[name], ", ")) }
+	hash, failure := "", ""
 	if x.whole {
-		sum := sha256.Sum256(body)
-		b = append(appendMember(b, "sha256"), '"')
-		b = append(hex.AppendEncode(b, sum[:]), '"')
+		hash = fmt.Sprintf("%x", sha256.Sum256(body))
 	}
 	if err != nil {
-		b = appendText(b, "error", short(err.Error()))
+		failure = short(err.Error())
 	}
-	q.put(entry{kind: kindFetch, time: now, exchange: x}, b)
+	var asks json.RawMessage // left out if there is no Retry-After, but not if that is 0
+	if wait, ok := politeness.RetryAfter(resp.Header, now); ok {
+		asks, _ = json.Marshal(seconds(wait))
+	}
+	e := newEntry("fetch", "robots_url", robotsURL, "url", x.url, "host", x.host, "conditional", isConditional(resp.Request), "user_agent", resp.Request.Header.Get("User-Agent"),
+		"status", resp.StatusCode, "location", field("Location"), "retry_after", field("Retry-After"), "date", field("Date"), "content_type", field("Content-Type"),
+		"asks", asks, "bytes", len(body), "sha256", hash, "error", failure)
+	e.exchange = x
+	return e
 }
 
 // longestText is the limit, in bytes, for what is recorded of a header field,
 // of an error, or of the value of a user-agent line.
 const longestText = 8 << 10
 
-func short(text string) string {
-	if len(text) <= longestText {
-		return text
-	}
-	return text[:longestText]
-}
-
-func fetchText(f robotsmw.Fetch, from string) []byte {
-	b := appendText(nil, "robots_url", f.URL)
-	b = appendText(b, "from", from)
-	b = appendNumber(b, "status", int64(f.Status))
-	b = appendTrue(b, "renewed", f.Renewed)
-	b = appendNumber(b, "redirects", int64(f.Redirects))
-	b = appendText(b, "sha256", f.SHA256)
-	b = appendTime(b, "fetched", f.Fetched)
-	b = appendTime(b, "expires", f.Expires)
-	b = appendText(b, "cause", f.Cause)
-	if f.Cause != "" {
-		b = appendTime(b, "next_try", f.Next)
-	}
-	return b
-}
+func short(text string) string { return text[:min(len(text), longestText)] }
 
 const mostAgents = 16
 
-func appendDecision(b []byte, d *robotsmw.Decision) []byte {
-	b = append(appendMember(b, "decision"), `{"allowed":`...)
+func decisionText(d *robotsmw.Decision) json.RawMessage {
+	b := append(make([]byte, 0, 1<<9), `{"allowed":`...)
 	b = strconv.AppendBool(b, d.Allowed)
-	b = appendTime(b, "decided", d.Time)
-	b = appendTrue(b, "dry_run", d.DryRun)
-	b = appendPlain(b, "reason", d.Reason.String())
+	b = appendMembers(b, "decided", d.Time, "dry_run", d.DryRun, "reason", d.Reason.String())
 	if d.Reason == robotsmw.ByRule {
-		b = append(append(appendMember(b, "rule"), '"'), d.Kind.String()...)
-		b = append(appendEscaped(append(b, ": "...), d.Rule), '"')
-		b = appendNumber(b, "line", int64(d.Line))
+		b = appendMembers(b, "rule", d.Kind.String()+": "+d.Rule, "line", d.Line)
 	}
-	b = appendText(b, "resolved", d.Resolved)
-	if group := d.Group[:min(len(d.Group), mostAgents)]; len(group) > 0 {
-		b = append(appendMember(b, "group"), '[')
-		for i, agent := range group {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendQuoted(b, short(agent.Value))
+	b = appendMembers(b, "resolved", d.Resolved)
+	if len(d.Group) > 0 {
+		var agents []string
+		var lines []int
+		for _, agent := range d.Group[:min(len(d.Group), mostAgents)] {
+			agents, lines = append(agents, short(agent.Value)), append(lines, agent.Line)
 		}
-		b = append(appendMember(append(b, ']'), "group_lines"), '[')
-		for i, agent := range group {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = strconv.AppendInt(b, int64(agent.Line), 10)
-		}
-		b = append(b, ']')
+		b = appendMembers(b, "group", agents, "group_lines", lines)
 	}
-	b = appendWait(b, "crawl_delay_seconds", d.CrawlDelay)
-	b = appendText(b, "robots_url", d.RobotsURL)
-	b = appendPlain(b, "sha256", d.SHA256())
-	b = appendNumber(b, "status", int64(d.Status))
-	b = appendTime(b, "fetched", d.Fetched)
-	b = appendTime(b, "expires", d.Expires)
-	b = appendTrue(b, "stale", d.Stale)
-	b = appendText(b, "cause", d.Cause)
-	b = appendTime(b, "failed_since", d.FailedSince)
-	b = appendTime(b, "next_try", d.NextTry)
+	b = appendMembers(b, "crawl_delay_seconds", d.CrawlDelay, "robots_url", d.RobotsURL, "sha256", d.SHA256(), "status", d.Status,
+		"fetched", d.Fetched, "expires", d.Expires, "stale", d.Stale, "cause", d.Cause, "failed_since", d.FailedSince, "next_try", d.NextTry)
 	return append(b, '}')
 }
 
@@ -202,12 +125,7 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 // UTF-8, because JSON cannot contain them. Rules match an escaped byte and the
 // byte itself in the same way.
 func redacted(u *url.URL) string {
-	text := ""
-	if u.User == nil {
-		text = u.String()
-	} else {
-		text = u.Redacted()
-	}
+	text := u.Redacted()
 	if utf8.ValidString(text) {
 		return text
 	}

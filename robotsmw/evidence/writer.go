@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,6 @@ type writer struct {
 
 	standing [][]byte   // the robot and limiter lines, which each segment repeats
 	out      []byte     // lines that are not on the disk yet
-	begun    []entry    // empty; kept so that write() can use its memory again
 	ahead    chain.Link // the end of the chain, including the lines in writer.out
 	lost     loss
 	all      int       // how many lines were lost in the session
@@ -102,11 +102,11 @@ func (w *writer) resume() error {
 // that succeeds writes a loss line.
 func (w *writer) write(b *batch) {
 	for _, e := range b.entries {
-		if e.kind.stands() {
-			w.standing = append(w.standing, slices.Clone(b.text[e.from:e.to]))
+		if e.stands() {
+			w.standing = append(w.standing, e.text)
 		}
 	}
-	begun := w.begun[:0] // entries whose lines are in w.out
+	var begun []entry // entries whose lines are in w.out
 	opened := false
 	for i, e := range b.entries {
 		if w.lines == nil {
@@ -116,8 +116,8 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.kind.stands() { // open() has already written the robot and limiter lines
-			w.add(&e, b.text[e.from:e.to])
+		if !opened || !e.stands() { // open has already written the robot and limiter lines
+			w.add(&e)
 			begun = append(begun, e)
 		}
 		if len(w.out) >= 64<<10 || len(w.warc.out) >= 256<<10 || i == len(b.entries)-1 {
@@ -126,11 +126,9 @@ func (w *writer) write(b *batch) {
 			} else if w.good >= w.segment || w.warc.good >= w.segment {
 				w.rotate()
 			}
-			begun = begun[:0]
+			begun = nil
 		}
 	}
-	clear(begun[:cap(begun)])
-	w.begun = begun
 	if b.lost.any() {
 		w.lost.merge(&b.lost)
 		for _, n := range b.lost.counts {
@@ -145,13 +143,13 @@ func (w *writer) write(b *batch) {
 
 // add appends an entry to the lines that are not on the disk yet. If the entry
 // is also for the WARC file, add appends a record there.
-func (w *writer) add(e *entry, text []byte) {
+func (w *writer) add(e *entry) {
 	var more []byte
 	if e.exchange != nil {
 		more = w.warc.exchange(e.exchange)
 	}
 	start := len(w.out)
-	w.out, w.ahead = w.ahead.Append(w.out, text, more)
+	w.out, w.ahead = w.ahead.Append(w.out, e.text, more)
 	if e.isFact() {
 		w.warc.fact(e.about, e.time, w.out[start:])
 	}
@@ -163,7 +161,7 @@ func (w *writer) add(e *entry, text []byte) {
 // on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
-		w.out, w.ahead = w.ahead.Append(w.out, lossText(&w.lost, w.lost.to))
+		w.out, w.ahead = w.ahead.Append(w.out, w.lost.line())
 	}
 	if err := w.warc.flush(w.warcs); err != nil {
 		w.fail(err)
@@ -192,9 +190,7 @@ func (w *writer) flush() (kept int, ok bool) {
 		w.lost = loss{}
 	}
 	w.good += int64(len(w.out))
-	if w.out, w.end = w.out[:0], w.ahead; cap(w.out) > 1<<20 {
-		w.out = nil
-	}
+	w.out, w.end = w.out[:0], w.ahead
 	w.told(w.end)
 	return 0, true
 }
@@ -285,30 +281,16 @@ func (w *writer) open(now time.Time) bool {
 }
 
 func (w *writer) segmentText(now time.Time) []byte {
-	b := begin(nil, kindSegment, now)
-	b = appendNumber(b, "format", 1)
-	b = appendNumber(b, "segment", int64(w.number))
-	b = appendText(b, "session", w.session)
-	b = appendText(b, "why", w.why)
-	b = appendText(b, "software", software())
-	b = appendNumber(b, "oldest", int64(w.oldest))
+	var broken json.RawMessage
 	if c := w.cut; c != nil {
-		b = fmt.Appendf(b, `,"cut":{"segment":%d,"offset":%d,"bytes":%d}`, c.segment, c.offset, c.rest)
+		broken = fmt.Appendf(nil, `{"segment":%d,"offset":%d,"bytes":%d}`, c.segment, c.offset, c.rest)
 	}
-	return appendWhole(b, w.ended)
+	return appendMembers(nil, "event", "segment", "time", now, "format", 1, "segment", w.number, "session", w.session, "why", w.why,
+		"software", software(), "oldest", w.oldest, "cut", broken, "warc", w.ended.text())[1:]
 }
 
-func lossText(l *loss, now time.Time) []byte {
-	b := begin(nil, kindLoss, now)
-	b = appendTime(b, "from", l.from)
-	b = appendTime(b, "to", l.to)
-	lost := make(map[string]int)
-	for k, n := range l.counts {
-		if n > 0 {
-			lost[kindNames[k]] = n
-		}
-	}
-	return appendText(appendJSON(b, "lost", lost), "cause", l.cause)
+func (l *loss) line() []byte {
+	return appendMembers(nil, "event", "loss", "time", l.to, "from", l.from, "to", l.to, "lost", l.counts, "cause", l.cause)[1:]
 }
 
 // shrink deletes the oldest segments if one more segment could make the record
@@ -340,7 +322,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // "file" and "decision" lines that only this segment had must be written again
+		w.forget() // file and decision lines that only this segment had must be written again
 	}
 }
 
@@ -349,9 +331,7 @@ func (w *writer) close(now time.Time) error {
 	if w.lines == nil && !w.open(now) {
 		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
 	}
-	text := appendText(begin(nil, kindClose, now), "session", w.session)
-	text = appendWhole(text, w.warc.whole())
-	w.write(&batch{text: text, entries: []entry{{kind: kindClose, time: now, to: len(text)}}})
+	w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.whole().text())}})
 	if w.lines == nil && w.why != "full" {
 		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
 	}
