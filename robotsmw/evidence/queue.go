@@ -146,8 +146,8 @@ func (q *queue) run() {
 	q.idle.Broadcast()
 }
 
-// isNew returns false if the queue remembers a file or a refusal as written. key
-// is what it is told by. Otherwise isNew makes the queue remember it.
+// isNew returns false if the queue remembers a file or a refusal as written.
+// Otherwise it makes the queue remember it. key tells it from others.
 func (q *queue) isNew(key string) bool {
 	hash := sha256.Sum256([]byte(key))
 	q.mu.Lock()

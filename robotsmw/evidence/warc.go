@@ -107,8 +107,8 @@ const (
 	// longer.
 	longestBody = 500 << 10
 
-	// longestError limits, in bytes, what robotsmw reads of a body if the status
-	// is a 4xx other than 429. It is equal to refusal.Window.
+	// longestError limits, in bytes, what robotsmw reads of a body if the
+	// status is a 4xx other than 429. It is equal to refusal.Window.
 	longestError = 16 << 10
 )
 
