@@ -70,7 +70,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 	t.Parallel()
 	notAtMidnight(t)
 	const members, kills, requests = 8, 4, 200
-	binary := build(t, "politespider")
+	binary := build(t, "politespider/fleet")
 	server := redisserver.Start(t)
 	web := &chaosWeb{hosts: 6, pages: 6 * 2 * requests}
 	proxy := httptest.NewServer(web)

@@ -255,14 +255,13 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 // crawls of the killed ones. With COURTESY_CHAOS=1 the crawls are longer.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
-	binary := build(t, "politespider")
 	t.Run("resume", func(t *testing.T) {
 		t.Parallel()
-		resumeAfterKills(t, binary)
+		resumeAfterKills(t, build(t, "politespider"))
 	})
 	t.Run("fleet", func(t *testing.T) {
 		t.Parallel()
-		fleetUnderKills(t, binary)
+		fleetUnderKills(t, build(t, "politespider/fleet"))
 	})
 }
 
@@ -378,12 +377,12 @@ func fleetUnderKills(t *testing.T, binary string) {
 	}
 }
 
-// In Redis, a crawl needs only the rights that the docs of frontier.Redis,
+// In Redis, a crawl needs only the rights that the docs of frontier/shared,
 // redisstore and redislimit list. The same is true on a cluster. The output
 // never shows the password.
 func TestSpider_RedisRights(t *testing.T) {
 	t.Parallel()
-	binary := build(t, "politespider")
+	binary := build(t, "politespider/fleet")
 	for name, tt := range map[string]struct {
 		server []string
 		query  string

@@ -175,6 +175,19 @@ func TestImportsOfAUser(t *testing.T) {
 	}
 }
 
+// The program of README's first command is compiled without a client of Redis,
+// which takes a third of the time. The program that needs it stands beside.
+func TestImportsOfTheSpider(t *testing.T) {
+	for program, want := range map[string]bool{"examples/politespider": false, "examples/politespider/fleet": true} {
+		got := slices.ContainsFunc(goList(t, "-deps", module+"/"+program), func(p goPackage) bool {
+			return strings.HasPrefix(p.ImportPath, "github.com/redis/go-redis")
+		})
+		if got != want {
+			t.Errorf("%s imports go-redis: %t, want %t", program, got, want)
+		}
+	}
+}
+
 func isFree(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return slices.Contains(free, top)

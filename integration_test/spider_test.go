@@ -83,7 +83,7 @@ func build(t *testing.T, example string) string {
 	t.Helper()
 	programs.mu.Lock()
 	defer programs.mu.Unlock()
-	binary := filepath.Join(programs.dir, example)
+	binary := filepath.Join(programs.dir, strings.ReplaceAll(example, "/", "-"))
 	err, built := programs.built[example]
 	if !built {
 		cmd := exec.Command("go", "build", "-o", binary, "./examples/"+example)

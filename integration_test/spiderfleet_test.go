@@ -16,7 +16,7 @@ import (
 // pages in flight are fetched twice.
 func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	t.Parallel()
-	binary := build(t, "politespider")
+	binary := build(t, "politespider/fleet")
 	web := &chaosWeb{hosts: 12, pages: 600, latency: 10 * time.Millisecond}
 	const lease, delay = 5 * time.Second, 400 * time.Millisecond
 	server := redisserver.Start(t)

@@ -111,14 +111,15 @@
 // crawl, and so does politespider -resume DIR. No page is lost. Only the pages
 // that were under way are fetched twice.
 //
-// With -redis URL, the spider keeps the state in Redis or Valkey. Any number of
-// processes, on one machine or many, take part in one crawl if they are started
-// by the same command. Together they fetch robots.txt and keep each host's pace
-// like a single process. If one of them dies, the others take over its pages.
+// The program politespider/fleet is this spider for any number of processes, on
+// one machine or many. Those that are started by the same command take part in
+// one crawl, whose state is in Redis or Valkey (flag -redis). Together they
+// fetch robots.txt and keep each host's pace like a single process. If one of
+// them dies, the others take over its pages.
 //
-// With -resume or -redis, the spider also remembers how much of the budgets
-// -budget-requests and -budget-bytes is used. When a host's budget is spent,
-// the spider leaves the host alone until the next day.
+// With -resume and in a fleet, the spider also remembers how much of the
+// budgets -budget-requests and -budget-bytes is used. When a host's budget is
+// spent, the spider leaves the host alone until the next day.
 //
 // The exit status is
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 )
 
-func main() { tool.Main(crawl) }
+func main() { tool.Command{Crawl: crawl}.Main() }
 
 // crawl is the spider. It gets pages from the job, fetches them with colly, and
 // reports each outcome to the job. Courtesy stands between colly and the
@@ -42,7 +42,6 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Adaptive:   politeness.Adaptive{Factor: job.Adaptive},
 			Budget:     job.Budget,
 			MaxWait:    max(5*time.Second, 2*job.Delay), // a request that would wait longer gets a DelayError
-			Fleet:      job.Fleet,                       // shares the pace with the crawl's other processes
 			Observer:   job.PaceObserver,
 			Logger:     job.Logger,
 		},

@@ -23,10 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// While Redis cannot be reached, go-redis runs a goroutine for the client.
-	// This goroutine checks only once a second whether the client was closed.
-	// So it may outlive the tests.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+	goleak.VerifyTestMain(m)
 }
 
 func TestRun_Mistakes(t *testing.T) {
@@ -45,8 +42,6 @@ func TestRun_Mistakes(t *testing.T) {
 		{"no host", []string{agent, "http://"}, "as in http://example.com/\n"},
 		{"an empty URL", []string{agent, ""}, "as in http://example.com/\n"},
 		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "write 5s, if that is in seconds"},
-		{"a name for a crawl that is not in Redis", []string{agent, "-crawl=a", "http://a.example/"}, "say with -redis"},
-		{"a lease without Redis", []string{agent, "-lease=5s", "http://a.example/"}, "say with -redis"},
 		{"a port that there is not", []string{agent, "http://a.example:99999/"}, "\"http://a.example:99999/\" is not a URL"},
 		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
@@ -54,17 +49,6 @@ func TestRun_Mistakes(t *testing.T) {
 		{"no hosts", []string{"-hosts=0"}, "-hosts 0: write a positive number"},
 		{"a name for no use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
 		{"a name for a use that there is not", []string{"-policy-token=training=Google-Extended"}, "search, train-ai or ai-input"},
-		{"kept in two places", []string{"-resume=dir", "-redis=redis://127.0.0.1:1"}, "-resume and -redis: a crawl is kept in one place: leave one of them out"},
-		{"crawl without a name", []string{"-redis=redis://127.0.0.1:1", "-crawl="}, "-crawl \"\": write a name without spaces, braces, brackets"},
-		{"crawl with braces", []string{"-redis=redis://127.0.0.1:1", "-crawl={a}"}, "-crawl \"{a}\": write a name without spaces"},
-		{"crawl with a space", []string{"-redis=redis://127.0.0.1:1", "-crawl=a b"}, "-crawl \"a b\": write a name without spaces"},
-		{"no lease", []string{"-redis=redis://127.0.0.1:1", "-lease=0"}, "-lease 0s: write a time of a second or more"},
-		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, ": write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS"},
-		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "-redis: that is no URL of a Redis: write it as in redis://user"},
-		{"Redis database", []string{"-redis=redis://127.0.0.1:6379/first"}, "database"},
-		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
-		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
-		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
 		{"a report where there is no directory", []string{"demo", "-report=/nowhere/at/all.html"}, "-report: open /nowhere/at/all.html"},
 		{"unknown scope", []string{"-scope=planet"}, "host, domain or prefix"},
 		{"negative depth", []string{"-depth=-1"}, "-depth -1: write a positive number, or 0 for no limit"},
@@ -88,7 +72,6 @@ func TestRun_Mistakes(t *testing.T) {
 		{"a report of nothing", []string{"-report=" + os.DevNull}, "no URL to crawl"},
 		{"a state of nothing", []string{"-resume=" + os.DevNull + "/state"}, "-resume /dev/null/state: "},
 		{"a state that is not there", []string{"-resume=nowhere/at/all"}, "-resume nowhere/at/all: there is no crawl yet, and no URL to begin one with"},
-		{"a crawl of nothing in Redis", []string{"-redis=redis://127.0.0.1:1"}, "no URL to crawl"},
 		{"pages of nothing", []string{"-pages=dir"}, "no URL to crawl"},
 		{"a store for nothing", []string{"-store=dir"}, "no URL to crawl"},
 		{"a crawler of nothing", []string{agent, "-max-pages=3"}, "no URL to crawl"},
@@ -128,7 +111,7 @@ func TestRun_Help(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-budget-requests", "-budget-bytes", "-hosts", "-proxy", "-json",
-		"-report", "-compare", "-policy-token", "-pages", "-pages-all", "-resume", "-redis", "-crawl", "-lease", "-store", "130",
+		"-report", "-compare", "-policy-token", "-pages", "-pages-all", "-resume", "-store", "130",
 		"-key", "-signature-agent", "-legacy-signature-agent", "-card",
 	} {
 		if !strings.Contains(stdout.String(), flag) {

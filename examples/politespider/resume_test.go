@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 // A chain is a site in which each page links to the next. ServeHTTP adds each
@@ -79,8 +81,8 @@ func TestRun_Resume(t *testing.T) {
 	if want := "as ExampleBot/1.0\n"; !strings.Contains(stdout.String(), want) {
 		t.Errorf("the second run says nothing of %q:\n%s", want, stdout.String())
 	}
-	if want := "Earlier runs and other processes of this crawl have finished 3 other URLs."; !strings.Contains(stdout.String(), want) {
-		t.Errorf("the second run says nothing of %q:\n%s", want, stdout.String())
+	if want := "s (2 runs): 6 pages fetched, 1 not found\n"; !strings.Contains(stdout.String(), want) || strings.Contains(stdout.String(), "Earlier runs") {
+		t.Errorf("the summary of the second run is not of both runs:\n%s", stdout.String())
 	}
 	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2 /3 /3 /4 /5 /6"; got != want {
 		t.Errorf("asked for %s, want %s: robots.txt is kept, too", got, want)
@@ -93,6 +95,37 @@ func TestRun_Resume(t *testing.T) {
 	if want := "the crawl in " + dir + " is complete: to crawl again, name another directory\n"; !strings.HasSuffix(stderr.String(), want) {
 		t.Errorf("of a crawl that is complete the spider says %q", stderr.String())
 	}
+}
+
+// The summary of a continued crawl also has what earlier runs lost. It counts
+// each second that a run took, but none between two runs.
+func TestCrawl_ResumeKnowsWhatWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/teapot" {
+				w.WriteHeader(http.StatusTeapot)
+				return
+			}
+			page200(`<a href=/teapot>1</a> <a href=/2>2</a> <a href=/3>3</a>`).ServeHTTP(w, r)
+		}))
+		dir := t.TempDir()
+		first, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-pages=2", "-resume", dir, "http://a.example/")
+		if len(first.Lost) != 1 || first.Runs != 0 {
+			t.Errorf("the first run lost %d, and counts %d runs", len(first.Lost), first.Runs)
+		}
+		time.Sleep(time.Hour)
+		all, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-pages=0", "-resume", dir)
+		if all.Runs != 2 || all.Fetched != 3 || all.Refused != 1 || len(all.Lost) != 1 || all.Lost[0].URL != "http://a.example/teapot" || all.Elsewhere != 0 {
+			t.Errorf("%+v", all)
+		}
+		if len(lines) != 2 || lines[0].Seconds > 2 {
+			t.Errorf("the second run printed %d lines, the first at %v s; want 2, the times of this run", len(lines), lines[0].Seconds)
+		}
+		if h := all.Hosts[0]; h.Requests != 5 || h.Lost != 1 || all.Seconds > 10 {
+			t.Errorf("%+v in %v s", h, all.Seconds)
+		}
+	})
 }
 
 func TestRun_ResumeMaxPages(t *testing.T) {
@@ -166,29 +199,5 @@ func TestRun_ResumeNotThere(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if status := run(t.Context(), []string{"-resume", file}, &stdout, &stderr); status == tool.ExitOK || !strings.Contains(stderr.String(), file) {
 		t.Errorf("exit status %d: %s", status, stderr.String())
-	}
-}
-
-func TestRun_RedisSecret(t *testing.T) {
-	t.Parallel()
-	for _, rawURL := range []string{
-		"redis://bot:hunter2@127.0.0.1:1",
-		"redis://bot:hunter2@127.0.0.1:1/?password=hunter2",
-		"redis://bot:hunter2@[::1",
-		"redis://bot:hunter2@127.0.0.1:port",
-		"://bot:hunter2@127.0.0.1",
-		"redis://bot:hunter2@127.0.0.1:1?addr=127.0.0.1:2",
-		"redis://bot:hunter2@127.0.0.1:1?master_name=m",
-	} {
-		var stdout, stderr bytes.Buffer
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		status := run(ctx, []string{"-redis", rawURL, "demo"}, &stdout, &stderr)
-		cancel()
-		if status != tool.ExitFailed && status != tool.ExitUsage || !strings.Contains(stderr.String(), "-redis") {
-			t.Errorf("%s: exit status %d: %s", rawURL, status, stderr.String())
-		}
-		if strings.Contains(stdout.String()+stderr.String(), "hunter2") {
-			t.Errorf("%s: %s", rawURL, stderr.String())
-		}
 	}
 }

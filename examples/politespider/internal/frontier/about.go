@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// An About says which crawl a frontier belongs to. Directory and Redis store it
-// with the crawl. They refuse to continue a crawl with other start URLs or
-// another scope, because the kept crawl has already left out links outside its
-// own scope.
+// An About says which crawl a frontier belongs to. It is stored with a crawl
+// that is kept. No crawl goes on with other start URLs or another scope,
+// because the kept crawl has already left out links outside its own scope.
 type About struct {
 	Start []string            `json:"start"` // the start URLs; empty for the demo
 	Scope string              `json:"scope"` // which links are followed
 	Flags map[string][]string `json:"flags"` // the other flags that were given; a later run may change them
 }
 
-// check returns an error if the start URLs or the scope of the kept crawl
-// differ from the receiver's. The first argument says, for the error, where the
-// kept crawl is stored.
-func (a About) check(name string, kept About) error {
+// Check returns an error if the start URLs or the scope of the kept crawl
+// differ from the receiver's. The error says that the kept crawl is stored in
+// name.
+func (a About) Check(name string, kept About) error {
 	if slices.Equal(a.Start, kept.Start) && a.Scope == kept.Scope {
 		return nil
 	}

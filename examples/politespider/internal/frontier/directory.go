@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -54,18 +53,20 @@ func OpenDirectory(dir string, about About, max int, rest time.Duration, logger 
 	return d, nil
 }
 
-func (d *Directory) load(dir string, about About, rest time.Duration, logger *slog.Logger) error {
-	r := newReplay(d.Memory, dir, about)
-	dropped, err := readDirectory(dir, r.line)
-	if err != nil {
+func (d *Directory) load(dir string, about About, rest time.Duration, logger *slog.Logger) (err error) {
+	if d.journal, err = openJournal(dir); err != nil {
 		return err
 	}
-	if dropped > 0 {
-		logger.Warn("the last line of the journal was cut short: what it said is done again", "directory", dir, "bytes", dropped)
+	r := replay{Memory: d.Memory, name: dir, about: about, queued: make(map[string]*Page), rests: make(map[string]line)}
+	cut, err := d.journal.read(r.line)
+	if err == nil && cut > 0 {
+		logger.Warn("the last line of the journal was cut short: what it said is done again", "directory", dir, "bytes", cut)
 	}
-	d.journal, err = createJournal(dir, r.lines)
+	if err == nil {
+		err = d.journal.append(line{Version: journalVersion, Crawl: &about})
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, d.journal.file.Close())
 	}
 	now, pages := time.Now(), r.pages()
 	for _, p := range pages {
@@ -104,7 +105,7 @@ func (d *Directory) Add(pages ...*Page) int {
 	}
 	var l line
 	for _, p := range fresh {
-		l.Add = append(l.Add, entryOf(p))
+		l.Add = append(l.Add, EntryOf(p))
 	}
 	if d.write(l) {
 		d.queue(fresh)
@@ -141,8 +142,7 @@ func (d *Directory) Close() error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// A replay reads the lines of a journal into a Memory. Then it yields the lines
-// of a new journal, which leaves out what is no longer needed.
+// A replay reads the lines of a journal into a Memory.
 type replay struct {
 	*Memory
 	name   string
@@ -152,18 +152,14 @@ type replay struct {
 	rests  map[string]line  // by host: the line that says when the host may be asked again
 }
 
-func newReplay(m *Memory, name string, about About) *replay {
-	return &replay{Memory: m, name: name, about: about, queued: make(map[string]*Page), rests: make(map[string]line)}
-}
-
 func (r *replay) line(l line) error {
 	if l.Crawl != nil {
-		if err := r.about.check(r.name, *l.Crawl); err != nil {
+		if err := r.about.Check(r.name, *l.Crawl); err != nil {
 			return err
 		}
 	}
 	for _, e := range l.Add {
-		p, err := e.page()
+		p, err := e.Page()
 		if err != nil {
 			return err
 		}
@@ -208,35 +204,4 @@ func (r *replay) pages() []*Page {
 		}
 	}
 	return pages
-}
-
-func (r *replay) lines(yield func(line) bool) {
-	if !yield(line{Version: journalVersion, Crawl: &r.about}) || !yield(line{Spent: r.spent}) {
-		return
-	}
-	var seen []string
-	for u := range r.seen {
-		if r.queued[u] == nil {
-			seen = append(seen, u)
-		}
-	}
-	for urls := range slices.Chunk(seen, linesOf) {
-		if !yield(line{Seen: urls}) {
-			return
-		}
-	}
-	for pages := range slices.Chunk(r.pages(), linesOf) {
-		var l line
-		for _, p := range pages {
-			l.Add = append(l.Add, entryOf(p))
-		}
-		if !yield(l) {
-			return
-		}
-	}
-	for _, l := range r.rests {
-		if !yield(l) {
-			return
-		}
-	}
 }

@@ -9,8 +9,7 @@
 //   - [Memory] lives as long as its process.
 //   - [Directory] keeps a journal: a crawl that was stopped, even by kill -9,
 //     continues where it was.
-//   - [Redis] is shared by any number of processes; if one dies, others take
-//     over its pages.
+//   - package shared has one in Redis, for any number of processes.
 //
 // A page is queued, out (handed out), or done. The crawl is over when no page
 // is queued or out. Each page that Take hands out must be given back by one
@@ -39,11 +38,11 @@ type Page struct {
 
 	Ready time.Time // from this time on, the page waited only for its host's pace; set by Take
 
-	entry string // Redis only: the ID of the page's entry in the host's stream
+	ID string // names the page in a frontier that processes share; else ""
 }
 
-// An entry is a page as it is stored.
-type entry struct {
+// An Entry is a page as it is stored.
+type Entry struct {
 	URL     string    `json:"url"`
 	From    string    `json:"from,omitempty"`
 	Puts    int       `json:"puts,omitempty"`
@@ -52,11 +51,13 @@ type entry struct {
 	Sitemap bool      `json:"sitemap,omitempty"`
 }
 
-func entryOf(p *Page) entry {
-	return entry{URL: p.URL.String(), From: p.From, Puts: p.Puts, Due: p.Due.UTC(), Depth: p.Depth, Sitemap: p.Sitemap}
+// EntryOf returns the page in the form in which it is stored.
+func EntryOf(p *Page) Entry {
+	return Entry{URL: p.URL.String(), From: p.From, Puts: p.Puts, Due: p.Due.UTC(), Depth: p.Depth, Sitemap: p.Sitemap}
 }
 
-func (e entry) page() (*Page, error) {
+// Page returns the page that was stored.
+func (e Entry) Page() (*Page, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil {
 		return nil, fmt.Errorf("the state of the crawl has an invalid URL: %w", err)
@@ -72,7 +73,7 @@ type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
-	Hosts  int           // hosts with queued pages and no page out; in Redis, the count may be too high
+	Hosts  int           // hosts with queued pages and no page out; of a shared crawl perhaps too many
 	Next   string        // the host that is due next; "" if a host is due now, or if none is known
 	Wait   time.Duration // how long the crawl waits until Next is due
 	Err    error         // the error that ended the crawl; nil if there is none

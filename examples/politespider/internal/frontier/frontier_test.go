@@ -1,4 +1,4 @@
-package frontier
+package frontier_test
 
 import (
 	"context"
@@ -15,6 +15,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier/shared"
+	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
 func TestMain(m *testing.M) {
@@ -30,21 +34,21 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-type frontier interface {
-	Add(pages ...*Page) int
-	Take(ctx context.Context) (*Page, bool)
-	Done(p *Page, asked time.Time, interval time.Duration)
-	Refund(p *Page)
-	PutBack(p *Page, until time.Time)
-	State() State
+type queue interface {
+	Add(pages ...*frontier.Page) int
+	Take(ctx context.Context) (*frontier.Page, bool)
+	Done(p *frontier.Page, asked time.Time, interval time.Duration)
+	Refund(p *frontier.Page)
+	PutBack(p *frontier.Page, until time.Time)
+	State() frontier.State
 	Close() error
 }
 
 type setting struct {
 	*testing.T
-	open func(max int) frontier // returns an empty frontier
-	unit time.Duration          // the unit of waiting times
-	real bool                   // time is real, so things may happen late
+	open func(max int) queue // returns an empty frontier
+	unit time.Duration       // the unit of waiting times
+	real bool                // time is real, so things may happen late
 }
 
 // since() fails the test unless the time since start equals want. In real time,
@@ -62,27 +66,33 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, open: func(max int) frontier { return NewMemory(max) }})
+			test(setting{T: t, unit: time.Minute, open: func(max int) queue { return frontier.NewMemory(max) }})
 		})
 	})
 	t.Run("directory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, open: func(max int) frontier { return openDirectory(t, t.TempDir(), max) }})
+			test(setting{T: t, unit: time.Minute, open: func(max int) queue { return openDirectory(t, t.TempDir(), max) }})
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
-		server := startRedis(t)
+		client := redis.NewClient(&redis.Options{Addr: redisserver.Start(t).Addr})
+		t.Cleanup(func() { client.Close() })
 		n := 0
-		test(setting{T: t, unit: 300 * time.Millisecond, real: true, open: func(max int) frontier {
+		test(setting{T: t, unit: 300 * time.Millisecond, real: true, open: func(max int) queue {
 			n++
-			return openRedis(t, server, RedisOptions{Crawl: fmt.Sprint("crawl", n), Max: max})
+			q, err := shared.Open(t.Context(), client, shared.Options{Crawl: fmt.Sprint("crawl", n), Max: max, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { q.Close() })
+			return q
 		}})
 	})
 }
 
-func openDirectory(t testing.TB, dir string, max int) *Directory {
+func openDirectory(t testing.TB, dir string, max int) *frontier.Directory {
 	t.Helper()
-	d, err := OpenDirectory(dir, About{}, max, 0, slog.New(slog.DiscardHandler))
+	d, err := frontier.OpenDirectory(dir, frontier.About{}, max, 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +100,13 @@ func openDirectory(t testing.TB, dir string, max int) *Directory {
 	return d
 }
 
-func newPage(t testing.TB, rawURL string) *Page {
+func newPage(t testing.TB, rawURL string) *frontier.Page {
 	t.Helper()
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Page{URL: u}
+	return &frontier.Page{URL: u}
 }
 
 func TestHostsTakeTurns(t *testing.T) {
@@ -127,7 +137,7 @@ func TestHostsTakeTurns(t *testing.T) {
 		if want := []string{"http://a.example/2", "http://a.example/3"}; !slices.Equal(rest, want) {
 			s.Errorf("then came %q, want %q", rest, want)
 		}
-		if state := f.State(); state != (State{Spent: 4}) {
+		if state := f.State(); state != (frontier.State{Spent: 4}) {
 			s.Errorf("at the end: %+v", state)
 		}
 	})
@@ -182,7 +192,7 @@ func TestWaitsByItself(t *testing.T) {
 		p, _ := f.Take(s.Context())
 		p.Puts, p.Due = 1, start.Add(2*s.unit)
 		f.PutBack(p, start)
-		takes := func(path string, after time.Duration) *Page {
+		takes := func(path string, after time.Duration) *frontier.Page {
 			s.Helper()
 			p, ok := f.Take(s.Context())
 			if !ok || p.URL.Path != path {
@@ -228,7 +238,7 @@ func TestHurt(t *testing.T) {
 		for _, path := range []string{"/1", "/2", "/3", "/4", "/5"} {
 			f.Add(newPage(s, "http://a.example"+path))
 		}
-		take := func(want string) *Page {
+		take := func(want string) *frontier.Page {
 			s.Helper()
 			p, ok := f.Take(s.Context())
 			if !ok || p.URL.Path != want {
@@ -236,7 +246,7 @@ func TestHurt(t *testing.T) {
 			}
 			return p
 		}
-		putOff := func(p *Page) {
+		putOff := func(p *frontier.Page) {
 			p.Puts++
 			p.Due = time.Now().Add(20 * time.Millisecond)
 			f.PutBack(p, time.Now())
@@ -407,12 +417,12 @@ const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }
 
-func linksOf(t testing.TB, p *Page) []*Page {
+func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
 	var n int
 	if _, err := fmt.Sscanf(p.URL.Path, "/%d", &n); err != nil {
 		t.Error(err)
 	}
-	var links []*Page
+	var links []*frontier.Page
 	for _, to := range []int{2*n + 1, 2*n + 2, n / 2} {
 		if to < sitePages {
 			link := newPage(t, pageURL(to))

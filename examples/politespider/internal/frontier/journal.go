@@ -3,6 +3,7 @@ package frontier
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,8 +14,8 @@ import (
 )
 
 // The type "line" is one line of the journal. The journal is a file of JSON
-// lines. A run only appends to it. The first line describes the crawl, and each
-// further line is an event:
+// lines, to which lines are only added. The first line describes the crawl, and
+// each further line is an event:
 //
 //	{"version":1,"crawl":{"start":["http://a.example/"],"scope":"","flags":{}}}
 //	{"add":[{"url":"http://a.example/"}]}
@@ -29,21 +30,21 @@ import (
 // count towards the maximum. When a page is handed out, no line is written: the
 // page stays queued in the journal until it is done.
 //
-// OpenDirectory rewrites the journal with only what is still needed: the first
-// line, the pages that are queued, and lines like these:
+// Each further run adds a first line of its own, whose flags may differ.
+// Earlier versions of this program rewrote the journal at the beginning of a
+// run, and left out what was no longer needed. Such a journal has lines like
+// these:
 //
 //	{"spent":1}
 //	{"seen":["http://a.example/","http://a.example/2"]}
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
 // "spent" is how many pages count towards the maximum, and "seen" has the pages
-// that are done. So a rewritten journal has each URL once, and at most one line
-// for each host. A run adds a line each time that it finds URLs, finishes a
-// page, or puts a page back.
+// that are done.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
-	Add      []entry   `json:"add,omitempty"`
+	Add      []Entry   `json:"add,omitempty"`
 	Done     string    `json:"done,omitempty"`
 	Free     bool      `json:"free,omitempty"`
 	Put      string    `json:"put,omitempty"`
@@ -65,117 +66,89 @@ const (
 	// sync. The next run fetches the pages in these lines again. If the process
 	// is killed but the system keeps running, the journal keeps all lines.
 	syncPeriod = time.Second
-
-	// linesOf is the maximum number of URLs in a line of a rewritten journal.
-	linesOf = 1000
 )
 
-// A journal is an open journal file, to which lines are appended. It is not
-// safe for concurrent use.
+// A journal is an open journal file. It is not safe for concurrent use.
 type journal struct {
 	file   *os.File
 	synced time.Time
 }
 
-// readJournal calls take() with each line of the journal, up to the first
-// damaged line. It drops the rest, and returns how many bytes it dropped.
-// A killed process may leave an incomplete last line, and a power cut may
-// damage several lines. The lines after a damaged line are not used, because
-// they may say that a page is done although the links of the page are lost.
-func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) {
-	in := bufio.NewReaderSize(r, 1<<16)
-	for n := 1; ; n++ {
+func openJournal(dir string) (*journal, error) {
+	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	return &journal{file: file, synced: time.Now()}, err
+}
+
+// read calls take with each line of the journal, up to the first damaged line.
+// It cuts off the rest, and returns how many bytes it cut off. A killed process
+// may leave an incomplete last line, and a power cut may damage several lines.
+// The lines after a damaged line are not used, because they may say that a page
+// is done although the links of the page are lost.
+func (j *journal) read(take func(line) error) (cut int64, err error) {
+	info, err := j.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	good, err := readJournal(j.file, take)
+	if err == nil && good < info.Size() {
+		err = j.file.Truncate(good)
+	}
+	return info.Size() - good, err
+}
+
+// readJournal calls take with each line, up to the first damaged line. It
+// returns how many bytes these lines have.
+func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
+	for in := bufio.NewReaderSize(r, 1<<16); ; {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return int64(len(text)), nil
+			return good, nil
 		}
 		if err != nil {
 			return 0, err
 		}
 		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
-			if n == 1 {
-				return 0, errNoJournal
-			}
-			rest, err := io.Copy(io.Discard, in)
-			return int64(len(text)) + rest, err
-		}
-		if n == 1 && (l.Version != journalVersion || l.Crawl == nil) {
+		damaged := json.Unmarshal(text, &l) != nil
+		if good == 0 && (damaged || l.Version != journalVersion || l.Crawl == nil) {
 			return 0, errNoJournal
+		}
+		if damaged {
+			return good, nil
 		}
 		if err := take(l); err != nil {
 			return 0, err
 		}
+		good += int64(len(text))
 	}
 }
 
 var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or of another version of this program: name another directory")
 
-// readDirectory reads the journal in dir. A missing journal is no error.
-func readDirectory(dir string, take func(line) error) (dropped int64, err error) {
+// ReadAbout returns the description of the crawl in dir, with the flags of its
+// last run. It returns nil if there is no crawl.
+func ReadAbout(dir string) (about *About, err error) {
 	file, err := os.Open(filepath.Join(dir, journalName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer file.Close()
-	return readJournal(file, take)
-}
-
-// ReadAbout returns the description of the crawl in dir, or nil if there is
-// none.
-func ReadAbout(dir string) (*About, error) {
-	var about *About
-	found := errors.New("found")
-	_, err := readDirectory(dir, func(l line) error {
-		about = l.Crawl
-		return found
+	_, err = readJournal(file, func(l line) error {
+		about = cmp.Or(l.Crawl, about)
+		return nil
 	})
-	if err == nil || errors.Is(err, found) {
-		return about, nil
-	}
-	return nil, err
+	return about, err
 }
 
-// createJournal atomically replaces the journal in dir by a new one with these
-// lines. It opens the new journal for appending.
-func createJournal(dir string, lines func(yield func(line) bool)) (*journal, error) {
-	name := filepath.Join(dir, journalName)
-	temp := name + ".new"
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	out := bufio.NewWriterSize(file, 1<<16)
-	enc := newEncoder(out)
-	for l := range lines {
-		if err = enc.Encode(l); err != nil {
-			break
-		}
-	}
-	err = errors.Join(err, out.Flush(), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(temp, name)
-	}
-	if err != nil {
-		os.Remove(temp)
-		return nil, err
-	}
-	syncDirectory(dir)
-	file, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &journal{file: file, synced: time.Now()}, nil
-}
-
-// append() writes a line in a single write. If the process is killed, the file
-// ends with the whole line or with its beginning.
+// append adds a line in a single write. If the process is killed, the file ends
+// with the whole line or with its beginning.
 func (j *journal) append(l line) error {
 	var b bytes.Buffer
-	if err := newEncoder(&b).Encode(l); err != nil {
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // keeps the & in URLs readable
+	if err := enc.Encode(l); err != nil {
 		return err
 	}
 	if _, err := j.file.Write(b.Bytes()); err != nil {
@@ -189,18 +162,3 @@ func (j *journal) append(l line) error {
 }
 
 func (j *journal) close() error { return errors.Join(j.file.Sync(), j.file.Close()) }
-
-func newEncoder(w io.Writer) *json.Encoder {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // keeps the & in URLs readable
-	return enc
-}
-
-// syncDirectory makes a rename survive a power cut, if the system supports
-// that.
-func syncDirectory(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		d.Sync()
-		d.Close()
-	}
-}

@@ -137,7 +137,8 @@ func (r Record) Brief() Record {
 
 // A Summary is the outcome of a crawl.
 type Summary struct {
-	Seconds     float64       `json:"seconds"`
+	Seconds     float64       `json:"seconds"`           // summed over all runs of the crawl that are known
+	Runs        int           `json:"runs,omitempty"`    // how many runs the crawl has had; left out if this run knows of no other
 	Stopped     string        `json:"stopped,omitempty"` // why the crawl stopped early: "interrupted", "max-pages", "max-time", "failed"
 	Fetched     int           `json:"fetched"`
 	Unchanged   int           `json:"unchanged,omitempty"` // only with -revisit
@@ -150,7 +151,7 @@ type Summary struct {
 	Failed      int           `json:"failed"`
 	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
 	Left        int           `json:"left"`                // how many URLs are still queued
-	Elsewhere   int           `json:"elsewhere,omitempty"` // how many URLs were finished by earlier runs and other processes of this crawl
+	Elsewhere   int           `json:"elsewhere,omitempty"` // how many other URLs unknown runs and processes of this crawl have finished
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`              // sorted by name

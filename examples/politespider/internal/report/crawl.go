@@ -50,8 +50,8 @@ const maxExamples = 20
 // A Crawl collects what the report shows. It is not safe for concurrent use.
 // New makes a Crawl.
 type Crawl struct {
+	Began           time.Time
 	what, userAgent string
-	began           time.Time
 	before          *record.Summary // an earlier crawl to compare with; nil if there is none
 	interval        time.Duration
 
@@ -130,7 +130,7 @@ type saidBy struct {
 // interval is the least time between two requests to a host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
-		what: what, userAgent: userAgent, began: began, interval: interval,
+		Began: began, what: what, userAgent: userAgent, interval: interval,
 		hosts: make(map[string]*host), files: make(map[string][]string), room: MaxMarks, text: MaxText,
 	}
 }

@@ -120,7 +120,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		TextFull          bool
 	}{
 		Policy: policy, Style: template.CSS(style), Script: template.JS(script),
-		What: c.what, UserAgent: c.userAgent, Began: c.began, Summary: s, Files: c.files,
+		What: c.what, UserAgent: c.userAgent, Began: c.Began, Summary: s, Files: c.files,
 		Statuses: statusesOf(s), Changes: changesSince(c.before, s),
 		CutMarks: c.cut, CutLost: max(len(s.Lost)-maxLost, 0), TextFull: c.full,
 	}

@@ -26,9 +26,6 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := o.withoutRedis(flags); err != nil {
-		return err
-	}
 	switch {
 	case o.card.Wanted && o.userAgent == "":
 		return errNobody
@@ -65,16 +62,6 @@ func noURL(flags *flag.FlagSet) error {
 	return nil
 }
 
-// withoutRedis returns an error if a flag needs -redis and -redis is not given.
-func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
-	flags.Visit(func(f *flag.Flag) {
-		if o.place.RedisURL == "" && (f.Name == "crawl" || f.Name == "lease") {
-			err = fmt.Errorf("-%s: say with -redis where the crawl is shared", f.Name)
-		}
-	})
-	return err
-}
-
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
 // check returns an error if a flag has a bad value. For three flags, it
@@ -104,8 +91,12 @@ func (o *options) check() error {
 		return errors.New("-pages-all: say with -pages where")
 	case o.compare != "" && o.report == "":
 		return errors.New("-compare: say with -report where the report goes")
-	case o.store != "" && (o.place.Dir != "" || o.place.RedisURL != ""):
+	case o.store != "" && (o.resume != "" || o.shared != nil):
 		return errors.New("-store: with -resume and -redis robots.txt is kept there: leave it out")
+	case o.shared != nil:
+		if err := o.shared.Check(); err != nil {
+			return err
+		}
 	}
 	if o.maxPages == 0 {
 		o.maxPages = math.MaxInt
@@ -116,7 +107,7 @@ func (o *options) check() error {
 	if o.delay == 0 {
 		o.delay = -1
 	}
-	return o.place.Check()
+	return nil
 }
 
 // named() reports whether a robots.txt can address the crawler by its

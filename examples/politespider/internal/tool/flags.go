@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +25,15 @@ import (
 // that name ExampleBot.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
+// A Sharing keeps a crawl in which several processes take part. Define defines
+// its flags, and Check returns an error if one of them has a bad value. Open
+// joins the crawl, or begins it.
+type Sharing interface {
+	Define(flags *flag.FlagSet)
+	Check() error
+	Open(ctx context.Context, opts keep.Options) (*keep.Kept, error)
+}
+
 type options struct {
 	userAgent    string
 	signing      signing.Signing
@@ -46,9 +56,10 @@ type options struct {
 	policyTokens map[preference.Use][]string // for each use, the product tokens that stand for it
 	terms        []*preference.RSL
 	pages        keep.Pages
-	place        keep.Place
-	revisit      string // directory of what is known of pages; "" means nothing
-	store        string // directory for robots.txt records; "" means the place where the crawl is kept
+	resume       string  // directory of the crawl's state; "" means none
+	shared       Sharing // nil means that no other process takes part
+	revisit      string  // directory of what is known of pages; "" means nothing
+	store        string  // directory for robots.txt records; "" means the place where the crawl is kept
 
 	// finish sets the fields below.
 	what    string // what is crawled, in a few words
@@ -78,13 +89,13 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.DurationVar(&o.delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
 	flags.BoolVar(&o.fromEnd, "from-end", false, "count -delay and a Crawl-delay from the end of the request before, not from its start:\nso a server's own log shows them kept, however long a request was on its way")
 	flags.Float64Var(&o.adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
-	flags.Int64Var(&o.budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nLater runs with -resume and all processes with -redis know how much is used")
+	flags.Int64Var(&o.budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nLater runs with -resume, and all processes of a fleet, know how much is used")
 	flags.Int64Var(&o.budget.Bytes, "budget-bytes", 0, "`bytes` of pages from a host in a day (UTC), after which no page is begun until the next day; 0: no limit")
 	flags.IntVar(&o.hosts, "hosts", 32, "`hosts` to crawl at a time")
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nwithout it, through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
 
 	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary")
-	flags.StringVar(&o.report, "report", "", "write the outcome of the crawl, with -redis of this process, as an HTML `file` for a browser")
+	flags.StringVar(&o.report, "report", "", "write the outcome of the crawl (in a fleet: of this process) as an HTML `file` for a browser")
 	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
 	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
 	flags.Var(&repeated{add: o.policyToken}, "policy-token", "`use=name`: a name that stands for a use in robots.txt, as in train-ai=Google-Extended; may be repeated")
@@ -92,20 +103,29 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.pages.Dir, "pages", "", "keep the pages in this `directory`, except those that say noindex or noarchive, or cannot be examined")
 	flags.BoolVar(&o.pages.All, "pages-all", false, "with -pages: keep these pages, too")
 
-	flags.StringVar(&o.place.Dir, "resume", "", "keep the state of the crawl in this `directory`, and continue the crawl that is there")
-	flags.StringVar(&o.place.RedisURL, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS")
-	flags.StringVar(&o.place.Crawl, "crawl", "crawl", "with -redis: `name` of the crawl; a crawl that is complete cannot be begun again under its name")
-	flags.DurationVar(&o.place.Lease, "lease", 15*time.Second, "with -redis: `time` that a process may be silent before others take over its pages")
+	if o.shared != nil {
+		o.shared.Define(flags)
+	} else {
+		flags.StringVar(&o.resume, "resume", "", "keep the state of the crawl in this `directory`, and continue the crawl that is there;\nthe program politespider/fleet shares a crawl with other processes")
+	}
 	flags.StringVar(&o.revisit, "revisit", "", "remember pages in this `directory`, and ask only for what may have changed since an earlier crawl with it;\nno page's text is kept there")
-	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
+	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume it is kept there")
+}
+
+// open opens the state of the crawl.
+func (o *options) open(ctx context.Context, opts keep.Options) (*keep.Kept, error) {
+	if o.shared != nil {
+		return o.shared.Open(ctx, opts)
+	}
+	return keep.Open(o.resume, opts)
 }
 
 // dailyBudget returns the daily budget of each host. With -resume, the result
 // also names the directory that stores how much of the budget is used.
 func (o *options) dailyBudget() politeness.Budget {
 	b := o.budget
-	if o.place.Dir != "" && b != (politeness.Budget{}) {
-		b.Dir = filepath.Join(o.place.Dir, "budget")
+	if o.resume != "" && b != (politeness.Budget{}) {
+		b.Dir = filepath.Join(o.resume, "budget")
 	}
 	return b
 }
@@ -157,10 +177,10 @@ func (r *repeated) Set(value string) error {
 }
 
 func usage(w io.Writer, flags *flag.FlagSet) {
-	fmt.Fprint(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
-		"  politespider [flags] URL...   crawl these sites\n"+
-		"  politespider [flags] demo     crawl a demo internet on loopback; without any argument, too\n"+
-		"  politespider [flags] -card    say who would crawl, and how\n\nFlags:\n")
+	fmt.Fprintf(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
+		"  %[1]s [flags] URL...   crawl these sites\n"+
+		"  %[1]s [flags] demo     crawl a demo internet on loopback; without any argument, too\n"+
+		"  %[1]s [flags] -card    say who would crawl, and how\n\nFlags:\n", flags.Name())
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, "\nExit status:\n"+

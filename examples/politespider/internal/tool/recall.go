@@ -35,12 +35,12 @@ func valuesOf(v flag.Value) []string {
 // crawl. If -resume continues a crawl, recall also sets each flag that is
 // missing on the command line to the value that the flag had in the last run.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
-	if o.place.Dir == "" {
+	if o.resume == "" {
 		return args, false, nil
 	}
-	was, err := frontier.ReadAbout(o.place.Dir)
+	was, err := frontier.ReadAbout(o.resume)
 	if err != nil {
-		return nil, false, fmt.Errorf("-resume %s: %w", o.place.Dir, err)
+		return nil, false, fmt.Errorf("-resume %s: %w", o.resume, err)
 	}
 	if was == nil {
 		return args, false, nil
@@ -53,7 +53,7 @@ func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, rec
 				continue
 			}
 			if err := flags.Set(name, value); err != nil {
-				return nil, false, fmt.Errorf("-resume %s: the last run of the crawl there had -%s %s: %w", o.place.Dir, name, value, err)
+				return nil, false, fmt.Errorf("-resume %s: the last run of the crawl there had -%s %s: %w", o.resume, name, value, err)
 			}
 		}
 	}

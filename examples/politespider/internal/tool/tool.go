@@ -36,20 +36,22 @@ const (
 )
 
 // A Command has what a run of the command needs: the Crawler, the arguments,
-// the network and the outputs. Main makes one with the arguments and outputs of
-// the process.
+// the network and the outputs.
 type Command struct {
 	Crawl          Crawler
+	Shared         Sharing           // nil means that no other process takes part, and that there is a flag -resume
 	Args           []string          // the arguments, without the command's name
 	Base           http.RoundTripper // sends the requests; nil means a transport to the network or the demo
 	Stdout, Stderr io.Writer
 }
 
-// Main runs the command with the process's arguments and exits.
-func Main(crawl Crawler) {
+// Main runs the command with the arguments and outputs of the process, and
+// exits.
+func (c Command) Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // after the first Ctrl-C, a second one kills the process
-	os.Exit(Command{Crawl: crawl, Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx))
+	c.Args, c.Stdout, c.Stderr = os.Args[1:], os.Stdout, os.Stderr
+	os.Exit(c.Run(ctx))
 }
 
 // Run runs the command until it is done or ctx ends, and returns the exit
@@ -67,9 +69,13 @@ func (c Command) say(format string, args ...any) {
 }
 
 func (c Command) run(ctx context.Context) (status int, err error) {
-	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
+	name := "politespider"
+	if c.Shared != nil {
+		name = "fleet"
+	}
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	var o options
+	o := options{shared: c.Shared}
 	o.define(flags)
 	version := flags.Bool("version", false, "print the version of the program, and do not crawl")
 	args, err := arguments.Parse(flags, c.Args)
@@ -77,10 +83,10 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		usage(c.Stdout, flags)
 		return ExitOK, nil
 	} else if err != nil {
-		return ExitUsage, fmt.Errorf("%w (politespider -h lists the flags)", err)
+		return ExitUsage, fmt.Errorf("%w (%s -h lists the flags)", err, name)
 	}
 	if *version {
-		fmt.Fprintln(c.Stdout, "politespider "+arguments.Version())
+		fmt.Fprintln(c.Stdout, name+" "+arguments.Version())
 		return ExitOK, nil
 	}
 	if err := o.finish(flags, args); err != nil {
@@ -114,18 +120,20 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitFailed, err
 	}
 	defer o.pages.Close()
-	ctx, cancel := context.WithCancelCause(ctx) // made before place.Open, so that -max-time also limits a wait there
+	ctx, cancel := context.WithCancelCause(ctx) // made before the crawl is opened, so that -max-time also limits a wait there
 	defer cancel(nil)
 	if o.maxTime > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
 		defer stop()
 	}
-	kept, err := o.place.Open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.delay, Logger: logger})
+	kept, err := o.open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.delay, Logger: logger})
 	if err != nil {
 		return ExitFailed, err
 	}
-	defer kept.Disconnect()
+	if kept.Disconnect != nil {
+		defer kept.Disconnect()
+	}
 	if o.store != "" {
 		if kept.Store, err = diskstore.Open(o.store); err != nil {
 			return ExitFailed, fmt.Errorf("-store: %w", err)
@@ -157,8 +165,8 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 	if kept.History != nil {
 		opts.History = kept.History
 	}
-	ledger := output.New(c.Stdout, opts)
-	if err := ledger.Recall(); err != nil {
+	ledger, err := output.New(c.Stdout, opts)
+	if err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
 	job := newJob(o, base, kept, recorded, remembered, ledger, logger, cancel)
@@ -178,7 +186,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 	if failed == nil {
 		failed = errors.Join(err, unread)
 	}
-	if err := ledger.WriteReport(proofs); err == nil && o.report != "" {
+	if err := ledger.WriteReport(summary, proofs); err == nil && o.report != "" {
 		c.say("the report is in %s", o.report)
 	} else if failed == nil {
 		failed = err
@@ -190,7 +198,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 		c.say("%s; add a larger -max-pages", kept.GoOn)
 	case stopped && kept.GoOn != "":
 		c.say("%s", kept.GoOn)
-	case !stopped && summary.Fetched+summary.Unchanged == 0 && summary.Elsewhere > 0:
+	case !stopped && ledger.Idle() && kept.Complete != "":
 		c.say("%s", kept.Complete)
 	}
 	switch {

@@ -11,8 +11,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 )
 
-// openDirectory opens a crawl that only this process works on.
-func openDirectory(dir string, opts Options) (*Kept, error) {
+// Open opens a crawl that only this process works on. Its state is in the
+// directory dir or, if dir is "", in memory alone.
+func Open(dir string, opts Options) (*Kept, error) {
+	if dir == "" {
+		return &Kept{Queue: frontier.NewMemory(opts.Max)}, nil
+	}
 	store, err := diskstore.Open(filepath.Join(dir, "robots"))
 	if err != nil {
 		return nil, fmt.Errorf("-resume %s: %w", dir, err)

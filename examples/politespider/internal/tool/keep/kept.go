@@ -1,3 +1,5 @@
+// Package keep stores what outlives a process: the state of a crawl ([Kept]),
+// and the fetched pages ([Pages]).
 package keep
 
 import (
@@ -23,18 +25,11 @@ type Kept struct {
 	Queue
 	Store    robotsmw.Store   // keeps robots.txt records; nil means in memory only
 	History  *History         // keeps the records of the crawl; nil if they are not kept
-	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil without Redis
+	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil if there are none
 	GoOn     string           // how to continue a stopped crawl; "" if it cannot be continued
 	Complete string           // what to tell the user if the crawl has no more pages to fetch
 
-	disconnect func() // closes the connections; nil if there are none
-}
-
-// Disconnect closes the connections that Store and Fleet use. Call it last.
-func (k *Kept) Disconnect() {
-	if k.disconnect != nil {
-		k.disconnect()
-	}
+	Disconnect func() // closes the connections; call it last; nil if there are none
 }
 
 // A Queue is the part of a frontier that the spider uses. [frontier.Memory]
@@ -48,9 +43,3 @@ type Queue interface {
 	State() frontier.State
 	Close() error
 }
-
-var (
-	_ Queue = (*frontier.Memory)(nil)
-	_ Queue = (*frontier.Directory)(nil)
-	_ Queue = (*frontier.Redis)(nil)
-)

@@ -41,70 +41,74 @@ type History interface {
 }
 
 // A Ledger collects what happens in a crawl and passes it to the printer, one
-// record at a time. It is safe for concurrent use.
+// record at a time. If the crawl has a History, the summary and the report
+// cover all its runs. A Ledger is safe for concurrent use.
 type Ledger struct {
 	opts   Options
-	start  time.Time
+	start  time.Time // when this run began
+	began  time.Time // when the first run began
 	out    *checkedWriter
 	print  printer
-	report *report.Crawl // nil if there is no report, or if whole.report is used instead
-	whole  *Ledger       // adds up all runs for the report; nil if the report needs no earlier run
+	report *report.Crawl // nil if there is no report
 
-	mu       sync.Mutex
-	total    record.Summary
-	ofReport record.Summary // the summary that the report shows, set by Finish
-	hosts    map[string]*host
+	mu     sync.Mutex
+	total  record.Summary
+	before float64 // how many seconds the earlier runs took
+	added  int     // how many records this run has added
+	hosts  map[string]*host
 }
 
-// New returns the ledger of a crawl that begins now and prints to w.
-func New(w io.Writer, opts Options) *Ledger {
+// New returns the ledger of a run that begins now and prints to w. It reads
+// what happened in earlier runs, and notes in the History that this run begins.
+func New(w io.Writer, opts Options) (*Ledger, error) {
+	now := time.Now()
 	l := &Ledger{
 		opts:  opts,
-		start: time.Now(),
+		start: now,
+		began: now,
 		out:   &checkedWriter{w: w, failed: opts.Failed},
 		hosts: make(map[string]*host),
 	}
 	l.print = newPrinter(l.out, terminal.Is(w), opts.JSON)
 	if opts.Report != "" {
-		l.report = l.newReport(l.start)
-	}
-	return l
-}
-
-func (l *Ledger) newReport(began time.Time) *report.Crawl {
-	c := report.New(l.opts.What, l.opts.UserAgent, began, l.opts.Interval)
-	if l.opts.Before != nil {
-		c.Compare(*l.opts.Before)
-	}
-	return c
-}
-
-// Recall adds the earlier runs of the crawl to the report, if a report is
-// wanted. Then it notes in the History that this run begins. It does nothing
-// without a History. Call Recall before any other method.
-func (l *Ledger) Recall() error {
-	if l.opts.History == nil {
-		return nil
-	}
-	if l.report != nil {
-		whole := New(io.Discard, Options{What: l.opts.What, UserAgent: l.opts.UserAgent, Interval: l.opts.Interval})
-		whole.report, whole.start = l.report, l.start
-		err := l.opts.History.Past(func(began time.Time, r record.Record, rule *record.Rule) {
-			if l.whole == nil { // this is the first record of the crawl
-				l.whole, whole.start = whole, began
-				whole.report = l.newReport(began)
-			}
-			whole.addPast(r, rule, began)
-		})
-		if err != nil {
-			return err
-		}
-		if l.whole != nil {
-			l.report = nil
+		l.report = report.New(opts.What, opts.UserAgent, now, opts.Interval)
+		if opts.Before != nil {
+			l.report.Compare(*opts.Before)
 		}
 	}
-	l.opts.History.Begin(l.start)
-	return nil
+	if opts.History == nil {
+		return l, nil
+	}
+	if err := l.recall(); err != nil {
+		return nil, err
+	}
+	opts.History.Begin(now)
+	return l, nil
+}
+
+// recall adds the records of earlier runs.
+func (l *Ledger) recall() error {
+	var run time.Time // when the run began that is being read
+	var last float64  // seconds from then to the run's latest record
+	err := l.opts.History.Past(func(began time.Time, r record.Record, rule *record.Rule) {
+		if l.total.Runs == 0 && l.report != nil {
+			l.report.Began = began
+		}
+		if l.total.Runs == 0 {
+			l.began = began
+		}
+		if began != run {
+			l.total.Runs++
+			l.before += last
+		}
+		run, last = began, r.Seconds
+		l.addPast(r, rule, began)
+	})
+	l.before += last
+	if l.total.Runs > 0 {
+		l.total.Runs++ // this run
+	}
+	return err
 }
 
 // addPast adds a record of an earlier run that began at the given time.
@@ -118,13 +122,12 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(later(r, began.Sub(l.start)), rule)
+	l.add(r, rule, began)
 }
 
-// later() returns a copy of a record with later times. In the record, times
-// count from the start of its run. In the copy, they count from the start of
-// the crawl. The second argument is the time from the start of the crawl to the
-// start of the run.
+// later returns a copy of r whose times are later by a duration. The times of a
+// record count from the start of its run, those of the report from the start of
+// the crawl.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)
@@ -147,9 +150,6 @@ func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.s
 // Sent counts a request for a page or for robots.txt. The request starts at the
 // given time.
 func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
-	if l.whole != nil {
-		l.whole.Sent(host, isPage, at)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.host(host)
@@ -165,12 +165,7 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 
 // Paused is called when an answer makes the crawl leave the host alone. The
 // pause begins now and ends at the given time.
-func (l *Ledger) Paused(host string, until time.Time) {
-	l.paused(host, time.Now(), until)
-	if l.whole != nil {
-		l.whole.Paused(host, until)
-	}
-}
+func (l *Ledger) Paused(host string, until time.Time) { l.paused(host, time.Now(), until) }
 
 func (l *Ledger) paused(host string, from, until time.Time) {
 	l.mu.Lock()
@@ -191,19 +186,16 @@ func (l *Ledger) Add(r record.Record) {
 	defer l.mu.Unlock()
 	r.Seconds = record.Since(l.start)
 	l.print.record(r)
-	l.add(r, record.RuleOf(r))
-	if l.whole != nil {
-		l.whole.mu.Lock()
-		defer l.whole.mu.Unlock()
-		l.whole.add(later(r, l.start.Sub(l.whole.start)), record.RuleOf(r))
-	}
+	l.added++
+	l.add(r, record.RuleOf(r), l.start)
 	if l.opts.History != nil {
 		l.opts.History.Add(r)
 	}
 }
 
-// add() adds a record to the summary and the report. The caller holds l.mu.
-func (l *Ledger) add(r record.Record, rule *record.Rule) {
+// add adds a record to the summary and the report. The argument run is when the
+// record's run began. The caller holds l.mu.
+func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 	h := l.host(r.Host)
 	l.total.Add(r.Verdict)
 	switch r.Verdict {
@@ -250,7 +242,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule) {
 		l.heard(u)
 	}
 	if l.report != nil {
-		l.report.AddPast(r, rule)
+		l.report.AddPast(later(r, run.Sub(l.began)), rule)
 	}
 }
 
@@ -309,7 +301,7 @@ func (l *Ledger) progress(p liveness, q frontier.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	soFar := l.total
-	soFar.Seconds = record.Since(l.start)
+	soFar.Seconds = l.before + record.Since(l.start)
 	p.progress(soFar, q)
 }
 
@@ -319,16 +311,12 @@ func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 	defer l.mu.Unlock()
 	s := l.summary(stopped, state)
 	l.print.summary(s)
-	l.ofReport = s
-	if l.whole != nil {
-		l.ofReport = l.whole.summary(stopped, state)
-	}
 	return s
 }
 
 func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 	s := l.total
-	s.Seconds = record.Since(l.start)
+	s.Seconds = l.before + record.Since(l.start)
 	s.Stopped, s.Left = stopped, state.Queued
 	s.Elsewhere = max(state.Spent-s.Fetched-s.Unchanged-s.Moved-s.NotFound-s.Refused-s.GivenUp-s.Failed, 0)
 	end := time.Now()
@@ -337,6 +325,13 @@ func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 	}
 	slices.SortFunc(s.Hosts, func(a, b record.HostSummary) int { return cmp.Compare(a.Host, b.Host) })
 	return s
+}
+
+// Idle reports whether this run has added no record.
+func (l *Ledger) Idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.added == 0
 }
 
 // Err returns the first error of writing the output. Call it after Finish.

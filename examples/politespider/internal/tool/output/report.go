@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
@@ -30,23 +31,20 @@ func CheckReport(path string) error {
 	return err
 }
 
-// WriteReport writes the report of the crawl, if Options names a file for the
-// report. The keys of the map are blocked URLs. In the report, each of them has
-// a link to its proof.
-func (l *Ledger) WriteReport(proofs map[string]report.Proof) error {
-	drawn := l.report
-	if l.whole != nil {
-		drawn = l.whole.report
-	}
-	if drawn == nil {
+// WriteReport writes the report of a crawl with this summary, if Options names
+// a file for the report. The keys of the map are blocked URLs. In the report,
+// each of them has a link to its proof.
+func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) error {
+	if l.report == nil {
 		return nil
 	}
+	s.Seconds = record.Since(l.began)
 	file, err := os.Create(l.opts.Report)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	drawn.Prove(proofs)
-	if err := errors.Join(drawn.Write(file, l.ofReport), file.Close()); err != nil {
+	l.report.Prove(proofs)
+	if err := errors.Join(l.report.Write(file, s), file.Close()); err != nil {
 		return fmt.Errorf("write the report to %s: %w", l.opts.Report, err)
 	}
 	return nil

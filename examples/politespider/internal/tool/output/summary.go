@@ -119,7 +119,11 @@ func headline(s record.Summary) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return fmt.Sprintf("%s in %s: %s", record.Count(len(s.Hosts), "host"), seconds(s.Seconds), strings.Join(parts, ", "))
+	runs := ""
+	if s.Runs > 1 {
+		runs = fmt.Sprintf(" (%d runs)", s.Runs)
+	}
+	return fmt.Sprintf("%s in %s%s: %s", record.Count(len(s.Hosts), "host"), seconds(s.Seconds), runs, strings.Join(parts, ", "))
 }
 
 func number(n int) string {

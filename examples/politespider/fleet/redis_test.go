@@ -1,4 +1,4 @@
-package keep
+package main
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 	"github.com/goodbots/courtesy/politeness"
 )
@@ -19,8 +20,8 @@ func TestDisconnect_RedisGone(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
 	log := new(syncBuffer)
-	place := Place{RedisURL: "redis://" + server.Addr, Crawl: "crawl", Lease: time.Minute}
-	kept, err := place.Open(t.Context(), Options{Max: 1, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	p := &place{url: "redis://" + server.Addr, crawl: "crawl", lease: time.Minute}
+	kept, err := p.Open(t.Context(), keep.Options{Max: 1, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

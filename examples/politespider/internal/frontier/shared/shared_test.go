@@ -1,16 +1,13 @@
-package frontier
+package shared
 
 import (
-	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
-	"os/exec"
+	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,73 +15,34 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// startRedis starts a real server on a free loopback port, and stops it when
-// the test ends. If the machine has no server, startRedis skips the test.
+func TestMain(m *testing.M) {
+	redis.SetLogger(quiet{}) // no log is needed: the calls return the important errors
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set("8") // parallel tests mostly wait for real time, not for a processor
+	}
+	goleak.VerifyTestMain(m)
+}
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+// A redisServer is a server for one test.
+type redisServer struct {
+	*redisserver.Server
+	testing.TB
+}
+
 func startRedis(t testing.TB, options ...string) *redisServer {
 	t.Helper()
-	binary, err := exec.LookPath("redis-server")
-	if err != nil {
-		if binary, err = exec.LookPath("valkey-server"); err != nil {
-			t.Skip("SKIPPED: neither redis-server nor valkey-server is installed: install Debian's redis-server to run this test")
-		}
-	}
-	port := freePort(t)
-	s := &redisServer{TB: t, addr: net.JoinHostPort("127.0.0.1", port)}
-	s.command = append([]string{binary, "--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(), "--save", ""}, options...)
-	t.Cleanup(s.kill)
-	s.start()
-	return s
-}
-
-// freePort returns a free port below the range from which systems choose ports.
-// So another process is unlikely to get the port while the server is down.
-func freePort(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		port := strconv.Itoa(10_000 + rand.N(20_000))
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)); err == nil {
-			l.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
-}
-
-type redisServer struct {
-	testing.TB
-	addr    string
-	command []string
-	running *exec.Cmd
-}
-
-// start starts the server, for the first time or again, and waits until it
-// answers.
-func (s *redisServer) start() {
-	s.Helper()
-	s.running = exec.Command(s.command[0], s.command[1:]...)
-	out, err := s.running.StdoutPipe()
-	if err != nil {
-		s.Fatal(err)
-	}
-	if err := s.running.Start(); err != nil {
-		s.Fatal(err)
-	}
-	var log strings.Builder
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.Contains(lines.Text(), "eady to accept connections") {
-			return
-		}
-		log.WriteString(lines.Text() + "\n")
-	}
-	s.Fatalf("%s does not start:\n%s", s.command[0], log.String())
-}
-
-func (s *redisServer) kill() {
-	s.running.Process.Kill()
-	s.running.Wait()
+	return &redisServer{redisserver.Start(t, options...), t}
 }
 
 func (s *redisServer) do(command ...any) {
@@ -95,7 +53,7 @@ func (s *redisServer) do(command ...any) {
 }
 
 func (s *redisServer) client(opts *redis.UniversalOptions) redis.UniversalClient {
-	opts.Addrs = []string{s.addr}
+	opts.Addrs = []string{s.Addr}
 	opts.MaxRetries, opts.ContextTimeoutEnabled, opts.DisableIdentity = -1, true, true
 	if opts.ReadTimeout == 0 {
 		opts.ReadTimeout = 10 * time.Second
@@ -105,12 +63,12 @@ func (s *redisServer) client(opts *redis.UniversalOptions) redis.UniversalClient
 	return client
 }
 
-func openRedis(t testing.TB, server *redisServer, opts RedisOptions) *Redis {
+func openRedis(t testing.TB, server *redisServer, opts Options) *Queue {
 	t.Helper()
 	return openRedisWith(t, server.client(&redis.UniversalOptions{}), opts)
 }
 
-func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions) *Redis {
+func openRedisWith(t testing.TB, client redis.UniversalClient, opts Options) *Queue {
 	t.Helper()
 	if opts.Crawl == "" {
 		opts.Crawl = "crawl"
@@ -121,7 +79,7 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	r, err := OpenRedis(t.Context(), client, opts)
+	r, err := Open(t.Context(), client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +88,7 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 }
 
 // die() ends a process's part in a crawl, but does not give its pages back.
-func (r *Redis) die() { r.Close() }
+func (r *Queue) die() { r.Close() }
 
 // If a process dies while it has a page, another process takes over the page
 // when the lease is over.
@@ -138,13 +96,13 @@ func TestRedis_TakesOver(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 400 * time.Millisecond
-	dead := openRedis(t, server, RedisOptions{Lease: lease})
+	dead := openRedis(t, server, Options{Lease: lease})
 	dead.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
 	start := time.Now()
 	held, _ := dead.Take(t.Context())
 	dead.die()
 
-	live := openRedis(t, server, RedisOptions{Lease: lease})
+	live := openRedis(t, server, Options{Lease: lease})
 	p, ok := live.Take(t.Context())
 	if !ok || p.URL.String() != held.URL.String() {
 		t.Fatalf("%v, %t; want what the dead process held", p, ok)
@@ -161,7 +119,7 @@ func TestRedis_TakesOver(t *testing.T) {
 	if p, ok := live.Take(t.Context()); ok {
 		t.Errorf("%v; want the end", p.URL)
 	}
-	if state := live.State(); state != (State{Spent: 2}) {
+	if state := live.State(); state != (frontier.State{Spent: 2}) {
 		t.Errorf("%+v", state)
 	}
 }
@@ -173,7 +131,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 400 * time.Millisecond
-	dead := openRedis(t, server, RedisOptions{Lease: lease})
+	dead := openRedis(t, server, Options{Lease: lease})
 	dead.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
 	p, _ := dead.Take(t.Context())
 	p.Due = time.Now().Add(20 * time.Millisecond)
@@ -187,7 +145,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the latest page was not put off, so a page whose Due is over comes next
 	mustTake(t, dead, "/1")
 	dead.die()
-	alive := openRedis(t, server, RedisOptions{Lease: lease})
+	alive := openRedis(t, server, Options{Lease: lease})
 	var got []string
 	for {
 		p, ok := alive.Take(t.Context())
@@ -202,7 +160,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	}
 }
 
-func mustTake(t *testing.T, r *Redis, path string) *Page {
+func mustTake(t *testing.T, r *Queue, path string) *frontier.Page {
 	t.Helper()
 	p, ok := r.Take(t.Context())
 	if !ok || p.URL.Path != path {
@@ -216,11 +174,11 @@ func TestRedis_LongWait(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 3 * time.Second // a heartbeat may be late by up to two thirds of the lease
-	slow := openRedis(t, server, RedisOptions{Lease: lease})
+	slow := openRedis(t, server, Options{Lease: lease})
 	slow.Add(newPage(t, "http://a.example/"))
 	p, _ := slow.Take(t.Context())
 
-	other := openRedis(t, server, RedisOptions{Lease: lease})
+	other := openRedis(t, server, Options{Lease: lease})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*lease)
 	defer cancel()
 	if p, ok := other.Take(ctx); ok {
@@ -238,7 +196,7 @@ func TestRedis_TakenOver(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 200 * time.Millisecond
-	asleep := openRedis(t, server, RedisOptions{Lease: lease})
+	asleep := openRedis(t, server, Options{Lease: lease})
 	asleep.Add(newPage(t, "http://a.example/"))
 	p, _ := asleep.Take(t.Context())
 	lost := *p
@@ -246,7 +204,7 @@ func TestRedis_TakenOver(t *testing.T) {
 	clear(asleep.held) // without held pages, the process sends no heartbeats
 	asleep.mu.Unlock()
 
-	other := openRedis(t, server, RedisOptions{Lease: lease})
+	other := openRedis(t, server, Options{Lease: lease})
 	taken, ok := other.Take(t.Context())
 	if !ok {
 		t.Fatal("it was not taken over")
@@ -268,10 +226,10 @@ func TestRedis_TakenOver(t *testing.T) {
 func TestRedis_End(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	first, second := openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})
+	first, second := openRedis(t, server, Options{}), openRedis(t, server, Options{})
 	first.Add(newPage(t, "http://a.example/"))
 	p, _ := first.Take(t.Context())
-	ended := make(chan State)
+	ended := make(chan frontier.State)
 	go func() {
 		second.Take(t.Context())
 		ended <- second.State()
@@ -279,14 +237,14 @@ func TestRedis_End(t *testing.T) {
 	select {
 	case <-ended:
 		t.Error("a process left while another had a page out")
-	case <-time.After(3 * redisPoll):
+	case <-time.After(3 * poll):
 	}
 	first.Done(p, time.Now(), 0)
-	if state := <-ended; state != (State{Spent: 1}) {
+	if state := <-ended; state != (frontier.State{Spent: 1}) {
 		t.Errorf("it left at %+v", state)
 	}
 
-	late := openRedis(t, server, RedisOptions{})
+	late := openRedis(t, server, Options{})
 	if late.Add(newPage(t, "http://a.example/")) != 0 {
 		t.Error("a crawl that was over began again")
 	}
@@ -298,7 +256,7 @@ func TestRedis_End(t *testing.T) {
 func TestRedis_NamesApart(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	a, b := openRedis(t, server, RedisOptions{Crawl: "a"}), openRedis(t, server, RedisOptions{Crawl: "b"})
+	a, b := openRedis(t, server, Options{Crawl: "a"}), openRedis(t, server, Options{Crawl: "b"})
 	a.Add(newPage(t, "http://a.example/"))
 	if _, ok := b.Take(t.Context()); ok {
 		t.Error("a page of another crawl")
@@ -308,8 +266,8 @@ func TestRedis_NamesApart(t *testing.T) {
 func TestRedis_AnotherCrawl(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	openRedis(t, server, RedisOptions{About: About{Start: []string{"http://a.example/"}}})
-	_, err := OpenRedis(t.Context(), server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", About: About{Start: []string{"http://b.example/"}}})
+	openRedis(t, server, Options{About: frontier.About{Start: []string{"http://a.example/"}}})
+	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", About: frontier.About{Start: []string{"http://b.example/"}}})
 	if err == nil || !strings.Contains(err.Error(), `in Redis under the name "crawl" is another one: it began at http://a.example/`) {
 		t.Errorf("%v; want one that says what the crawl is of", err)
 	}
@@ -321,14 +279,14 @@ func TestRedis_Away(t *testing.T) {
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	for name, away := range map[string]func(t *testing.T){
 		"stopped": func(t *testing.T) {
-			server.running.Process.Signal(sigstop)
+			server.Signal(sigstop)
 			time.Sleep(500 * time.Millisecond)
-			server.running.Process.Signal(sigcont)
+			server.Signal(sigcont)
 		},
 		"killed": func(t *testing.T) {
-			server.kill()
+			server.Kill()
 			time.Sleep(200 * time.Millisecond)
-			server.start()
+			server.Restart()
 		},
 		"without its scripts": func(t *testing.T) { server.do("script", "flush") },
 		"full": func(t *testing.T) {
@@ -340,7 +298,7 @@ func TestRedis_Away(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := new(linesHandler)
 			r := openRedisWith(t, server.client(&redis.UniversalOptions{ReadTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond}),
-				RedisOptions{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
+				Options{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
 			r.Add(newPage(t, pageURL(0)))
 			var workers sync.WaitGroup
 			fetched := make(chan string, 2*sitePages)
@@ -398,7 +356,7 @@ func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 func TestRedis_Flushed(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	r := openRedis(t, server, RedisOptions{})
+	r := openRedis(t, server, Options{})
 	r.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
 	p, _ := r.Take(t.Context())
 	server.do("flushall")
@@ -416,14 +374,14 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const hosts, pages = 6, 20
-	members := []*Redis{openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})}
+	members := []*Queue{openRedis(t, server, Options{}), openRedis(t, server, Options{})}
 	for n := range hosts * pages {
 		members[0].Add(newPage(t, fmt.Sprintf("http://host%d.example/%d", n%hosts, n)))
 	}
 	last := make(map[string]int)
 	moves := 0
 	for range pages {
-		out := make(map[*Page]int)
+		out := make(map[*frontier.Page]int)
 		for range hosts / 2 {
 			for m, r := range members {
 				p, ok := r.Take(t.Context())
@@ -450,7 +408,7 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	first, second := openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})
+	first, second := openRedis(t, server, Options{}), openRedis(t, server, Options{})
 	first.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
 	p, _ := first.Take(t.Context())
 	first.Done(p, time.Now(), 0)
@@ -460,7 +418,7 @@ func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 		t.Errorf("%t after %v: the first should have had a second for it", ok, took)
 	}
 	second.Done(p, time.Now(), 0)
-	for _, r := range []*Redis{second, first} {
+	for _, r := range []*Queue{second, first} {
 		if p, ok := r.Take(t.Context()); ok {
 			t.Errorf("another page: %v", p.URL)
 		}
@@ -480,8 +438,8 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 		"+hget", "+hmget", "+hset", "+hsetnx", "+hincrby", "+sadd", "+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zscore", "+zcard",
 		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel", "+xrevrange", "+hdel")
 	const lease = 150 * time.Millisecond
-	as := func() *Redis {
-		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), RedisOptions{Lease: lease})
+	as := func() *Queue {
+		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Lease: lease})
 	}
 	dead, live := as(), as()
 	dead.Add(newPage(t, "http://a.example/"), newPage(t, "http://b.example/"))
@@ -496,7 +454,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 			live.Done(p, time.Now(), 0)
 		}
 	}
-	if _, ok := live.Take(t.Context()); ok || live.State() != (State{Spent: 2}) {
+	if _, ok := live.Take(t.Context()); ok || live.State() != (frontier.State{Spent: 2}) {
 		t.Errorf("%+v", live.State())
 	}
 }
@@ -504,7 +462,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 func TestRedis_NoRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	r := openRedis(t, server, RedisOptions{})
+	r := openRedis(t, server, Options{})
 	r.Add(newPage(t, "http://a.example/"))
 	server.do("acl", "setuser", "default", "-evalsha", "-eval")
 	if _, ok := r.Take(t.Context()); ok || r.State().Err == nil {
@@ -516,7 +474,7 @@ func TestRedis_NobodyThere(t *testing.T) {
 	t.Parallel()
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:1"}, MaxRetries: -1})
 	defer client.Close()
-	if _, err := OpenRedis(t.Context(), client, RedisOptions{Crawl: "crawl"}); !errors.Is(err, syscall.ECONNREFUSED) || !strings.HasPrefix(err.Error(), `join the crawl "crawl" in Redis: `) {
+	if _, err := Open(t.Context(), client, Options{Crawl: "crawl"}); !errors.Is(err, syscall.ECONNREFUSED) || !strings.HasPrefix(err.Error(), `join the crawl "crawl" in Redis: `) {
 		t.Errorf("%v", err)
 	}
 }
@@ -527,11 +485,11 @@ func TestRedis_Interrupted(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	first, err := OpenRedis(ctx, server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", Max: 10})
+	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Max: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := openRedis(t, server, RedisOptions{})
+	second := openRedis(t, server, Options{})
 	first.Add(newPage(t, "http://a.example/"))
 	p, _ := first.Take(ctx)
 	cancel()
@@ -547,7 +505,7 @@ func TestRedis_AnotherVersion(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	server.do("hset", "{politespider:crawl}:meta", "epoch", "1", "about", "[]")
-	_, err := OpenRedis(t.Context(), server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl"})
+	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl"})
 	if want := `the crawl "crawl" in Redis is of another version of this program: name another crawl: `; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
@@ -565,14 +523,14 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	server := startRedis(t)
 	ctx, ctrlC := context.WithCancel(t.Context())
 	away := make(linesChannel, 1)
-	r, err := OpenRedis(ctx, server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", Max: 10, Lease: 300 * time.Millisecond, Logger: slog.New(away)})
+	r, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Max: 10, Lease: 300 * time.Millisecond, Logger: slog.New(away)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	r.Add(newPage(t, "http://a.example/"))
 	p, _ := r.Take(ctx)
-	server.kill()
+	server.Kill()
 	if line := <-away; !strings.HasPrefix(line, "Redis does not answer") { // only the heartbeat calls Redis here
 		t.Errorf("the log says %q", line)
 	}
@@ -606,7 +564,7 @@ func (c linesChannel) Handle(_ context.Context, r slog.Record) error {
 
 func BenchmarkRedis(b *testing.B) {
 	server := startRedis(b)
-	r := openRedis(b, server, RedisOptions{Max: 1 << 30})
+	r := openRedis(b, server, Options{Max: 1 << 30})
 	ctx := b.Context()
 	n := 0
 	for b.Loop() {
@@ -618,4 +576,35 @@ func BenchmarkRedis(b *testing.B) {
 		}
 		r.Done(p, time.Now(), 0)
 	}
+}
+
+func newPage(t testing.TB, rawURL string) *frontier.Page {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &frontier.Page{URL: u}
+}
+
+// sitePages is how many pages the tests' site has, on five hosts. Each page
+// links to three pages at most. All pages can be reached from page 0.
+const sitePages = 60
+
+func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }
+
+func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
+	var n int
+	if _, err := fmt.Sscanf(p.URL.Path, "/%d", &n); err != nil {
+		t.Error(err)
+	}
+	var links []*frontier.Page
+	for _, to := range []int{2*n + 1, 2*n + 2, n / 2} {
+		if to < sitePages {
+			link := newPage(t, pageURL(to))
+			link.From = p.URL.String()
+			links = append(links, link)
+		}
+	}
+	return links
 }

@@ -1,4 +1,6 @@
-package frontier
+// Package shared is a frontier in Redis or Valkey for any number of processes.
+// If one of them dies, the others take over its pages.
+package shared
 
 import (
 	"context"
@@ -15,10 +17,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
-// A Redis is a frontier in Redis or Valkey that any number of processes share.
-// OpenRedis makes a Redis. It is safe for concurrent use.
+// A Queue is a frontier in Redis or Valkey that any number of processes share.
+// Open makes a Queue. It is safe for concurrent use.
 //
 // Each host has a stream. The crawl has one consumer group, and each process is
 // a consumer in this group. A page that is handed out is a pending entry of its
@@ -46,41 +50,41 @@ import (
 //	+xgroup|create +xadd +xreadgroup +xrevrange +xautoclaim +xclaim +xpending
 //	+xack +xdel
 //	~{politespider:*
-type Redis struct {
+type Queue struct {
 	client redis.Scripter // only scripts are run
-	RedisOptions
+	Options
 	epoch string
 	me    string // this process's name as a consumer of the group
 
-	ctx     context.Context // outlasts OpenRedis's context by redisGrace, so that pages can be given back
+	ctx     context.Context // outlasts Open's context by grace, so that pages can be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
 	turn    chan struct{} // holds a value while a caller asks Redis for a page
 	wake    chan struct{} // holds a value when there may be a page now
 
 	mu    sync.Mutex
-	held  map[string]*Page // the pages that this process has, by entry and host
-	state State
+	held  map[string]*frontier.Page // the pages that this process has, by entry and host
+	state frontier.State
 	stuck int       // how many calls have failed and are being retried
 	away  time.Time // when Redis stopped answering
 }
 
-// RedisOptions are the options of a frontier in Redis.
-type RedisOptions struct {
-	Crawl  string        // the crawl's name: processes that use the same name share a crawl
-	About  About         // what is crawled: the same for all processes
-	Max    int           // the maximum number of pages to hand out, to all processes together
-	Lease  time.Duration // how long a process may be silent before it counts as dead; 0 means 15 s
-	Logger *slog.Logger  // logs when Redis stops answering, and when it answers again
+// Options are the options of a frontier in Redis.
+type Options struct {
+	Crawl  string         // the crawl's name: processes that use the same name share a crawl
+	About  frontier.About // what is crawled: the same for all processes
+	Max    int            // the maximum number of pages to hand out, to all processes together
+	Lease  time.Duration  // how long a process may be silent before it counts as dead; 0 means 15 s
+	Logger *slog.Logger   // logs when Redis stops answering, and when it answers again
 }
 
 const (
-	redisGrace = 3 * time.Second        // how long pages can be given back after the crawl was stopped
-	redisPoll  = 100 * time.Millisecond // how often a waiting process asks Redis for a page
-	redisKeep  = 24 * time.Hour         // how long Redis remembers that a crawl is over
-	redisBatch = 500                    // maximum number of pages that one call adds
+	grace     = 3 * time.Second        // how long pages can be given back after the crawl was stopped
+	poll      = 100 * time.Millisecond // how often a waiting process asks Redis for a page
+	keepOver  = 24 * time.Hour         // how long Redis remembers that a crawl is over
+	batchSize = 500                    // maximum number of pages that one call adds
 
-	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // the first and the longest pause before a retry if Redis does not answer
+	minPause, maxPause = 50 * time.Millisecond, 2 * time.Second // the first and the longest pause before a retry if Redis does not answer
 )
 
 //go:embed lua
@@ -106,20 +110,20 @@ func readLua(names ...string) string {
 	return b.String()
 }
 
-// OpenRedis joins the crawl named opts.Crawl, or begins it. For three seconds
+// Open joins the crawl named opts.Crawl, or begins it. For three seconds
 // after the end of the context, pages can be given back. Close does not close
 // the client.
-func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*Redis, error) {
+func Open(ctx context.Context, client redis.Scripter, opts Options) (*Queue, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 15 * time.Second
 	}
-	r := &Redis{
-		client:       client,
-		RedisOptions: opts,
-		me:           rand.Text(),
-		turn:         make(chan struct{}, 1),
-		wake:         make(chan struct{}, 1),
-		held:         make(map[string]*Page),
+	r := &Queue{
+		client:  client,
+		Options: opts,
+		me:      rand.Text(),
+		turn:    make(chan struct{}, 1),
+		wake:    make(chan struct{}, 1),
+		held:    make(map[string]*frontier.Page),
 	}
 	about, err := json.Marshal(opts.About)
 	if err != nil {
@@ -130,11 +134,11 @@ func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*
 		return nil, fmt.Errorf("join the crawl %q in Redis: %w", opts.Crawl, err)
 	}
 	r.epoch = joined[0]
-	var kept About
+	var kept frontier.About
 	if err := json.Unmarshal([]byte(joined[1]), &kept); err != nil {
 		return nil, fmt.Errorf("the crawl %q in Redis is of another version of this program: name another crawl: %w", opts.Crawl, err)
 	}
-	if err := opts.About.check(fmt.Sprintf("Redis under the name %q", opts.Crawl), kept); err != nil {
+	if err := opts.About.Check(fmt.Sprintf("Redis under the name %q", opts.Crawl), kept); err != nil {
 		return nil, err
 	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -145,23 +149,23 @@ func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*
 
 // keys returns the keys of the crawl, except those of the hosts' streams. The
 // braces in the names put all keys on one node of a cluster.
-func (r *Redis) keys() []string {
+func (r *Queue) keys() []string {
 	prefix := r.prefix()
 	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me}
 }
 
-func (r *Redis) prefix() string { return "{politespider:" + r.Crawl + "}:" }
+func (r *Queue) prefix() string { return "{politespider:" + r.Crawl + "}:" }
 
-// Add is like [Memory.Add]. Redis remembers a URL by the first 16 bytes of its
-// SHA-256.
-func (r *Redis) Add(pages ...*Page) int {
+// Add is like [frontier.Memory.Add]. Redis remembers a URL by the first 16
+// bytes of its SHA-256.
+func (r *Queue) Add(pages ...*frontier.Page) int {
 	fresh := 0
-	for batch := range slices.Chunk(pages, redisBatch) {
+	for batch := range slices.Chunk(pages, batchSize) {
 		var args []any
 		for _, p := range batch {
 			u := p.URL.String()
 			hash := sha256.Sum256([]byte(u))
-			args = append(args, hash[:16], HostKey(p.URL), written(p))
+			args = append(args, hash[:16], frontier.HostKey(p.URL), written(p))
 		}
 		if reply, ok := r.call(addScript, args...); ok {
 			fresh += int(reply[0].(int64))
@@ -173,9 +177,9 @@ func (r *Redis) Add(pages ...*Page) int {
 	return fresh
 }
 
-// Take is like [Memory.Take]. The crawl is not over while any process has a
-// page that it has not given back.
-func (r *Redis) Take(ctx context.Context) (*Page, bool) {
+// Take is like [frontier.Memory.Take]. The crawl is not over while any process
+// has a page that it has not given back.
+func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 	select {
 	case <-ctx.Done():
 		return nil, false
@@ -183,7 +187,7 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	}
 	defer func() { <-r.turn }()
 	for ctx.Err() == nil {
-		reply, ok := r.call(takeScript, r.Max, r.Lease.Milliseconds(), redisKeep.Milliseconds())
+		reply, ok := r.call(takeScript, r.Max, r.Lease.Milliseconds(), keepOver.Milliseconds())
 		if !ok {
 			return nil, false
 		}
@@ -201,7 +205,7 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 			}
 			continue
 		}
-		wait := redisPoll
+		wait := poll
 		if d := time.Duration(reply[1].(int64)) * time.Millisecond; d >= 0 {
 			r.next(reply[2].(string), d)
 			wait = min(wait, d)
@@ -215,8 +219,8 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-func written(p *Page) []byte {
-	text, err := json.Marshal(entryOf(p))
+func written(p *frontier.Page) []byte {
+	text, err := json.Marshal(frontier.EntryOf(p))
 	if err != nil {
 		panic(err) // cannot happen: JSON can hold all values of an entry
 	}
@@ -225,26 +229,26 @@ func written(p *Page) []byte {
 
 // pageOf returns the page in a reply. The reply holds the host, the ID of the
 // page's entry in the stream, and the page as stored.
-func pageOf(reply []any) (*Page, error) {
-	var e entry
+func pageOf(reply []any) (*frontier.Page, error) {
+	var e frontier.Entry
 	if err := json.Unmarshal([]byte(reply[2].(string)), &e); err != nil {
 		return nil, fmt.Errorf("read a page of the crawl in Redis: %w", err)
 	}
-	p, err := e.page()
+	p, err := e.Page()
 	if err != nil {
 		return nil, err
 	}
-	p.entry, p.Ready, p.Due = reply[1].(string), time.Now(), time.Time{}
+	p.ID, p.Ready, p.Due = reply[1].(string), time.Now(), time.Time{}
 	return p, nil
 }
 
 // hold() remembers that this process has a page. It returns false if the
 // process has the page already: if a process was silent for the length of a
 // lease, Redis may hand its page out again, even to the same process.
-func (r *Redis) hold(p *Page) bool {
+func (r *Queue) hold(p *frontier.Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := p.entry + " " + HostKey(p.URL)
+	key := p.ID + " " + frontier.HostKey(p.URL)
 	if r.held[key] != nil {
 		return false
 	}
@@ -252,7 +256,7 @@ func (r *Redis) hold(p *Page) bool {
 	return true
 }
 
-func (r *Redis) next(host string, wait time.Duration) {
+func (r *Queue) next(host string, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if host != "" {
@@ -260,9 +264,9 @@ func (r *Redis) next(host string, wait time.Duration) {
 	}
 }
 
-// Done is like [Memory.Done]. If another process has taken over the page, Done
-// has no effect on the page.
-func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
+// Done is like [frontier.Memory.Done]. If another process has taken over the
+// page, Done has no effect on the page.
+func (r *Queue) Done(p *frontier.Page, asked time.Time, interval time.Duration) {
 	hurt := 0
 	if p.Puts > 0 {
 		hurt = 1
@@ -270,11 +274,11 @@ func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
 	r.give(p, "done", time.Until(asked.Add(interval)), hurt)
 }
 
-// Refund is like [Memory.Refund].
-func (r *Redis) Refund(p *Page) { r.give(p, "refund", 0, -1) }
+// Refund is like [frontier.Memory.Refund].
+func (r *Queue) Refund(p *frontier.Page) { r.give(p, "refund", 0, -1) }
 
-// PutBack is like [Memory.PutBack].
-func (r *Redis) PutBack(p *Page, until time.Time) {
+// PutBack is like [frontier.Memory.PutBack].
+func (r *Queue) PutBack(p *frontier.Page, until time.Time) {
 	hurt := -1
 	if !p.Due.IsZero() {
 		hurt = 1
@@ -285,16 +289,16 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 // give() gives a page back. Redis remembers whether a host's latest page was
 // put off at least once. The argument "hurt" is 1 for yes, 0 for no, and -1 for
 // no change.
-func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
-	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
+func (r *Queue) give(p *frontier.Page, fate string, rest time.Duration, hurt int) {
+	r.call(giveScript, frontier.HostKey(p.URL), p.ID, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
-	delete(r.held, p.entry+" "+HostKey(p.URL))
+	delete(r.held, p.ID+" "+frontier.HostKey(p.URL))
 	r.mu.Unlock()
 	r.hurry()
 }
 
 // hurry() makes a waiting Take ask Redis at once.
-func (r *Redis) hurry() {
+func (r *Queue) hurry() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -302,7 +306,7 @@ func (r *Redis) hurry() {
 }
 
 // State returns the state of the crawl at the latest answer of Redis.
-func (r *Redis) State() State {
+func (r *Queue) State() frontier.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state
@@ -310,15 +314,15 @@ func (r *Redis) State() State {
 
 // Close stops the heartbeat. If pages are still out, other processes take them
 // over when their leases expire.
-func (r *Redis) Close() error {
+func (r *Queue) Close() error {
 	r.cancel()
 	r.beating.Wait()
 	return nil
 }
 
-// end() waits until ctx ends, and then for redisGrace. Then it ends the calls
+// end() waits until ctx ends, and then for grace. Then it ends the calls
 // that still wait for Redis.
-func (r *Redis) end(ctx context.Context) {
+func (r *Queue) end(ctx context.Context) {
 	select {
 	case <-r.ctx.Done(): // Close was called
 		return
@@ -326,14 +330,14 @@ func (r *Redis) end(ctx context.Context) {
 	}
 	select {
 	case <-r.ctx.Done():
-	case <-time.After(redisGrace):
+	case <-time.After(grace):
 		r.cancel()
 	}
 }
 
 // beat() extends the leases of the pages that this process holds. It returns
 // when r.ctx ends.
-func (r *Redis) beat() {
+func (r *Queue) beat() {
 	ticker := time.NewTicker(r.Lease / 3)
 	defer ticker.Stop()
 	for {
@@ -344,7 +348,7 @@ func (r *Redis) beat() {
 			args := []any{r.Lease.Milliseconds()}
 			r.mu.Lock()
 			for _, p := range r.held {
-				args = append(args, HostKey(p.URL), p.entry)
+				args = append(args, frontier.HostKey(p.URL), p.ID)
 			}
 			r.mu.Unlock()
 			if len(args) > 1 {
@@ -358,9 +362,9 @@ func (r *Redis) beat() {
 // the state of the crawl. call() returns the rest of the answer, and true. If
 // the crawl has ended or cannot go on, call() returns false. If only the answer
 // was lost, the retry runs the script a second time, which must do no harm.
-func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
+func (r *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
-	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		if r.State().Err != nil {
 			return nil, false
 		}
@@ -376,7 +380,7 @@ func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 			r.fail(err)
 			return nil, false
 		}
-		if pause == minRedisPause {
+		if pause == minPause {
 			r.stick(err)
 			defer r.unstick()
 		}
@@ -387,15 +391,15 @@ func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	}
 }
 
-func (r *Redis) answered(reply []any) {
+func (r *Queue) answered(reply []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
+	r.state = frontier.State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
 // stick() counts a call that has failed and is being retried. If no other call
 // is being retried, it logs that Redis does not answer.
-func (r *Redis) stick(err error) {
+func (r *Queue) stick(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stuck++; r.stuck == 1 {
@@ -406,7 +410,7 @@ func (r *Redis) stick(err error) {
 
 // unstick() notes that a call is no longer being retried. If no other call is
 // being retried and the crawl goes on, unstick logs that Redis answers again.
-func (r *Redis) unstick() {
+func (r *Queue) unstick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stuck--; r.stuck == 0 && r.ctx.Err() == nil && r.state.Err == nil {
@@ -414,7 +418,7 @@ func (r *Redis) unstick() {
 	}
 }
 
-func (r *Redis) fail(err error) {
+func (r *Queue) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state.Err == nil {

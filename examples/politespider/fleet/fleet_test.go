@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/integration_test/redisserver"
+)
+
+func TestMain(m *testing.M) {
+	// While Redis cannot be reached, go-redis runs a goroutine for the client.
+	// This goroutine checks only once a second whether the client was closed.
+	// So it may outlive the tests.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
+
+const agent = "-user-agent=ExampleBot/1.0"
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return tool.Command{Crawl: crawl, Shared: new(place), Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
+}
+
+// A chain is a site in which each page links to the next. ServeHTTP adds each
+// requested path to chain.asked. If the page exists, ServeHTTP calls chain.at.
+type chain struct {
+	pages int
+	at    func(r *http.Request, n int)
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.asked = append(c.asked, r.URL.Path)
+	c.mu.Unlock()
+	var n int
+	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil || n >= c.pages {
+		http.NotFound(w, r)
+		return
+	}
+	c.at(r, n)
+	w.Header().Set("Content-Type", "text/html")
+	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
+}
+
+// The crawl of a fleet is that of politespider, and has a Fleet.
+func TestCrawl_IsPolitespiders(t *testing.T) {
+	read := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(string(text), "\nfunc crawl(")
+		return body
+	}
+	fleet := regexp.MustCompile(`(?m)^\t*Fleet: .*\n`).ReplaceAllString(read("main.go"), "")
+	if fleet == read("main.go") || fleet != read("../main.go") {
+		t.Error("the two functions differ in more than the Fleet")
+	}
+}
+
+func TestRun_Mistakes(t *testing.T) {
+	const redis = "-redis=redis://127.0.0.1:1"
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no Redis", []string{agent, "http://a.example/"}, "say with -redis where the crawl is shared"},
+		{"kept in two places", []string{"-resume=dir", redis}, "not defined: -resume"},
+		{"crawl without a name", []string{redis, "-crawl="}, "-crawl \"\": write a name without spaces, braces, brackets"},
+		{"crawl with braces", []string{redis, "-crawl={a}"}, "-crawl \"{a}\": write a name without spaces"},
+		{"crawl with a space", []string{redis, "-crawl=a b"}, "-crawl \"a b\": write a name without spaces"},
+		{"no lease", []string{redis, "-lease=0"}, "-lease 0s: write a time of a second or more"},
+		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, ": write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS"},
+		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "-redis: that is no URL of a Redis: write it as in redis://user"},
+		{"Redis database", []string{"-redis=redis://127.0.0.1:6379/first"}, "database"},
+		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
+		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
+		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
+		{"a crawl of nothing in Redis", []string{redis}, "no URL to crawl"},
+		{"robots.txt kept in two places", []string{redis, "-store=a"}, "-store"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if status := run(t.Context(), tt.args, &stdout, &stderr); status != tool.ExitUsage {
+				t.Errorf("exit status %d, want %d", status, tool.ExitUsage)
+			}
+			if !strings.Contains(stderr.String(), tt.want) {
+				t.Errorf("standard error %q says nothing of %q", stderr.String(), tt.want)
+			}
+			if n := strings.Count(stderr.String(), "\n"); n != 1 || stdout.Len() > 0 {
+				t.Errorf("%d lines of error, want 1:\n%s\nstandard output: %s", n, stderr.String(), stdout.String())
+			}
+		})
+	}
+}
+
+func TestRun_Help(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != tool.ExitOK || stderr.Len() > 0 {
+		t.Errorf("exit status %d, want 0; standard error: %s", status, stderr.String())
+	}
+	for _, flag := range []string{"-redis", "-crawl", "-lease", "-user-agent"} {
+		if !strings.Contains(stdout.String(), flag) {
+			t.Errorf("the help does not mention %s", flag)
+		}
+	}
+	if strings.Contains(stdout.String(), "\n  -resume") {
+		t.Error("the help lists -resume")
+	}
+}
+
+// Crawls with different names can share a Redis. The output says how to
+// continue a crawl, or that the crawl is complete.
+func TestRun_RedisCrawls(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	site := &chain{pages: 2, at: func(*http.Request, int) {}}
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		asked string // the paths that the site was asked for
+		says  string
+	}{
+		{"the first pages", []string{"-crawl=a", "-max-pages=2"}, "/robots.txt /0 /1",
+			"politespider: it goes on in its other processes, or when the same command is given again; add a larger -max-pages\n"},
+		{"the rest", []string{"-crawl=a"}, "/2", "Earlier runs and other processes of this crawl have finished 2 other URLs."},
+		{"nothing is left", []string{"-crawl=a"}, "", "politespider: the crawl \"a\" is complete: to crawl again, give it another name with -crawl\n"},
+		{"under another name", []string{"-crawl=b"}, "/0 /1 /2", "1 host in "}, // robots.txt comes from Redis
+	} {
+		site.asked = nil
+		// The proxy has a new address each time, but the site keeps its name.
+		out := runThrough(t, site, append([]string{"-redis", "redis://" + server.Addr}, tt.args...)...)
+		if got := strings.Join(site.asked, " "); got != tt.asked || !strings.Contains(out, tt.says) {
+			t.Errorf("%s: it asked for %q, want %q, and said\n%s\nwant %q", tt.name, got, tt.asked, out, tt.says)
+		}
+	}
+}
+
+// If Redis goes away, the spider waits for it until -max-time has passed.
+func TestRun_RedisGone(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	site := &chain{pages: 9, at: func(_ *http.Request, n int) {
+		if n == 0 {
+			server.Kill()
+		}
+	}}
+	out := runThrough(t, site, "-redis", "redis://"+server.Addr, "-max-time=15s")
+	for _, want := range []string{
+		"Redis does not answer: the crawl waits for it",
+		"politespider: it goes on in its other processes, or when the same command is given again\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it says nothing of %q:\n%s", want, out)
+		}
+	}
+}
+
+// runThrough crawls http://a.example/0 through a proxy that answers like site.
+// It returns the output.
+func runThrough(t *testing.T, site http.Handler, args ...string) string {
+	t.Helper()
+	proxy := httptest.NewServer(site)
+	defer proxy.Close()
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), append([]string{"-delay=0", agent, "-proxy", proxy.URL, "http://a.example/0"}, args...), &stdout, &stderr); status != tool.ExitOK {
+		t.Errorf("exit status %d: %s", status, stderr.String())
+	}
+	return stdout.String() + stderr.String()
+}
+
+func TestRun_RedisSecret(t *testing.T) {
+	t.Parallel()
+	for _, rawURL := range []string{
+		"redis://bot:hunter2@127.0.0.1:1",
+		"redis://bot:hunter2@127.0.0.1:1/?password=hunter2",
+		"redis://bot:hunter2@[::1",
+		"redis://bot:hunter2@127.0.0.1:port",
+		"://bot:hunter2@127.0.0.1",
+		"redis://bot:hunter2@127.0.0.1:1?addr=127.0.0.1:2",
+		"redis://bot:hunter2@127.0.0.1:1?master_name=m",
+	} {
+		var stdout, stderr bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		status := run(ctx, []string{"-redis", rawURL, "demo"}, &stdout, &stderr)
+		cancel()
+		if status != tool.ExitFailed && status != tool.ExitUsage || !strings.Contains(stderr.String(), "-redis") {
+			t.Errorf("%s: exit status %d: %s", rawURL, status, stderr.String())
+		}
+		if strings.Contains(stdout.String()+stderr.String(), "hunter2") {
+			t.Errorf("%s: %s", rawURL, stderr.String())
+		}
+	}
+}
