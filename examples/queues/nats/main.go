@@ -108,7 +108,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Drain()
+	defer conn.Close()
 	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: fmt.Sprintf("part-%d", settings.Part), FilterSubject: subject(settings.Part),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: *ackWait,
@@ -148,7 +148,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	})
 	pages.Drain() // what is in hand comes from Next yet, and handle gives it back
 	workers.Wait()
-	return w, err
+	return w, errors.Join(err, conn.Flush()) // the server has the answers
 }
 
 // handle fetches the page of a message and answers the message. When ctx has
