@@ -121,24 +121,10 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages, err := consumer.Messages(jetstream.PullMaxMessages(settings.AtOnce))
-	if err != nil {
-		return nil, err
-	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var workers sync.WaitGroup
-	for range settings.AtOnce {
-		workers.Go(func() {
-			for {
-				msg, err := pages.Next()
-				if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
-					return
-				} else if err != nil {
-					continue // a heartbeat was missed: the next message comes when the server is back
-				}
-				handle(ctx, w, msg)
-			}
-		})
-	}
+	workers.Go(func() { handOut(ctx, consumer, &workers, w) })
 	err = w.Follow(ctx, os.Stdout, func(ctx context.Context) (int, error) {
 		info, err := stream.Info(ctx)
 		if err != nil {
@@ -146,9 +132,32 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 		}
 		return int(info.State.Msgs), nil
 	})
-	pages.Drain() // what is in hand comes from Next yet, and handle gives it back
+	stop()
 	workers.Wait()
 	return w, errors.Join(err, conn.Flush()) // the server has the answers
+}
+
+// handOut asks for a page whenever one of the places for them is free, until
+// ctx ends. It lets each request for a page end by itself: a page that the
+// server sends while such a request is cancelled would be nobody's until its
+// AckWait is over.
+func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.WaitGroup, w *worker.Worker) {
+	places := make(chan struct{}, settings.AtOnce)
+	for ctx.Err() == nil {
+		places <- struct{}{}
+		msg, err := consumer.Next(jetstream.FetchMaxWait(time.Second))
+		if err == nil {
+			workers.Go(func() {
+				handle(ctx, w, msg)
+				<-places
+			})
+			continue
+		}
+		<-places
+		if !errors.Is(err, nats.ErrTimeout) {
+			time.Sleep(time.Second) // the server is away
+		}
+	}
 }
 
 // handle fetches the page of a message and answers the message. When ctx has
