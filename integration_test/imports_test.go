@@ -65,7 +65,7 @@ var arrows = map[string]struct {
 	},
 	"robotsmw/evidence":     {[]string{"politeness", "robotsmw", "robotsmw/evidence/internal/chain"}, "hears both, and needs no more to write WARC than the standard library"},
 	"robotsmw/gate":         {[]string{"politeness", "robotsmw"}, "a door to both, for those who are not written in Go"},
-	"robotsmw/revisit":      {[]string{"robotsmw", "robotsmw/internal/freshness", "robotsmw/robotsmeta"}, "stands outside of the robots transport, and keeps what pages say"},
+	"robotsmw/revisit":      {[]string{"robotsmw", "robotsmw/internal/freshness", "robotsmw/internal/page", "robotsmw/robotsmeta"}, "stands outside of the robots transport, and keeps what pages say"},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},

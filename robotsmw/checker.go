@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
@@ -45,22 +44,18 @@ func NewChecker(opts Options) (*Checker, error) {
 func newChecker(cfg *config) *Checker {
 	c := &Checker{cfg: cfg}
 	lc := load.Config{
-		Base:         cfg.Base,
-		UserAgent:    cfg.UserAgent,
-		Timeout:      cfg.RobotsTimeout,
-		Kind:         &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
-		Store:        cfg.Store,
-		Override:     cfg.overrides,
-		MaxRedirects: cfg.MaxRedirects,
-		MaxOrigins:   cfg.MaxOrigins,
-		MaxBytes:     cfg.MaxBytes,
-		Logger:       cfg.Logger,
-		Fetched:      c.observeFetch,
-		Recalled:     c.observeRecall,
-		StoreFailed:  c.storeFailed,
-	}
-	if o := cfg.Observer; o != nil && o.Looked != nil {
-		lc.Looked = func(ctx context.Context, l load.Lookup) { o.Looked(ctx, Lookup(l)) }
+		Base:        cfg.Base,
+		UserAgent:   cfg.UserAgent,
+		Timeout:     cfg.RobotsTimeout,
+		Kind:        &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
+		Store:       cfg.Store,
+		Override:    cfg.overrides,
+		MaxOrigins:  cfg.MaxOrigins,
+		MaxBytes:    cfg.MaxBytes,
+		Logger:      cfg.Logger,
+		Fetched:     c.observeFetch,
+		Recalled:    c.observeRecall,
+		StoreFailed: c.storeFailed,
 	}
 	if o := cfg.Observer; o != nil && o.Asked != nil {
 		lc.Asked = func(robotsURL string, resp *http.Response, body []byte, err error) {
@@ -204,9 +199,6 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 		d.Fetched, d.Expires = time.Time{}, rec.Failure.Retry
 		d.Allowed = c.cfg.AllowAfter30Days && rec.Failure.Last.Sub(rec.Failure.Since) >= record.ThirtyDays
 	}
-	if c.cfg.DryRun && !d.Allowed {
-		d.Allowed, d.DryRun = true, true
-	}
 }
 
 // target returns the text that rules are matched with: the path and the query
@@ -240,7 +232,7 @@ func (c *Checker) observeFetch(f load.Fetch) {
 		}()
 	}
 	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "status", e.Status,
-		"renewed", e.Renewed, "bytes", e.Bytes, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
+		"renewed", e.Renewed, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
 }
 
 func (c *Checker) observeRecall(f load.Fetch) {
@@ -264,107 +256,6 @@ func (c *Checker) storeFailed(op string, err error) {
 		}()
 	}
 	c.cfg.Logger.Warn("robotsmw: the store failed; robots.txt is fetched instead", "op", op, "error", err)
-}
-
-// Checked is one answer of CheckAll: a Decision, or the error that Check
-// would have returned.
-type Checked struct {
-	Decision Decision
-	Err      error
-}
-
-// parallelOrigins is how many origins CheckAll asks at the same time. It limits
-// the sockets of this process, not the load on a server, because most origins
-// are on different servers.
-const parallelOrigins = 64
-
-// CheckAll calls Check for many URLs. It fetches the robots.txt files of up to
-// 64 origins at the same time. The answers are in the order of the URLs. A
-// check that fails does not affect the others. To load the robots.txt of many
-// origins before a crawl, call CheckAll and ignore the answers.
-func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
-	answers := make([]Checked, len(urls))
-	byOrigin := make(map[string][]int)
-	for i, u := range urls {
-		key := ""
-		if u != nil {
-			key, _ = origin.Of(u, "")
-		}
-		byOrigin[key] = append(byOrigin[key], i)
-	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, parallelOrigins)
-	for _, indexes := range byOrigin {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			for _, i := range indexes {
-				answers[i].Decision, answers[i].Err = c.Check(ctx, urls[i])
-			}
-		})
-	}
-	wg.Wait()
-	return answers
-}
-
-// Sitemaps returns the sitemaps that the robots.txt of u's origin names, as
-// written and in order. It loads the file if necessary. Besides the errors of
-// Check, Sitemaps returns an error if robots.txt does not apply to u's scheme.
-// If robots.txt cannot be fetched and there is no good copy, the error is a
-// *DisallowedError, in which errors.Is finds ErrUnreachable.
-func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
-	root, err := rootOf(u)
-	if err != nil {
-		return nil, err
-	}
-	name, err := origin.Of(root, "")
-	if err != nil {
-		return nil, err
-	}
-	rec, now := c.loader.Override([]byte(name)), time.Now()
-	if rec == nil {
-		if rec, now, err = c.loader.Load(ctx, []byte(name)); err != nil {
-			return nil, err
-		}
-	}
-	if rec.InForce(now) == record.None {
-		var d Decision
-		c.judge(&d, root, rec, now)
-		d.Allowed, d.DryRun = false, false // AllowAfter30Days and DryRun apply only to pages
-		return nil, &DisallowedError{Decision: d}
-	}
-	if rec.Doc == nil {
-		return nil, nil
-	}
-	return slices.Clone(rec.Doc.Sitemaps), nil
-}
-
-// Forget deletes what is known about the robots.txt of u's origin, in memory
-// and in the Store. The next check fetches the file. If robots.txt does not
-// apply to u's scheme, Forget returns an error.
-func (c *Checker) Forget(u *url.URL) error {
-	root, err := rootOf(u)
-	if err != nil {
-		return err
-	}
-	name, err := origin.Of(root, "")
-	if err != nil {
-		return err
-	}
-	c.loader.Forget(name)
-	return nil
-}
-
-// rootOf returns the URL of the root of u's origin, or an error if robots.txt
-// does not apply to u's scheme.
-func rootOf(u *url.URL) (*url.URL, error) {
-	if u == nil {
-		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
-	}
-	if !origin.Applies(u.Scheme) {
-		return nil, fmt.Errorf("robotsmw: %q has the scheme %q, to which robots.txt does not apply: give an http or https URL", u.Redacted(), u.Scheme)
-	}
-	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}, nil
 }
 
 // Stats says how much a Checker holds in memory.

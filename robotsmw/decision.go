@@ -22,7 +22,6 @@ import (
 type Decision struct {
 	URL     *url.URL // the URL asked about: the caller's own, not a copy
 	Allowed bool
-	DryRun  bool // whether Allowed is true only because Options.DryRun is set
 	Reason  Reason
 	Time    time.Time // when the decision was made
 
@@ -71,42 +70,28 @@ type Decision struct {
 	doc *record.Document
 }
 
-// A Reason says what a Decision is based on.
-type Reason uint8
+// A Reason says what a Decision is based on, in lower case, with hyphens.
+type Reason string
 
 // The reasons. ByRule, NoMatch, EmptyGroup, NoGroup and TooMuchWork follow from
 // the text of a robots.txt.
 const (
-	NotApplicable Reason = iota // the scheme is not http, https or ftp: allowed
-	ByRule                      // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
-	NoMatch                     // no rule of the crawler's group matches: allowed
-	EmptyGroup                  // the crawler's group has no rules: allowed
-	NoGroup                     // no group names the crawler or "*": allowed (RFC 9309 §2.2.1)
-	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
-	Unavailable                 // there is no robots.txt, as after a 404: allowed (RFC 9309 §2.3.1.3)
-	Forbidden                   // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
+	NotApplicable Reason = "not-applicable" // the scheme is not http, https or ftp: allowed
+	ByRule        Reason = "rule"           // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
+	NoMatch       Reason = "no-match"       // no rule of the crawler's group matches: allowed
+	EmptyGroup    Reason = "empty-group"    // the crawler's group has no rules: allowed
+	NoGroup       Reason = "no-group"       // no group names the crawler or "*": allowed (RFC 9309 §2.2.1)
+	IsRobotsTxt   Reason = "robots-txt"     // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
+	TooMuchWork   Reason = "too-much-work"  // matching the URL with the group would take too much work: disallowed
+	Unavailable   Reason = "unavailable"    // there is no robots.txt, as after a 404: allowed (RFC 9309 §2.3.1.3)
+	Forbidden     Reason = "forbidden"      // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
 
 	// Unreachable: robots.txt cannot be fetched now. For example, the server
 	// answers 429 or 5xx, a wall answers in its place, or the network fails.
 	// The URL is disallowed (RFC 9309 §2.3.1.4), or allowed by
 	// Options.AllowAfter30Days.
-	Unreachable
-
-	TooMuchWork // matching the URL with the group would take too much work: disallowed
+	Unreachable Reason = "unreachable"
 )
-
-var reasonNames = [...]string{
-	NotApplicable: "not-applicable",
-	ByRule:        "rule",
-	NoMatch:       "no-match",
-	EmptyGroup:    "empty-group",
-	NoGroup:       "no-group",
-	IsRobotsTxt:   "robots-txt",
-	Unavailable:   "unavailable",
-	Forbidden:     "forbidden",
-	Unreachable:   "unreachable",
-	TooMuchWork:   "too-much-work",
-}
 
 // knowsGroup reports whether a decision with this reason says what the
 // Crawl-delay is, or that there is none.
@@ -118,16 +103,8 @@ func (r Reason) knowsGroup() bool {
 	return true
 }
 
-// String returns the reason in lower case, with hyphens, such as "no-match".
-func (r Reason) String() string {
-	if int(r) < len(reasonNames) {
-		return reasonNames[r]
-	}
-	return fmt.Sprintf("reason-%d", uint8(r))
-}
-
-// MarshalText returns what String returns.
-func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+// String returns the reason as a string, such as "no-match".
+func (r Reason) String() string { return string(r) }
 
 // fromMatch maps each robotstxt.Reason to a Reason.
 var fromMatch = [...]Reason{
@@ -167,12 +144,9 @@ func (d Decision) File() *robotstxt.File {
 // bytes.
 func (d Decision) String() string {
 	var b strings.Builder
-	switch {
-	case d.Allowed && d.DryRun:
-		b.WriteString("would be disallowed: ")
-	case d.Allowed:
+	if d.Allowed {
 		b.WriteString("allowed: ")
-	default:
+	} else {
 		b.WriteString("disallowed: ")
 	}
 	if d.URL != nil {
@@ -241,7 +215,7 @@ func (d Decision) why() string {
 
 // MarshalJSON writes the decision as one object. It always has the members url,
 // allowed and reason. The other members are left out if they are empty:
-// dry_run, rule, line, resolved, group, crawl_delay_seconds, robots_url,
+// rule, line, resolved, group, crawl_delay_seconds, robots_url,
 // status, fetched, expires, stale, cause, failed_since, next_try, sha256. A
 // rule, a path or a user agent of more than 2,000 bytes is cut and ends in
 // "...". A group of more than 100 user agents is cut and ends in "..." too.
@@ -251,7 +225,6 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
 		URL         string     `json:"url"`
 		Allowed     bool       `json:"allowed"`
-		DryRun      bool       `json:"dry_run,omitzero"`
 		Reason      Reason     `json:"reason"`
 		Rule        string     `json:"rule,omitempty"`
 		Line        int        `json:"line,omitzero"`
@@ -268,7 +241,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 		NextTry     *time.Time `json:"next_try,omitempty"`
 		SHA256      string     `json:"sha256,omitempty"`
 	}{
-		Allowed: d.Allowed, DryRun: d.DryRun, Reason: d.Reason, Line: d.Line, Resolved: cut(d.Resolved, 2000),
+		Allowed: d.Allowed, Reason: d.Reason, Line: d.Line, Resolved: cut(d.Resolved, 2000),
 		CrawlDelay: d.CrawlDelay.Seconds(), RobotsURL: d.RobotsURL, Status: d.Status,
 		Fetched: d.Fetched.UTC(), Expires: d.Expires.UTC(), Stale: d.Stale,
 		Cause: d.Cause, SHA256: d.SHA256(),

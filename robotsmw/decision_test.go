@@ -75,10 +75,6 @@ func TestDecisionSaysWhy(t *testing.T) {
 			text: `disallowed: http://a.example/ (rule "Disallow: /", line 2 of the robots.txt set for this origin)`,
 		},
 		{
-			name: "dry run", robots: robots(shutRules), url: "http://a.example/", edit: func(o *Options) { o.DryRun = true },
-			text: `would be disallowed: http://a.example/ (rule "Disallow: /", line 2 of http://a.example/robots.txt)`,
-		},
-		{
 			name: "another scheme", robots: status(200), url: "data:,x",
 			text: "allowed: data:,x (robots.txt does not apply to this scheme)",
 			json: `{"url":"data:,x","allowed":true,"reason":"not-applicable"}`,
@@ -140,20 +136,6 @@ func TestEveryReasonOfTheParser(t *testing.T) {
 		if int(r) >= len(fromMatch) {
 			t.Errorf("no reason for the parser's %q", r)
 		}
-	}
-}
-
-func TestReasonText(t *testing.T) {
-	names := make(map[string]Reason)
-	for r := range Reason(len(reasonNames)) {
-		text, err := r.MarshalText()
-		if other, twice := names[string(text)]; err != nil || len(text) == 0 || twice {
-			t.Errorf("%d is named %q, %v, as %d is", r, text, err, other)
-		}
-		names[string(text)] = r
-	}
-	if Reason(99).String() != "reason-99" {
-		t.Error("unknown reasons")
 	}
 }
 

@@ -41,7 +41,7 @@ func PageDirectives(resp *http.Response) Page {
 		return Page{}
 	}
 	if resp.StatusCode == http.StatusNotModified && resp.Request != nil {
-		if p, ok := resp.Request.Context().Value(pageKey{}).(Page); ok {
+		if p, ok := resp.Request.Context().Value(page.StandsFor{}).(Page); ok {
 			return p
 		}
 	}

@@ -16,8 +16,7 @@ var (
 
 // DisallowedError is what RoundTrip returns for a URL that may not be fetched.
 // The request was not sent. errors.AsType[*DisallowedError] finds it, also in
-// the *url.Error of an http.Client. Checker.Sitemaps returns it for an
-// unreachable robots.txt.
+// the *url.Error of an http.Client.
 type DisallowedError struct {
 	Decision Decision
 }

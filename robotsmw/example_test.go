@@ -127,44 +127,6 @@ func ExampleChecker_Check() {
 	// disallowed: https://shop.example/cart?add=1 (rule "Disallow: /cart", line 2 of https://shop.example/robots.txt)
 }
 
-// CheckAll decides about many URLs. It fetches each origin's robots.txt once.
-// Fetches for different origins run at the same time.
-func ExampleChecker_CheckAll() {
-	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var urls []*url.URL
-	for _, s := range []string{"https://shop.example/", "https://shop.example/cart", "https://down.example/"} {
-		u, _ := url.Parse(s)
-		urls = append(urls, u)
-	}
-	for _, answer := range checker.CheckAll(context.Background(), urls) {
-		if answer.Err != nil {
-			log.Fatal(answer.Err)
-		}
-		fmt.Println(answer.Decision.URL, answer.Decision.Allowed, answer.Decision.Reason)
-	}
-	// Output:
-	// https://shop.example/ true no-match
-	// https://shop.example/cart false rule
-	// https://down.example/ false unreachable
-}
-
-func ExampleChecker_Sitemaps() {
-	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	u, _ := url.Parse("https://shop.example/")
-	sitemaps, err := checker.Sitemaps(context.Background(), u)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(sitemaps)
-	// Output: [https://shop.example/map.xml]
-}
-
 // A decision as JSON fits on one line of a log. The hash in it proves which
 // robots.txt the crawler obeyed.
 func ExampleDecision_MarshalJSON() {
@@ -185,15 +147,13 @@ func ExampleDecision_MarshalJSON() {
 	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
 }
 
-// Override and DryRun help to test a crawler. Here, Override allows everything
-// on one site. DryRun reports disallowed URLs and blocks nothing. If an option
-// is wrong, the error says what to write instead.
+// Override allows everything on a site of your own. If an option is wrong, the
+// error says what to write instead.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
 		ProductTokens: []string{"ExampleBot", "ExampleBot-Image"},
 		Override:      map[string]string{"https://example.com": ""},
-		DryRun:        true,
 		RefuseAddress: robotsmw.PublicOnly,
 	})
 	fmt.Println(err)

@@ -17,7 +17,7 @@ import (
 func ExampleDecision_File() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "User-agent: *\nDisallow: /drafts/\nContent-Usage: train-ai=n\n")
+		fmt.Fprint(w, "User-agent: *\nDisallow: /drafts/\nContent-Usage: train-ai=n\nSitemap: http://a.example/map.xml\n")
 	}))
 	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web, KeepFiles: true})
 	if err != nil {
@@ -33,7 +33,9 @@ func ExampleDecision_File() {
 	said := preference.Input{Robots: decision.File(), Tokens: checker.Tokens(), Target: u.RequestURI()}
 	fmt.Println("fetch:", decision.Allowed)
 	fmt.Println("train:", said.For(preference.TrainAI))
+	fmt.Println("pages:", decision.File().Sitemaps())
 	// Output:
 	// fetch: true
 	// train: deny by Content-Usage in robots.txt, line 3: train-ai=n
+	// pages: [http://a.example/map.xml]
 }

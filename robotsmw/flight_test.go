@@ -48,8 +48,8 @@ func TestTenThousandCallersOnAColdOriginFetchOnce(t *testing.T) {
 		if blocked.Load() != 10_000 {
 			t.Errorf("%d of 10,000 got the verdict", blocked.Load())
 		}
-		if ev.lookups[LookupMiss] != 1 || ev.lookups[LookupJoined] != 9_999 {
-			t.Errorf("lookups: %v", ev.lookups)
+		if len(ev.decisions) != 10_000 || len(ev.fetches) != 1 {
+			t.Errorf("%d decisions and %d fetches heard of", len(ev.decisions), len(ev.fetches))
 		}
 	})
 }
@@ -189,35 +189,6 @@ func TestTarpitIsGivenUpInBoundedTime(t *testing.T) {
 		d := decide(t, c, "http://a.example/")
 		if d.Reason != Unreachable || time.Since(start) != 30*time.Second {
 			t.Errorf("%v after %v, want unreachable after 30 s", d, time.Since(start))
-		}
-	})
-}
-
-// If Forget is called during a fetch, the waiting checks get their answer, and
-// the fetched file is not kept.
-func TestForget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		web.Handle("a.example", slowly(time.Second, robots(someRules)))
-		c := newTestTransport(t, &web).Checker()
-		u := mustURL(t, "http://a.example/private/")
-		decide(t, c, u.String())
-		if err := c.Forget(u); err != nil {
-			t.Fatal(err)
-		}
-		var wg sync.WaitGroup
-		wg.Go(func() { decide(t, c, u.String()) })
-		synctest.Wait()
-		if err := c.Forget(u); err != nil {
-			t.Fatal(err)
-		}
-		wg.Wait()
-		if s := c.Stats(); s.Origins != 0 {
-			t.Errorf("%+v after Forget", s)
-		}
-		decide(t, c, u.String())
-		if n := len(web.Log()); n != 3 {
-			t.Errorf("%d fetches, want 3", n)
 		}
 	})
 }

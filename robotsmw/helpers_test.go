@@ -46,6 +46,23 @@ func decide(t testing.TB, c *Checker, rawURL string) Decision {
 	return d
 }
 
+// An answer is what Check returns.
+type answer struct {
+	Decision Decision
+	Err      error
+}
+
+// checkAll calls Check for all URLs at the same time.
+func checkAll(ctx context.Context, c *Checker, urls []*url.URL) []answer {
+	answers := make([]answer, len(urls))
+	var wg sync.WaitGroup
+	for i, u := range urls {
+		wg.Go(func() { answers[i].Decision, answers[i].Err = c.Check(ctx, u) })
+	}
+	wg.Wait()
+	return answers
+}
+
 func mustURL(t testing.TB, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
@@ -120,12 +137,11 @@ type events struct {
 	mu        sync.Mutex
 	decisions []Decision
 	fetches   []Fetch
-	lookups   map[Lookup]int
 	failures  []string
 }
 
 func (e *events) observer() *Observer {
-	return &Observer{Decided: e.decided, Fetched: e.fetched, Looked: e.looked, StoreFailed: e.storeFailed}
+	return &Observer{Decided: e.decided, Fetched: e.fetched, StoreFailed: e.storeFailed}
 }
 
 func (e *events) decided(_ context.Context, d Decision) {
@@ -138,15 +154,6 @@ func (e *events) fetched(_ context.Context, f Fetch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.fetches = append(e.fetches, f)
-}
-
-func (e *events) looked(_ context.Context, l Lookup) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.lookups == nil {
-		e.lookups = make(map[Lookup]int)
-	}
-	e.lookups[l]++
 }
 
 func (e *events) storeFailed(_ context.Context, op string, err error) {

@@ -11,12 +11,12 @@ import (
 // contains none of the crawler's product tokens. It is returned only with
 // Options.StrictIdentity.
 type IdentityError struct {
-	UserAgent string   // of the request
-	Tokens    []string // of the crawler
+	userAgent string   // of the request
+	tokens    []string // of the crawler
 }
 
 func (e *IdentityError) Error() string {
-	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.UserAgent, e.Tokens)
+	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.userAgent, e.tokens)
 }
 
 // userAgentOf returns the User-Agent in a request's header, or "" if there is

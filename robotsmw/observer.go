@@ -14,11 +14,11 @@ import (
 //
 // The functions are called in the middle of requests, by many goroutines at
 // once. They must return quickly, and must not call the Checker or the
-// Transport. A panic in Decided or Looked reaches the caller. A panic in any
-// other function is logged and goes no further.
+// Transport. A panic in Decided reaches the caller. A panic in any other
+// function is logged and goes no further.
 //
-// Decided and Looked get the context of the request, or of the call of the
-// Checker. The other functions get a background context, because a fetch of
+// Decided gets the context of the request, or of the call of the Checker. The
+// other functions get a background context, because a fetch of
 // robots.txt belongs to none of the requests that wait for it.
 type Observer struct {
 	// Decided is called for every decision of Check and RoundTrip.
@@ -52,11 +52,8 @@ type Observer struct {
 	// again. Do not change the text, and do not keep it.
 	Read func(ctx context.Context, sha256 string, text []byte)
 
-	// Looked is called after a record was looked up in memory. l is the result.
-	Looked func(ctx context.Context, l Lookup)
-
 	// StoreFailed is called when a call of the Store fails, or returns a record
-	// that cannot be read. op names the call: "get", "put", "delete", "lock" or
+	// that cannot be read. op names the call: "get", "put", "lock" or
 	// "unlock".
 	StoreFailed func(ctx context.Context, op string, err error)
 }
@@ -78,7 +75,6 @@ func Join(observers ...*Observer) *Observer {
 				Decided:  joinEvents(f.Decided, g.Decided),
 				Fetched:  joinEvents(f.Fetched, g.Fetched),
 				Recalled: joinEvents(f.Recalled, g.Recalled),
-				Looked:   joinEvents(f.Looked, g.Looked),
 				Asked: joinFuncs(f.Asked, g.Asked, f.Asked == nil, g.Asked == nil, func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
 					f.Asked(ctx, robotsURL, resp, body, err)
 					g.Asked(ctx, robotsURL, resp, body, err)
@@ -126,7 +122,6 @@ type Fetch struct {
 	Status    int           // of the last response, or of the copy that a 304 has confirmed; 0 means none
 	Renewed   bool          // whether a 304 has confirmed the copy that was known
 	Redirects int           // how many redirects were followed to the answer that is in force
-	Bytes     int           // the length of the decoded body of a 2xx
 	Duration  time.Duration // from the start to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "" means it is reachable
 	Next      time.Time     // when the answer expires or, after a failure, when the next try is due
@@ -139,22 +134,11 @@ type Fetch struct {
 	Fetched, Expires time.Time
 }
 
-// Lookup is the result of looking up an origin's record.
-type Lookup string
-
-// The results of a lookup.
-const (
-	LookupHit    Lookup = "hit"    // in memory, fresh
-	LookupStale  Lookup = "stale"  // in memory, not fresh, but used because a fetch must wait
-	LookupMiss   Lookup = "miss"   // a fetch was begun
-	LookupJoined Lookup = "joined" // a fetch was under way, and the caller waited for it
-)
-
 // fetchOf converts a load.Fetch to the Fetch that an Observer gets.
 func fetchOf(f load.Fetch) Fetch {
 	rec := f.Record
 	e := Fetch{
-		URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops), Bytes: f.Bytes,
+		URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops),
 		Duration: f.Duration, Next: rec.Expires, Fetched: rec.Fetched, Expires: rec.Expires,
 	}
 	if rec.Doc != nil {

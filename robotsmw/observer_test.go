@@ -61,7 +61,7 @@ func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 		t.Errorf("of one: %v", o)
 	}
 	o := Join(one, &Observer{Fetched: func(context.Context, Fetch) {}})
-	if o.Decided == nil || o.Fetched == nil || o.Looked != nil || o.StoreFailed != nil {
+	if o.Decided == nil || o.Fetched == nil || o.Asked != nil || o.StoreFailed != nil {
 		t.Errorf("of two with a function each: %+v", o)
 	}
 }
@@ -71,8 +71,8 @@ type deafStore struct{ Store }
 
 func (deafStore) Get(context.Context, string) ([]byte, error) { return nil, errors.New("deaf") }
 
-// Decided and Looked get the context of the request. Fetched and StoreFailed do
-// not, because a fetch belongs to no request.
+// Decided gets the context of the request. Fetched and StoreFailed do not,
+// because a fetch belongs to no request.
 func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -84,7 +84,6 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 			o.Observer = &Observer{
 				Decided:     func(ctx context.Context, _ Decision) { note("decided", ctx) },
 				Fetched:     func(ctx context.Context, _ Fetch) { note("fetched", ctx) },
-				Looked:      func(ctx context.Context, _ Lookup) { note("looked", ctx) },
 				StoreFailed: func(ctx context.Context, op string, _ error) { note(op, ctx) },
 			}
 		})
@@ -100,7 +99,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		for e := range got {
 			events[e] = true
 		}
-		for _, want := range [][2]any{{"looked", "mine"}, {"decided", "mine"}, {"fetched", nil}, {"get", nil}} {
+		for _, want := range [][2]any{{"decided", "mine"}, {"fetched", nil}, {"get", nil}} {
 			if !events[want] {
 				t.Errorf("no %v among %v", want, events)
 			}

@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -79,11 +80,6 @@ type Options struct {
 	// unreachable. 0 means 30 s.
 	RobotsTimeout time.Duration
 
-	// MaxRedirects is how many redirects a robots.txt fetch follows before the
-	// file counts as unavailable. 0 means 5, which is the least that RFC
-	// 9309 §2.3.1.2 allows.
-	MaxRedirects int
-
 	// Store keeps robots.txt records beyond this process: in a directory
 	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
 	// Locker too, a fleet fetches each robots.txt once. If a Store fails, hangs
@@ -126,11 +122,6 @@ type Options struct {
 	// "User-agent: *\nDisallow: /\n" disallows everything. Nil means none.
 	Override map[string]string
 
-	// DryRun lets disallowed requests pass and only reports them. In their
-	// Decisions, Allowed and DryRun are both true. Requests wait for robots.txt
-	// and for their turn, as without DryRun.
-	DryRun bool
-
 	// Outer wraps the robots transport of NewClient, and of a collector that
 	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you
 	// call NewTransport, wrap its result instead: there, Outer is an error. Nil
@@ -145,16 +136,15 @@ type Options struct {
 	Observer *Observer
 
 	// Logger gets errors (a panic in Base or the Observer), warnings (a foreign
-	// User-Agent, a failing Store), info (requests that only DryRun allows) and
-	// debug messages (fetches, blocked requests). Nil means slog.Default().
+	// User-Agent, a failing Store) and debug messages (fetches, blocked
+	// requests). Nil means slog.Default().
 	Logger *slog.Logger
 }
 
 const (
-	defaultTimeout      = 30 * time.Second
-	defaultMaxRedirects = 5
-	defaultMaxOrigins   = 100_000
-	defaultMaxBytes     = 128 << 20
+	defaultTimeout    = 30 * time.Second
+	defaultMaxOrigins = 100_000
+	defaultMaxBytes   = 128 << 20
 )
 
 // config is an Options that has been checked, with its defaults filled in.
@@ -174,28 +164,22 @@ func (o Options) config() (*config, error) {
 		return nil, err
 	}
 	c := &config{Options: o, tokens: tokens}
-	c.page = page.Options{
-		Tokens: tokens, Off: o.Page.Off, HeadOnly: o.Page.HeadOnly,
-		ReadAhead: o.Page.ReadAhead,
-	}
+	c.page = page.Options{Tokens: tokens, ReadAhead: o.Page.ReadAhead}
 	if c.Base, err = o.base(); err != nil {
 		return nil, err
 	}
 	switch {
 	case o.RobotsTimeout < 0:
 		return nil, fmt.Errorf("robotsmw: RobotsTimeout %v is negative: a robots.txt fetch always ends; leave it 0 for %v", o.RobotsTimeout, defaultTimeout)
-	case o.MaxRedirects < 0 || o.MaxRedirects > 0 && o.MaxRedirects < defaultMaxRedirects:
-		return nil, fmt.Errorf("robotsmw: MaxRedirects %d is fewer than the %d that RFC 9309 §2.3.1.2 asks for; leave it 0 for %[2]d", o.MaxRedirects, defaultMaxRedirects)
 	case o.MaxOrigins < 0:
 		return nil, fmt.Errorf("robotsmw: MaxOrigins %d is negative; leave it 0 for %d", o.MaxOrigins, defaultMaxOrigins)
 	case o.MaxBytes < 0:
 		return nil, fmt.Errorf("robotsmw: MaxBytes %d is negative; leave it 0 for %d", o.MaxBytes, defaultMaxBytes)
 	}
-	c.RobotsTimeout = orDefault(o.RobotsTimeout, defaultTimeout)
-	c.MaxRedirects = orDefault(o.MaxRedirects, defaultMaxRedirects)
-	c.MaxOrigins = orDefault(o.MaxOrigins, defaultMaxOrigins)
-	c.MaxBytes = orDefault(o.MaxBytes, defaultMaxBytes)
-	c.Logger = orDefault(o.Logger, slog.Default())
+	c.RobotsTimeout = cmp.Or(o.RobotsTimeout, defaultTimeout)
+	c.MaxOrigins = cmp.Or(o.MaxOrigins, defaultMaxOrigins)
+	c.MaxBytes = cmp.Or(o.MaxBytes, defaultMaxBytes)
+	c.Logger = cmp.Or(o.Logger, slog.Default())
 	c.overrides = make(map[string]string, len(o.Override))
 	for name, text := range o.Override {
 		key, err := origin.Parse(name)
@@ -208,14 +192,6 @@ func (o Options) config() (*config, error) {
 		c.overrides[key] = text
 	}
 	return c, nil
-}
-
-func orDefault[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }
 
 // base returns the transport that sends requests: the caller's Base, or the

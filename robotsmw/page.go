@@ -1,7 +1,6 @@
 package robotsmw
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -29,17 +28,6 @@ type Page struct {
 	Refusal refusal.Refusal
 }
 
-// WithPage returns a context for the Request of a 304 (Not Modified).
-// PageDirectives then answers for that response with p, the page that the
-// response stands for. WithPage is for a RoundTripper outside of a Transport
-// that remembers pages, as package revisit does. It has no effect on other
-// responses.
-func WithPage(ctx context.Context, p Page) context.Context {
-	return context.WithValue(ctx, pageKey{}, p)
-}
-
-type pageKey struct{}
-
 // A PageState says how much of a page has been examined for directives. A
 // restriction that was found counts in every state. If no restriction was
 // found, that result is final only in PageHeaderOnly and PageComplete.
@@ -47,9 +35,9 @@ type PageState uint8
 
 const (
 	// PageNotExamined: the body was not examined, so what it says is unknown.
-	// The reason is one of four: the body's coding is unknown or cannot be
-	// decoded, PageOptions.Off is set, the response is surely a refusal, or the
-	// response did not come through a Transport.
+	// The reason is one of three: the body's coding is unknown or cannot be
+	// decoded, the response is surely a refusal, or the response did not come
+	// through a Transport.
 	PageNotExamined PageState = iota
 
 	// PageHeaderOnly: there is no HTML body that could say more. A part of a
@@ -64,8 +52,7 @@ const (
 	PagePartial
 
 	// PageComplete: the page was read to its end, or to the point at which the
-	// search for directives ends. That point is htmlmeta.Window. With
-	// PageOptions.HeadOnly, it is the end of the head if that comes first.
+	// search for directives ends, which is htmlmeta.Window.
 	PageComplete
 )
 
@@ -88,16 +75,6 @@ func (s PageState) String() string {
 // PageOptions says how the robots metas of a page are read. The zero value
 // examines every HTML page while the caller reads it.
 type PageOptions struct {
-	// Off disables the examination of bodies. PageDirectives then returns only
-	// what the header says. Off is for callers who examine the page themselves
-	// (htmlmeta.Scan). False means that bodies are examined.
-	Off bool
-
-	// HeadOnly counts only the metas that a browser would put into the page's
-	// head. HeadOnly is for sites whose visitors can write into the body. False
-	// means that all metas count, because a meta can only restrict.
-	HeadOnly bool
-
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
 	// RoundTrip returns. RoundTrip then reads for at most this time, and at
 	// most 64 KiB. If the head ends within these limits, PageDirectives knows

@@ -123,35 +123,25 @@ func utf16le(s string) string {
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]
-	for _, opts := range []PageOptions{{}, {HeadOnly: true}} {
-		web := pageWeb(respond(200, pageOfAnubis, "Content-Type: text/html").ServeHTTP)
-		client := &http.Client{Transport: newTestTransport(t, web, func(o *Options) { o.Page = opts })}
-		resp := getPage(t, client)
-		io.ReadFull(resp.Body, make([]byte, len(head)))
-		if r := PageDirectives(resp).Refusal; r.Kind != 0 {
-			t.Errorf("half a mark: %v", r)
-		}
-		io.ReadFull(resp.Body, make([]byte, len(tail)))
-		if r := PageDirectives(resp).Refusal; r.By != "Anubis" || r.Sure {
-			t.Errorf("HeadOnly %v: %+v", opts.HeadOnly, r)
-		}
-		resp.Body.Close()
-
-		resp = getPage(t, client)
-		io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-1))
-		resp.Body.Close() // the body is closed before the first call of PageDirectives
-		if r := PageDirectives(resp).Refusal; r.By != "Anubis" {
-			t.Errorf("closed early: %+v", r)
-		}
-	}
 	web := pageWeb(respond(200, pageOfAnubis, "Content-Type: text/html").ServeHTTP)
-	client := &http.Client{Transport: newTestTransport(t, web, func(o *Options) { o.Page.Off = true })}
+	client := &http.Client{Transport: newTestTransport(t, web)}
 	resp := getPage(t, client)
-	io.Copy(io.Discard, resp.Body)
-	if says := PageDirectives(resp); says.Refusal.Kind != 0 || says.State != PageNotExamined {
-		t.Errorf("Off: %+v", says)
+	io.ReadFull(resp.Body, make([]byte, len(head)))
+	if r := PageDirectives(resp).Refusal; r.Kind != 0 {
+		t.Errorf("half a mark: %v", r)
+	}
+	io.ReadFull(resp.Body, make([]byte, len(tail)))
+	if r := PageDirectives(resp).Refusal; r.By != "Anubis" || r.Sure {
+		t.Errorf("the whole mark: %+v", r)
 	}
 	resp.Body.Close()
+
+	resp = getPage(t, client)
+	io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-1))
+	resp.Body.Close() // the body is closed before the first call of PageDirectives
+	if r := PageDirectives(resp).Refusal; r.By != "Anubis" {
+		t.Errorf("closed early: %+v", r)
+	}
 }
 
 // For a response that came through no Transport, PageDirectives finds a refusal
@@ -196,7 +186,7 @@ func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 // is examined. Its noindex counts.
 func TestLikelyRefusals_OfLongPages(t *testing.T) {
 	const head = `<html><head><script src="/_Incapsula_Resource?SWJIYLWA=71"></script><meta name="robots" content="noindex"></head>`
-	for how, opts := range map[string]PageOptions{"": {}, "head only": {HeadOnly: true}, "read ahead": {ReadAhead: time.Second}} {
+	for how, opts := range map[string]PageOptions{"": {}, "read ahead": {ReadAhead: time.Second}} {
 		for _, coding := range []string{"", "gzip"} {
 			page := head + strings.Repeat("<p>text", 10_000)
 			headers := []string{"Content-Type: text/html"}

@@ -164,14 +164,10 @@ func TestPageStates(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip, gzip")
 			w.Write(encodedPage(t, "gzip", noIndexPage))
 		}, before: PageNotExamined, after: PageNotExamined},
-		{name: "switched off", opts: PageOptions{Off: true}, handler: func(w http.ResponseWriter, _ *http.Request) {
+		{name: "no body", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			w.Header().Set("X-Robots-Tag", "noindex")
 		}, before: PageHeaderOnly, after: PageHeaderOnly, noIndex: true},
-		{name: "switched off, with a body", opts: PageOptions{Off: true}, handler: func(w http.ResponseWriter, _ *http.Request) {
-			html(w)
-			io.WriteString(w, noIndexPage)
-		}, before: PageNotExamined, after: PageNotExamined},
 		{name: "UTF-16 by its charset", handler: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=UTF-16BE")
 			for _, c := range " " + noIndexPage {
@@ -185,10 +181,10 @@ func TestPageStates(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}, before: PagePending, after: PagePartial, noIndex: true},
-		{name: "in the body, head only", opts: PageOptions{HeadOnly: true}, handler: func(w http.ResponseWriter, _ *http.Request) {
+		{name: "in the body", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			io.WriteString(w, "<body>"+noIndexPage)
-		}, before: PagePending, after: PageComplete},
+		}, before: PagePending, after: PageComplete, noIndex: true},
 		{name: "a long page", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			io.WriteString(w, noIndexPage+strings.Repeat("<p>text</p>", 100_000))
@@ -508,16 +504,16 @@ func TestPageAllocations(t *testing.T) {
 	}
 }
 
-// With PageOptions.Off, an HTML response is PageNotExamined, whatever the
-// caller does to the response.
-func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
+// A page in an unknown coding is PageNotExamined, whatever the caller does to
+// the response.
+func TestPageNotExamined_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
 			return answerOf(r, http.StatusNotFound, ""), nil
 		}
-		return answerOf(r, http.StatusOK, `<meta name="robots" content="noindex">`, "Content-Type: text/html"), nil
+		return answerOf(r, http.StatusOK, "x", "Content-Type: text/html", "Content-Encoding: br"), nil
 	})
-	tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+	tr := newTestTransport(t, base)
 	for _, tt := range []struct {
 		name string
 		does func(*http.Response)
@@ -547,14 +543,14 @@ func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 // A RoundTripper around the Transport may start a goroutine that calls
 // PageDirectives. This is safe even while an http.Client with a Timeout wraps
 // the body.
-func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
+func TestPageNotExamined_AskedByAnotherGoroutine(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
 			return answerOf(r, http.StatusNotFound, ""), nil
 		}
-		return answerOf(r, http.StatusOK, "x", "Content-Type: text/html"), nil
+		return answerOf(r, http.StatusOK, "x", "Content-Type: text/html", "Content-Encoding: br"), nil
 	})
-	tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+	tr := newTestTransport(t, base)
 	done := make(chan PageState)
 	around := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		resp, err := tr.RoundTrip(r)
@@ -575,7 +571,7 @@ func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
 
 // An http.Client with a Timeout wraps every body, even an empty one.
 // Nevertheless, a response with an empty body is PageHeaderOnly.
-func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
+func TestPageHeaderOnly_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 	for name, body := range map[string]io.ReadCloser{"NoBody": http.NoBody, "nil": nil} {
 		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			resp := answerOf(r, http.StatusOK, "", "Content-Type: text/html")
@@ -584,7 +580,7 @@ func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 			}
 			return resp, nil
 		})
-		tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+		tr := newTestTransport(t, base)
 		resp, err := (&http.Client{Transport: tr, Timeout: time.Minute}).Get("http://a.example/")
 		if err != nil {
 			t.Fatal(err)
@@ -596,9 +592,9 @@ func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 	}
 }
 
-// Even with PageOptions.Off, a response is PageHeaderOnly if it is not HTML, if
-// it answers a HEAD request, or if its status is 304 or 206.
-func TestPageOff_OtherKindsHaveNoMoreToSay(t *testing.T) {
+// A response is PageHeaderOnly if it is not HTML, if it answers a HEAD request,
+// or if its status is 304 or 206.
+func TestPageHeaderOnly_OtherKindsHaveNoMoreToSay(t *testing.T) {
 	for _, tt := range []struct {
 		method, kind string
 		status       int
@@ -614,7 +610,7 @@ func TestPageOff_OtherKindsHaveNoMoreToSay(t *testing.T) {
 			}
 			return answerOf(r, tt.status, "x", "Content-Type: "+tt.kind), nil
 		})
-		tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+		tr := newTestTransport(t, base)
 		req, _ := http.NewRequestWithContext(t.Context(), tt.method, "http://a.example/", nil)
 		resp, err := tr.RoundTrip(req)
 		if err != nil {

@@ -207,7 +207,7 @@ func TestOneUserAgentIsSent(t *testing.T) {
 			want := tt.want
 			switch {
 			case want == "" && strict:
-				if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.UserAgent != foreign || w.sent() != nil {
+				if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.userAgent != foreign || w.sent() != nil {
 					t.Errorf("%s, strict: %v; sent %q", tt.name, err, w.sent())
 				}
 				continue
@@ -320,13 +320,12 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 		u := &url.URL{Scheme: "http", Host: host, Path: "/"}
 		start := time.Now()
 		_, errCheck := tr.Checker().Check(t.Context(), u)
-		_, errSitemaps := tr.Checker().Sitemaps(t.Context(), u)
 		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
 		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
 		if took := time.Since(start); took > 10*time.Second { // a refusal takes some µs; without the length check, it would take two minutes
 			t.Errorf("%s: refused after %v", name, took)
 		}
-		for what, err := range map[string]error{"Check": errCheck, "Sitemaps": errSitemaps, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {
+		for what, err := range map[string]error{"Check": errCheck, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {
 			if err == nil || len(err.Error()) > 2048 {
 				t.Errorf("%s: %s: %.300v", name, what, err)
 			}

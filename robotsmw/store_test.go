@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"net/http"
 	"sync"
@@ -91,12 +90,12 @@ func TestWarmStart(t *testing.T) {
 		web.Handle("other.example", robots(someRules))
 		store := new(memoryStore)
 		urls := mustURLs(t, []string{"http://good.example/private/", "http://good.example/", "http://none.example/", "http://down.example/", "http://moved.example/private/"})
-		before := newTestTransport(t, &web, withStore(store)).Checker().CheckAll(t.Context(), urls)
+		before := checkAll(t.Context(), newTestTransport(t, &web, withStore(store)).Checker(), urls)
 		synctest.Wait() // records are stored only after the callers have their answers
 		fetches := len(web.Log())
 		time.Sleep(time.Minute)
 		c := newTestTransport(t, &web, withStore(store)).Checker()
-		after := c.CheckAll(t.Context(), urls)
+		after := checkAll(t.Context(), c, urls)
 		for i := range urls {
 			b, a := before[i].Decision, after[i].Decision
 			if a.String() != b.String() || !a.Expires.Equal(b.Expires) || !a.Fetched.Equal(b.Fetched) || a.SHA256() != b.SHA256() || a.CrawlDelay != b.CrawlDelay {
@@ -105,9 +104,6 @@ func TestWarmStart(t *testing.T) {
 		}
 		if n := len(web.Log()) - fetches; n != 0 {
 			t.Errorf("%d fetches after the start: %v", n, web.Log()[fetches:])
-		}
-		if s, err := c.Sitemaps(t.Context(), urls[0]); err != nil || len(s) != 1 {
-			t.Errorf("sitemaps: %v, %v", s, err)
 		}
 		// The validators of a good copy from the Store are used. The copy also
 		// outlives an outage.
@@ -232,9 +228,6 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 					if n := len(web.Log()); n != 2 {
 						t.Errorf("%d fetches, want 2", n)
 					}
-					if err := c.Forget(mustURL(t, "http://a.example/")); err != nil {
-						t.Error(err)
-					}
 					time.Sleep(time.Hour)
 					synctest.Wait()
 					if len(ev.failures) == 0 && name != "returns nothing" {
@@ -350,24 +343,6 @@ func TestDeadHolderOfTheLock(t *testing.T) {
 	})
 }
 
-func TestForgetReachesTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		web.Handle("a.example", robots(someRules))
-		store := new(memoryStore)
-		c := newTestTransport(t, &web, withStore(store)).Checker()
-		decide(t, c, "http://a.example/")
-		synctest.Wait()
-		if len(store.values) != 1 {
-			t.Fatalf("%v", maps.Keys(store.values))
-		}
-		c.Forget(mustURL(t, "http://a.example/x"))
-		if len(store.values) != 0 {
-			t.Error("it is still stored")
-		}
-	})
-}
-
 // The stored record has the highest possible count of failures. The count does
 // not overflow, and the next try is later than now.
 func TestStoredCountOverflows(t *testing.T) {
@@ -460,55 +435,6 @@ func TestWarmStartInTheLastFifth(t *testing.T) {
 		}
 		synctest.Wait()
 	})
-}
-
-// If Forget is called while a fetched file is being stored, the next check
-// fetches the file again.
-func TestForgetWhileKeeping(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		web.Handle("a.example", robots(someRules))
-		s := &slowPut{}
-		c := newTestTransport(t, &web, withStore(s)).Checker()
-		decide(t, c, "http://a.example/")
-		c.Forget(mustURL(t, "http://a.example/"))
-		time.Sleep(10 * time.Second)
-		decide(t, c, "http://a.example/")
-		if n := robotsFetches(&web, ""); n != 2 {
-			t.Errorf("%d fetches: the check after Forget did not fetch", n)
-		}
-		time.Sleep(10 * time.Second)
-	})
-}
-
-// If Forget is called during a fetch, the next check fetches the file again.
-func TestForgetWhileFetching(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		web.Handle("a.example", robots(someRules))
-		slow := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
-			resp, err := web.RoundTrip(r)
-			time.Sleep(time.Second)
-			return resp, err
-		})
-		c := newTestTransport(t, slow, withStore(&memoryStore{})).Checker()
-		go c.Check(t.Context(), mustURL(t, "http://a.example/"))
-		time.Sleep(500 * time.Millisecond)
-		c.Forget(mustURL(t, "http://a.example/"))
-		time.Sleep(10 * time.Second)
-		decide(t, c, "http://a.example/")
-		if n := robotsFetches(&web, ""); n != 2 {
-			t.Errorf("%d fetches: the check after Forget did not fetch", n)
-		}
-		synctest.Wait()
-	})
-}
-
-type slowPut struct{ memoryStore }
-
-func (s *slowPut) Put(ctx context.Context, key string, v []byte, ttl time.Duration) error {
-	time.Sleep(time.Second)
-	return s.memoryStore.Put(ctx, key, v, ttl)
 }
 
 // If Base panics while this member has the lock, the lock is released.

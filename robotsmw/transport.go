@@ -146,9 +146,6 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.DryRun {
-		t.cfg.Logger.Info("robotsmw: dry run: sent although disallowed", "decision", d.String())
-	}
 	if !d.Allowed {
 		if t.cfg.Logger.Enabled(req.Context(), slog.LevelDebug) {
 			t.cfg.Logger.DebugContext(req.Context(), "robotsmw: not sent", "decision", d.String())
@@ -189,7 +186,7 @@ func (t *Transport) identify(agent string) error {
 			return nil
 		}
 	}
-	err := &IdentityError{UserAgent: agent, Tokens: t.checker.Tokens()}
+	err := &IdentityError{agent, t.cfg.tokens}
 	if t.cfg.StrictIdentity {
 		return err
 	}

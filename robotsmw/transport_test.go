@@ -189,7 +189,7 @@ func TestIdentityOnTheWire(t *testing.T) {
 		strict := newTestTransport(t, &web, func(o *Options) { o.StrictIdentity = true })
 		before := len(web.Log())
 		_, err := send(strict, "OtherBot/1.0")
-		if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.UserAgent != "OtherBot/1.0" {
+		if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.userAgent != "OtherBot/1.0" {
 			t.Errorf("strict: %v", err)
 		}
 		if len(web.Log()) != before {
@@ -295,37 +295,15 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-func TestDryRunSendsAndReports(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		web.Handle("a.example", robots(someRules))
-		ev := new(events)
-		client := &http.Client{Transport: newTestTransport(t, &web, func(o *Options) { o.DryRun, o.Observer = true, ev.observer() })}
-		resp, err := client.Get("http://a.example/private/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if len(web.Log()) != 2 {
-			t.Error("not sent")
-		}
-		if d := ev.decisions[0]; !d.Allowed || !d.DryRun || d.Rule != "/private/" || !strings.HasPrefix(d.String(), "would be disallowed") {
-			t.Errorf("%v", d)
-		}
-	})
-}
-
 func TestBadOptions(t *testing.T) {
 	limiter := new(politeness.Limiter)
 	for name, opts := range map[string]Options{
-		"Base and Proxy":                {Base: new(robotstest.Internet), Proxy: http.ProxyFromEnvironment},
-		"Base and RefuseAddress":        {Base: new(robotstest.Internet), RefuseAddress: PublicOnly},
-		"pacing twice":                  {Base: &politeness.Transport{Limiter: limiter}, Limiter: limiter},
-		"negative RobotsTimeout":        {RobotsTimeout: -1},
-		"fewer redirects than RFC 9309": {MaxRedirects: 4},
-		"negative MaxRedirects":         {MaxRedirects: -1},
-		"negative MaxOrigins":           {MaxOrigins: -1},
-		"negative MaxBytes":             {MaxBytes: -1},
+		"Base and Proxy":         {Base: new(robotstest.Internet), Proxy: http.ProxyFromEnvironment},
+		"Base and RefuseAddress": {Base: new(robotstest.Internet), RefuseAddress: PublicOnly},
+		"pacing twice":           {Base: &politeness.Transport{Limiter: limiter}, Limiter: limiter},
+		"negative RobotsTimeout": {RobotsTimeout: -1},
+		"negative MaxOrigins":    {MaxOrigins: -1},
+		"negative MaxBytes":      {MaxBytes: -1},
 	} {
 		opts.UserAgent = testAgent
 		if _, err := NewTransport(opts); err == nil || !strings.HasPrefix(err.Error(), "robotsmw: ") {
@@ -342,12 +320,6 @@ func TestBadURLs(t *testing.T) {
 	for _, u := range []*url.URL{nil, {}, {Path: "/x"}, {Scheme: "http", Path: "/x"}, {Scheme: "http", Host: "."}} {
 		if d, err := c.Check(t.Context(), u); err == nil {
 			t.Errorf("%v: %v", u, d)
-		}
-		if _, err := c.Sitemaps(t.Context(), u); err == nil {
-			t.Errorf("%v: Sitemaps gives no error", u)
-		}
-		if err := c.Forget(u); err == nil {
-			t.Errorf("%v: Forget gives no error", u)
 		}
 	}
 }
@@ -417,10 +389,11 @@ type idleCloser struct {
 
 func (c *idleCloser) CloseIdleConnections() { c.closed = true }
 
-func TestCheckAllKeepsOrderAndGoesOn(t *testing.T) {
+// A check that fails or waits does not affect the others.
+func TestChecksOfManyOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		web.Handle("a.example", slowly(time.Second, robots(someRules+"Sitemap: https://a.example/s.xml\n")))
+		web.Handle("a.example", slowly(time.Second, robots(someRules)))
 		web.Handle("b.example", slowly(time.Second, status(503)))
 		web.Handle("slow.example", robotstest.Hang{})
 		c := newTestTransport(t, &web).Checker()
@@ -428,7 +401,7 @@ func TestCheckAllKeepsOrderAndGoesOn(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		urls := append(mustURLs(t, []string{"http://a.example/private/", "http://slow.example/", "http://b.example/", "http://a.example/"}), nil)
-		got := c.CheckAll(ctx, urls)
+		got := checkAll(ctx, c, urls)
 		if time.Since(start) != 10*time.Second {
 			t.Errorf("took %v", time.Since(start))
 		}
@@ -438,16 +411,10 @@ func TestCheckAllKeepsOrderAndGoesOn(t *testing.T) {
 		if !errors.Is(got[1].Err, context.DeadlineExceeded) || got[4].Err == nil {
 			t.Errorf("errors %v, %v", got[1].Err, got[4].Err)
 		}
-		for _, a := range c.CheckAll(t.Context(), []*url.URL{urls[0], urls[2], urls[3]}) {
+		for _, a := range checkAll(t.Context(), c, []*url.URL{urls[0], urls[2], urls[3]}) {
 			if a.Err != nil {
 				t.Errorf("again: %v", a.Err)
 			}
-		}
-		if s, err := c.Sitemaps(t.Context(), urls[0]); err != nil || len(s) != 1 || s[0] != "https://a.example/s.xml" {
-			t.Errorf("Sitemaps: %q, %v", s, err)
-		}
-		if _, err := c.Sitemaps(t.Context(), urls[2]); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("Sitemaps of an unreachable origin: %v", err)
 		}
 		if n := robotsFetches(&web, "a.example"); n != 1 {
 			t.Errorf("%d fetches of a.example", n)

@@ -3,21 +3,13 @@ package robotsmw
 import (
 	"testing"
 
-	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// Lookup and PageState are declared twice with their constants, here and in
-// internal packages. The code converts between them by value, so the constants
-// must have the same values on both sides.
+// PageState is declared twice with its constants, here and in an internal
+// package. The code converts between them by value, so the constants must have
+// the same values on both sides.
 func TestListsOnBothSidesOfAWallAgree(t *testing.T) {
-	for inside, outside := range map[load.Lookup]Lookup{
-		load.Hit: LookupHit, load.Stale: LookupStale, load.Miss: LookupMiss, load.Joined: LookupJoined,
-	} {
-		if Lookup(inside) != outside {
-			t.Errorf("the lookup %q is told as %q", inside, outside)
-		}
-	}
 	for inside, outside := range map[page.State]PageState{
 		page.NotExamined: PageNotExamined, page.HeaderOnly: PageHeaderOnly, page.Pending: PagePending,
 		page.Partial: PagePartial, page.Complete: PageComplete,

@@ -77,7 +77,6 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	x := &Extension{
 		sender:  &sender{agent: opts.UserAgent, opts: hubs},
 		first:   c,
-		page:    opts.Page,
 		members: make(map[weak.Pointer[colly.Collector]]struct{}),
 	}
 	x.unread.shared = opts.Limiter.Key != nil || opts.Limiter.Within != nil || opts.Limiter.GlobalConcurrency > 0
@@ -87,7 +86,6 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		opts.Store = hubs.sharing
 	}
 
-	opts.Page.Off = opts.Page.Off || outer == nil // the extension examines the body after colly has read it
 	opts.Base, opts.AttemptTimeout = outlet{x.sender}, longest
 	opts.Proxy, opts.RefuseAddress = nil, nil
 	robots, err := robotsmw.NewTransport(opts)

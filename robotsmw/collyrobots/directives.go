@@ -15,11 +15,10 @@ import (
 )
 
 // Directives returns what a page says about itself to this crawler: its
-// X-Robots-Tag and, in HTML, its robots metas. It obeys Options.Page, for
-// example HeadOnly. It treats colly's body as the complete page, because it
-// cannot see whether MaxBodySize has cut that body. If the answer is not the
-// page but a refusal, such as the challenge of a wall, the field Refusal says
-// so.
+// X-Robots-Tag and, in HTML, its robots metas. It treats colly's body as the
+// complete page, because it cannot see whether MaxBodySize has cut that body.
+// If the answer is not the page but a refusal, such as the challenge of a wall,
+// the field Refusal says so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	refused, _ := refusal.Of(answerOf(page))
 	if refused.Sure {
@@ -29,17 +28,11 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	switch {
 	case !isHTML(page):
 		return said
-	case x.page.Off || isEncoded(page):
+	case isEncoded(page):
 		said.State = robotsmw.PageNotExamined
 		return said
 	}
-	if x.page.HeadOnly {
-		scanner := htmlmeta.Scanner{Tokens: x.tokens, HeadOnly: true}
-		scanner.Write(page.Body)
-		said.Directives = said.Union(scanner.Directives())
-	} else {
-		said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
-	}
+	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
 	said.State = robotsmw.PageComplete
 	if refused.Kind == 0 {
 		said.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)

@@ -43,7 +43,6 @@ type Extension struct {
 	*sender
 	first   *colly.Collector // the collector that Attach was given
 	checker *robotsmw.Checker
-	page    robotsmw.PageOptions
 	tokens  []string
 
 	mu        sync.RWMutex

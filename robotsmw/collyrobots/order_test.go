@@ -179,7 +179,6 @@ func TestPagesThatCannotBeExamined(t *testing.T) {
 		name   string
 		header map[string]string
 		body   string
-		page   robotsmw.PageOptions
 		state  robotsmw.PageState
 		says   bool
 	}{
@@ -190,14 +189,12 @@ func TestPagesThatCannotBeExamined(t *testing.T) {
 		{name: "no type", header: map[string]string{"Content-Type": ""}, body: "<!doctype html>" + nofollow, state: robotsmw.PageComplete, says: true},
 		{name: "a type without its semicolon", header: map[string]string{"Content-Type": "text/html charset=utf-8"}, body: nofollow, state: robotsmw.PageComplete, says: true},
 		{name: "brotli", header: map[string]string{"Content-Type": "text/html", "Content-Encoding": "br"}, body: "\x0b\x02\x80", state: robotsmw.PageNotExamined},
-		{name: "switched off", header: map[string]string{"Content-Type": "text/html"}, body: nofollow, page: robotsmw.PageOptions{Off: true}, state: robotsmw.PageNotExamined},
-		{name: "head only", header: map[string]string{"Content-Type": "text/html"}, body: "<body><p>x" + nofollow, page: robotsmw.PageOptions{HeadOnly: true}, state: robotsmw.PageComplete},
 		{name: "empty", header: map[string]string{"Content-Type": "text/html"}, state: robotsmw.PageHeaderOnly},
 	} {
 		web := new(robotstest.Internet)
 		web.Handle("a.example", withRobotsAnd(c.header, c.body))
 		collector := colly.NewCollector()
-		ext := attach(t, collector, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), Page: c.page})
+		ext := attach(t, collector, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced()})
 		seen := false
 		collector.OnResponse(func(r *colly.Response) {
 			seen = true

@@ -80,8 +80,8 @@ const maxShared = 32 << 20
 // recordsFor returns the records that collectors with these options share.
 // opts.Limiter must be set.
 func recordsFor(opts robotsmw.Options) *records {
-	key := sharedKey{weak.Make(opts.Limiter), fmt.Sprintf("%q %q %v %v %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
-		opts.RobotsTimeout, opts.MaxRedirects, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.DryRun, opts.Override)}
+	key := sharedKey{weak.Make(opts.Limiter), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
+		opts.RobotsTimeout, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override)}
 	shared.Lock()
 	defer shared.Unlock()
 	r := shared.records[key]

@@ -97,8 +97,8 @@
 // robot names the crawler, and has the options that influence decisions.
 //
 //   - user_agent; tokens: the product tokens, in order of preference
-//   - disallow_forbidden, allow_after_30_days, dry_run, max_redirects: as in
-//     [robotsmw.Options]
+//   - disallow_forbidden, allow_after_30_days: as in [robotsmw.Options];
+//     max_redirects: how many redirects of a robots.txt are followed
 //   - override: {origin: SHA-256 of the robots.txt that is obeyed there}
 //
 // limiter says how a [politeness.Limiter] is set. -1 means no limit.
@@ -195,11 +195,10 @@
 //   - limiter, request; end: the time of the end; seconds (always there): the
 //     time from start to end; status (left out if there was no response)
 //
-// decision says that a request was refused, or with dry_run that it would have
-// been refused. Equal decisions about a URL share one line if they follow from
-// the same fetch of robots.txt. Like a file line, a decision line may be
-// repeated after a loss, after a segment was deleted, or if there are more than
-// 100,000 refusals.
+// decision says that a request was refused. Equal decisions about a URL share
+// one line if they follow from the same fetch of robots.txt. Like a file line,
+// a decision line may be repeated after a loss, after a segment was deleted, or
+// if there are more than 100,000 refusals.
 //
 //   - url, decision
 //
@@ -220,9 +219,8 @@
 // [robotsmw.Decision], and most of its members have the same names as in the
 // JSON of that type:
 //
-//   - allowed (always there); dry_run: only that option allowed the request;
-//     decided: the time of the decision, which may be long before the request's
-//     start
+//   - allowed (always there); decided: the time of the decision, which may be
+//     long before the request's start
 //   - reason: as [robotsmw.Reason] prints it
 //   - rule ("Disallow: /a") and its line; resolved: the form of path and query
 //     that the rule disallows, if that is not the form as written

@@ -201,7 +201,7 @@ func robotMembers(opts *robotsmw.Options) ([]any, error) {
 		return nil, err
 	}
 	members := []any{"user_agent", opts.UserAgent, "tokens", checker.Tokens(), "disallow_forbidden", opts.DisallowForbidden,
-		"allow_after_30_days", opts.AllowAfter30Days, "dry_run", opts.DryRun, "max_redirects", cmp.Or(opts.MaxRedirects, 5)}
+		"allow_after_30_days", opts.AllowAfter30Days, "max_redirects", 5}
 	if len(opts.Override) > 0 {
 		hashes := make(map[string]string)
 		for origin, text := range opts.Override {

@@ -17,7 +17,7 @@ import (
 )
 
 // robots returns an Observer that records what a Transport or Checker does. A
-// decision is recorded only if it is a refusal, or would be one without DryRun.
+// decision is recorded only if it is a refusal.
 func robots(q *queue) *robotsmw.Observer {
 	state := func(f robotsmw.Fetch, from string) {
 		next := f.Next
@@ -31,7 +31,7 @@ func robots(q *queue) *robotsmw.Observer {
 	}
 	return &robotsmw.Observer{
 		Decided: func(_ context.Context, d robotsmw.Decision) {
-			if d.Allowed && !d.DryRun {
+			if d.Allowed {
 				return
 			}
 			about := ""
@@ -103,7 +103,7 @@ const mostAgents = 16
 func decisionText(d *robotsmw.Decision) json.RawMessage {
 	b := append(make([]byte, 0, 1<<9), `{"allowed":`...)
 	b = strconv.AppendBool(b, d.Allowed)
-	b = appendMembers(b, "decided", d.Time, "dry_run", d.DryRun, "reason", d.Reason.String())
+	b = appendMembers(b, "decided", d.Time, "reason", d.Reason.String())
 	if d.Reason == robotsmw.ByRule {
 		b = appendMembers(b, "rule", d.Kind.String()+": "+d.Rule, "line", d.Line)
 	}

@@ -26,7 +26,6 @@
 //	robots.decisions      {decision}  by robots.reason and robots.allowed
 //	robots.fetches        {fetch}     by robots.outcome and http.response.status_code
 //	robots.fetch.duration s           by robots.outcome; from the start of the wait
-//	robots.lookups        {lookup}    by robots.lookup: hit, stale, miss, joined, refused
 //	robots.store.failures {failure}   by robots.operation
 //	politeness.waits      s           how long granted requests waited
 //	politeness.events     {event}     by politeness.event: refused, cancelled,
@@ -69,7 +68,6 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 	decisions := counter("robots.decisions", "{decision}", "URLs decided about, by what the decision rests on")
 	fetches := counter("robots.fetches", "{fetch}", "robots.txt fetches, by what they came to")
 	duration := histogram("robots.fetch.duration", "Time to fetch a robots.txt, including the wait for a slot", .01, .03, .1, .3, 1, 3, 10, 30, 100)
-	lookups := counter("robots.lookups", "{lookup}", "Lookups of an origin's robots.txt in memory")
 	failures := counter("robots.store.failures", "{failure}", "Calls of the store that failed")
 	waits := histogram("politeness.waits", "Time that requests waited for their host's turn", 0, .01, .1, 1, 10, 60, 600)
 	owned := histogram("politeness.fleet.waits", "Time that hosts waited until this member of the fleet owned them", 0, .01, .1, 1, 10, 60, 600)
@@ -87,9 +85,6 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 			outcome := attribute.String("robots.outcome", outcomeOf(f))
 			fetches.Add(ctx, 1, metric.WithAttributes(outcome, attribute.Int("http.response.status_code", f.Status)))
 			duration.Record(ctx, f.Duration.Seconds(), metric.WithAttributes(outcome))
-		},
-		Looked: func(ctx context.Context, l robotsmw.Lookup) {
-			lookups.Add(ctx, 1, metric.WithAttributes(attribute.String("robots.lookup", string(l))))
 		},
 		StoreFailed: func(ctx context.Context, op string, _ error) {
 			failures.Add(ctx, 1, metric.WithAttributes(attribute.String("robots.operation", op)))

@@ -44,6 +44,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
@@ -167,27 +168,35 @@ func (p *Page) wants(l Link) bool {
 	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
 
+// parallelOrigins is how many origins' robots.txt files are fetched at the same
+// time. It limits the sockets of this process, not the load on a server,
+// because most origins are on different servers.
+const parallelOrigins = 64
+
 // check asks the Checker about each link that nothing else excludes. For the
 // other links no robots.txt is fetched. If ctx ends before the Checker is done,
 // check returns an error that wraps the error of ctx.
 func (p *Page) check(ctx context.Context) error {
-	var urls []*url.URL
-	index := map[string]int{}
-	for _, l := range p.Links {
-		if key := l.URL.String(); p.wants(l) {
-			if _, ok := index[key]; !ok {
-				index[key] = len(urls)
-				urls = append(urls, l.URL)
-			}
-		}
-	}
-	answers := p.opts.Checker.CheckAll(ctx, urls)
+	byOrigin := make(map[string][]*Link)
 	for i := range p.Links {
-		l := &p.Links[i]
-		if n, ok := index[l.URL.String()]; ok {
-			l.Checked, l.Decision, l.Err = answers[n].Err == nil, answers[n].Decision, answers[n].Err
+		if l := &p.Links[i]; p.wants(*l) {
+			origin := l.URL.Scheme + "://" + l.URL.Host
+			byOrigin[origin] = append(byOrigin[origin], l)
 		}
 	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallelOrigins)
+	for _, links := range byOrigin {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			for _, l := range links {
+				l.Decision, l.Err = p.opts.Checker.Check(ctx, l.URL)
+				l.Checked = l.Err == nil
+			}
+		})
+	}
+	wg.Wait()
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("pagelinks: checking the links of %s: %w", p.URL, err)
 	}

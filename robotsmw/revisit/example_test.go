@@ -57,12 +57,3 @@ func Example() {
 	// /page: sent true, unchanged false, noindex true
 	// /page: sent true, unchanged true, noindex true
 }
-
-// A RoundTripper of one's own that answers with a 304 says what the page says.
-func Example_withPage() {
-	req, _ := http.NewRequest("GET", "https://site.example/page", nil)
-	known := robotsmw.Page{State: robotsmw.PageComplete}
-	resp := &http.Response{StatusCode: http.StatusNotModified, Request: req.WithContext(robotsmw.WithPage(req.Context(), known))}
-	fmt.Println(robotsmw.PageDirectives(resp).State)
-	// Output: complete
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/internal/freshness"
+	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
@@ -86,7 +87,7 @@ func (v *visit) answer(ver *version) *http.Response {
 	v.says = Visit{Since: v.since(), Fresh: time.Unix(0, ver.Until)}
 	if ver == v.known.Page {
 		resp.StatusCode, v.says.Unchanged = http.StatusNotModified, true
-		ctx = robotsmw.WithPage(ctx, robotsmw.Page{Directives: ver.directives(), State: ver.State})
+		ctx = context.WithValue(ctx, robotspage.StandsFor{}, robotsmw.Page{Directives: ver.directives(), State: ver.State})
 	}
 	resp.Status = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
 	for i, name := range headFields[:vary] {
@@ -161,7 +162,7 @@ func (v *visit) renew(resp *http.Response, says robotsmw.Page, fresh freshness.F
 		renewed.setDirectives(renewed.directives().Union(add))
 	}
 	stands := robotsmw.Page{Directives: renewed.directives(), State: renewed.State}
-	resp.Request = resp.Request.WithContext(robotsmw.WithPage(resp.Request.Context(), stands))
+	resp.Request = resp.Request.WithContext(context.WithValue(resp.Request.Context(), robotspage.StandsFor{}, stands))
 	names, ok := varyOf(resp.Header)
 	switch {
 	case !renewed.isMeantBy(resp.Header):

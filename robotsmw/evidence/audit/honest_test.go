@@ -106,7 +106,6 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 		{name: "a store, from the end", store: true, limiter: func() *politeness.Limiter { return &politeness.Limiter{EndToStart: true} }},
 		{name: "a cautious one", opts: robotsmw.Options{DisallowForbidden: true}, workers: 4},
 		{name: "overrides", opts: robotsmw.Options{Override: map[string]string{"http://A.example:80": "User-agent: *\nAllow: /\nCrawl-delay: 3\n", "http://bücher.example/": "User-agent: *\nDisallow: /\n"}}},
-		{name: "a dry run", opts: robotsmw.Options{DryRun: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, kept := t.TempDir(), t.TempDir()
@@ -128,7 +127,7 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := a.Result()
-			if !tt.opts.DryRun && r.Violations > 0 || r.Broken > 0 || r.Cut > 0 || r.Unaudited > 0 || r.Requests < 60 {
+			if r.Violations > 0 || r.Broken > 0 || r.Cut > 0 || r.Unaudited > 0 || r.Requests < 60 {
 				t.Errorf("%d requests, %d violations, %d broken, %d unaudited\n%s", r.Requests, r.Violations, r.Broken, r.Unaudited, found.String())
 			}
 		})

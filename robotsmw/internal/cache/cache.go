@@ -95,8 +95,8 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 }
 
 // End ends a flight, and passes rec and err to all callers that wait for it.
-// rec replaces the record in the cache, unless the origin has been forgotten or
-// has a new flight. If rec is nil, the old record stays.
+// rec replaces the record in the cache, unless the origin has a new flight. If
+// rec is nil, the old record stays.
 func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 	c.land(f, rec, now)
 	f.end(rec, err)
@@ -106,7 +106,7 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[f.Origin]
-	if e == nil || e.flight != f { // the origin was forgotten, or has a new flight
+	if e == nil || e.flight != f { // f was dropped, and the origin got a new flight
 		return
 	}
 	if rec != nil {
@@ -123,16 +123,6 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 		e.linkAfter(&c.lru)
 	}
 	c.shrink(now)
-}
-
-// Forget drops the origin. A fetch under way goes on for the callers that wait
-// for it, but its result is not kept.
-func (c *Cache) Forget(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e := c.entries[name]; e != nil {
-		c.evict(e)
-	}
 }
 
 // Size returns how many origins have a record and no fetch under way, how many

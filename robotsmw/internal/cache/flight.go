@@ -165,18 +165,9 @@ func (f *Flight) join() bool {
 	return true
 }
 
-// Instead returns a good copy, marked as delayed, for use while the flight's
-// host rests. If the host does not rest or there is no good copy, the result is
-// nil. Before Instead returns a copy, it calls GoOn, because the caller then no
-// longer waits for the flight.
-func (f *Flight) Instead() *record.Record {
-	_, instead, _ := f.expected()
-	if instead != nil {
-		f.GoOn()
-	}
-	return instead
-}
-
+// expected returns when the flight's slot is expected, or nil if it waits for
+// none. It also returns a good copy for use while the host rests, or nil, and a
+// channel that is closed when this changes.
 func (f *Flight) expected() (delay *politeness.DelayError, instead *record.Record, moved <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,6 +17,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
+// maxRedirects is how many redirects are followed before the file counts as
+// unavailable (RFC 9309 §2.3.1.2).
+const maxRedirects = 5
+
 // ask asks the origin for its robots.txt, follows redirects, and makes the
 // origin's new record from the answer (RFC 9309 §2.3.1). It also returns the
 // robots.txt, if one was fetched now. A panic, such as one in Base, counts as a
@@ -57,7 +61,6 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yie
 			ans, err = l.put(f, l.question(f, u, host, nil))
 		}
 		now := time.Now()
-		event.Bytes += len(ans.Body)
 		switch {
 		case errors.Is(err, store.ErrElsewhere), err != nil && hops == 0 && isDelay(err) && !rests(prev, err, now):
 			return nil, nil, err
@@ -84,7 +87,7 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yie
 		if ans.NamesHost() {
 			host = ""
 		}
-		if !ok || hops == l.cfg.MaxRedirects || slices.Contains(seen, requestKey(next, host)) {
+		if !ok || hops == maxRedirects || slices.Contains(seen, requestKey(next, host)) {
 			return l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now), nil, nil
 		}
 		if rec := l.known(f, next, host, hops+1, now); rec != nil {
@@ -195,7 +198,7 @@ func (l *Loader) known(f *cache.Flight, u *url.URL, host string, hops int, now t
 		return nil
 	}
 	other := l.cache.Get([]byte(name))
-	if !other.Use(now).AsIs() || other.InForce(now) == record.None || hops+int(other.Hops) > l.cfg.MaxRedirects {
+	if !other.Use(now).AsIs() || other.InForce(now) == record.None || hops+int(other.Hops) > maxRedirects {
 		return nil
 	}
 	rec := *other

@@ -55,7 +55,6 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 		rec, _, err = l.ask(f, f.Prev, nil, false)
 		return rec, func() {}, err
 	}
-	forgotten := l.store.Forgotten()
 	for tries := 1; ; tries++ {
 		prev := f.Prev
 		stored := l.store.Get(f.Origin)
@@ -86,7 +85,7 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 		return rec, func() {
 			defer lock.Release()
 			if rec != nil {
-				l.store.Put(f.Origin, rec, body, forgotten)
+				l.store.Put(f.Origin, rec, body)
 			}
 		}, err
 	}

@@ -34,12 +34,7 @@ func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Ti
 	now := time.Now()
 	rec := l.cache.Get(name)
 	switch rec.Use(now) {
-	case record.UseFresh:
-		l.looked(ctx, Hit)
-	case record.UseStale:
-		l.looked(ctx, Stale)
 	case record.UseAndRefresh:
-		l.looked(ctx, Hit)
 		l.refresh(string(name), now)
 	case record.UseFetch:
 		var err error
@@ -52,14 +47,6 @@ func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Ti
 		return nil, now, err
 	}
 	return rec, now, nil
-}
-
-// Forget drops what is known of the origin, in memory and in the Store.
-func (l *Loader) Forget(name string) {
-	l.cache.Forget(name)
-	if l.store != nil {
-		l.store.Forget(name)
-	}
 }
 
 // Size returns how many origins have a record in memory, without those with a
@@ -78,17 +65,9 @@ func (l *Loader) wait(ctx context.Context, name string, now time.Time) (*record.
 	rec, f, started := l.cache.Begin(name, now, false)
 	switch {
 	case rec != nil: // another caller has just fetched it
-		l.looked(ctx, Hit)
 		return rec, nil
 	case started:
 		l.launch(f)
-		l.looked(ctx, Miss)
-	default:
-		if rec := f.Instead(); rec != nil {
-			l.looked(ctx, Stale)
-			return rec, nil
-		}
-		l.looked(ctx, Joined)
 	}
 	return f.Wait(ctx)
 }

@@ -22,8 +22,8 @@ import (
 
 // In this test, everything happens at once. Origins fail, change, answer late
 // and redirect to each other, all at random. The cache is small, and for half
-// of the seeds there is a Store. Callers give up or call Forget. Even so, each
-// Load returns within five minutes, and no flight is left at the end.
+// of the seeds there is a Store. Callers give up. Even so, each Load returns
+// within five minutes, and no flight is left at the end.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -75,9 +75,6 @@ func TestChaos(t *testing.T) {
 							t.Errorf("Load took %v", d)
 						}
 						cancel()
-						if draw(30) == 0 {
-							l.Forget(name)
-						}
 						if draw(50) == 0 {
 							time.Sleep(time.Duration(draw(600)) * time.Second)
 						}
@@ -147,9 +144,6 @@ func TestChaosUnderAPace(t *testing.T) {
 							t.Errorf("Load took %v, %v were given", d, patience)
 						}
 						cancel()
-						if draw(30) == 0 {
-							l.Forget(name)
-						}
 						if draw(20) == 0 {
 							time.Sleep(time.Duration(draw(600)) * time.Second)
 						}
@@ -176,7 +170,7 @@ func TestChaosUnderAPace(t *testing.T) {
 func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
 		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},
-		MaxRedirects: 5, MaxOrigins: 1000, MaxBytes: 128 << 20, Logger: slog.New(slog.DiscardHandler),
+		MaxOrigins: 1000, MaxBytes: 128 << 20, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range edit {
 		f(&cfg)

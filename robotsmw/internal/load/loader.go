@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -15,41 +14,27 @@ import (
 // Config has the settings of a Loader. Its functions are called to report
 // events. Each function may be nil.
 type Config struct {
-	Base         http.RoundTripper // makes the requests
-	UserAgent    string
-	Timeout      time.Duration     // of each request, not counting its wait for a slot
-	Kind         *record.Kind      // says how files are read; its Documents belong to this Loader
-	Store        store.Store       // nil means that records are kept only in memory
-	Override     map[string]string // maps an origin to a robots.txt that is obeyed instead of its own
-	MaxRedirects int
-	MaxOrigins   int
-	MaxBytes     int64
-	Logger       *slog.Logger // logs panics in Base
+	Base       http.RoundTripper // makes the requests
+	UserAgent  string
+	Timeout    time.Duration     // of each request, not counting its wait for a slot
+	Kind       *record.Kind      // says how files are read; its Documents belong to this Loader
+	Store      store.Store       // nil means that records are kept only in memory
+	Override   map[string]string // maps an origin to a robots.txt that is obeyed instead of its own
+	MaxOrigins int
+	MaxBytes   int64
+	Logger     *slog.Logger // logs panics in Base
 
-	Looked      func(context.Context, Lookup)
 	Fetched     func(Fetch)
 	Recalled    func(Fetch) // a stored record is used instead of a fetch
 	Asked       func(robotsURL string, resp *http.Response, body []byte, err error)
 	StoreFailed func(op string, err error)
 }
 
-// A Lookup is the result of looking for an origin's record in memory.
-type Lookup string
-
-// The lookups, as robotsmw reports them.
-const (
-	Hit    Lookup = "hit"    // the record in memory is fresh
-	Stale  Lookup = "stale"  // the record in memory is not fresh, but is used because a fetch must wait
-	Miss   Lookup = "miss"   // a fetch was begun
-	Joined Lookup = "joined" // a fetch was under way and was waited for
-)
-
 // A Fetch is one fetch of a robots.txt, redirects included.
 type Fetch struct {
 	URL      string         // of the origin's robots.txt
 	Record   *record.Record // the record after the fetch
 	Renewed  bool           // whether a 304 has confirmed the copy at hand
-	Bytes    int            // the length of the decoded body of a 2xx
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 }
 
@@ -77,12 +62,6 @@ func New(cfg Config) *Loader {
 		l.store = store.New(cfg.Store, cfg.Timeout, cache.ShortWait, cfg.Kind, l.storeFailed)
 	}
 	return l
-}
-
-func (l *Loader) looked(ctx context.Context, what Lookup) {
-	if l.cfg.Looked != nil {
-		l.cfg.Looked(ctx, what)
-	}
 }
 
 func (l *Loader) fetched(f Fetch) {

@@ -190,7 +190,7 @@ func (b *Body) scanCoded() {
 		return
 	}
 	b.decoded = len(b.coded)
-	b.scanner = htmlmeta.Scanner{Tokens: b.scanner.Tokens, HeadOnly: b.scanner.HeadOnly, Charset: b.scanner.Charset}
+	b.scanner = htmlmeta.Scanner{Tokens: b.scanner.Tokens, Charset: b.scanner.Charset}
 	r, err := b.decode(bytes.NewReader(b.coded))
 	if err != nil {
 		switch {

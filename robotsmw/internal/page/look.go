@@ -17,15 +17,13 @@ func Look(ctx context.Context, resp *http.Response, method string, o *Options) (
 		return nil, NotExamined
 	case !hasHTML(resp, method):
 		return nil, HeaderOnly
-	case o.Off:
-		return nil, NotExamined
 	}
 	decode, known := decoder(resp.Header)
 	if !known {
 		return nil, NotExamined
 	}
 	b := &Body{ReadCloser: resp.Body, opts: o, decode: decode, status: resp.StatusCode, left: resp.ContentLength}
-	b.scanner = htmlmeta.Scanner{Tokens: o.Tokens, HeadOnly: o.HeadOnly, Charset: charset(resp.Header)}
+	b.scanner = htmlmeta.Scanner{Tokens: o.Tokens, Charset: charset(resp.Header)}
 	if o.ReadAhead > 0 {
 		b.readAhead(ctx)
 	}

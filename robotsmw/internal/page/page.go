@@ -10,8 +10,6 @@ import "time"
 // Options say how bodies are examined. They mirror robotsmw.PageOptions.
 type Options struct {
 	Tokens    []string // product tokens of the crawler
-	Off       bool
-	HeadOnly  bool
 	ReadAhead time.Duration
 }
 
@@ -26,3 +24,7 @@ const (
 	Partial
 	Complete
 )
+
+// StandsFor is the key under which the context of a 304's Request has the
+// robotsmw.Page that the 304 stands for. Package revisit sets it.
+type StandsFor struct{}

@@ -2,7 +2,6 @@ package record
 
 import (
 	"crypto/sha256"
-	"strings"
 	"sync"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -12,11 +11,9 @@ import (
 // text only with Options.KeepFiles. Origins with the same file share one
 // Document, because many sites use the file that came with their software.
 type Document struct {
-	Hash     [sha256.Size]byte
-	Size     int // size of the body in bytes
-	Rules    *robotstxt.Rules
-	Sitemaps []string
-	File     *robotstxt.File // nil without Options.KeepFiles
+	Hash  [sha256.Size]byte
+	Rules *robotstxt.Rules
+	File  *robotstxt.File // nil without Options.KeepFiles
 
 	cached int // how many origins in the cache have it; guarded by Documents.mu
 }
@@ -25,14 +22,9 @@ type Document struct {
 // robots.txt.
 func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	f := robotstxt.Parse(body)
-	d := &Document{Hash: hash, Size: len(body), Rules: f.Rules(tokens...)}
+	d := &Document{Hash: hash, Rules: f.Rules(tokens...)}
 	if keepFile {
 		d.File = f
-	}
-	if s := f.Sitemaps(); len(s) > 0 {
-		// Copy the sitemaps' URLs. Without the copy, they would be parts of the
-		// file's text and keep the whole text in memory.
-		d.Sitemaps = strings.Split(strings.Join(s, "\n"), "\n")
 	}
 	return d
 }
@@ -40,9 +32,6 @@ func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile 
 // Cost returns roughly how many bytes of memory a document takes.
 func (d *Document) Cost() int64 {
 	n := 160 + d.Rules.Size()
-	for _, s := range d.Sitemaps {
-		n += 16 + len(s)
-	}
 	if d.File != nil {
 		n += d.File.Size()
 	}

@@ -1,8 +1,7 @@
 // Package store puts records into a Store and shields the crawl from a Store
 // that fails, hangs or lies. A call of the Store may take two seconds at most.
 // Faults of the Store are not returned, but reported to a function. After a
-// fault, a robots.txt may be fetched without need. If Delete fails, a forgotten
-// record may be used again.
+// fault, a robots.txt may be fetched without need.
 package store
 
 import (
@@ -26,7 +25,6 @@ const (
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
-	Delete(ctx context.Context, key string) error
 }
 
 // A Locker is a robotsmw.Locker. Some Stores are also Lockers.
@@ -43,39 +41,16 @@ type Keeper struct {
 	kind    *record.Kind
 	failed  func(op string, err error)
 	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds; 0 means it answers
-	forgets atomic.Int64 // how many times Forget was called
 }
 
 // New returns the Keeper of a Store. The Kind says how records are read. A lock
 // lasts for the time that a request to the origin may take, and a slack for its
 // wait for a slot. After a fault of the Store, failed is called with "get",
-// "put", "delete", "lock" or "unlock", and with the error.
+// "put", "lock" or "unlock", and with the error.
 func New(s Store, request, slack time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: request + slack, slack: slack, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
 	return k
-}
-
-// Forget deletes the origin's record. The result of a fetch that is under way
-// now will not be stored: see Put.
-func (k *Keeper) Forget(name string) {
-	k.forgets.Add(1)
-	k.delete(name)
-}
-
-// Forgotten returns how many times Forget was called. Put needs this number.
-func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
-
-// Put stores the result of a fetch. forgotten is the number that Forgotten
-// returned when the fetch began. If any origin was forgotten since then,
-// nothing is stored, which may cost a fetch.
-func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
-	if k.forgets.Load() != forgotten {
-		return
-	}
-	if k.put(name, rec, body); k.forgets.Load() != forgotten {
-		k.delete(name)
-	}
 }
 
 // Get returns the stored record of an origin. If there is none, or if it cannot
@@ -104,10 +79,10 @@ func (k *Keeper) getValue(name string) []byte {
 	return value
 }
 
-// put stores a record with the body that it was made from. A record that was
+// Put stores a record with the body that it was made from. A record that was
 // renewed, or whose fetch failed, comes without a body, so it is stored with
 // the previous body.
-func (k *Keeper) put(name string, rec *record.Record, body []byte) {
+func (k *Keeper) Put(name string, rec *record.Record, body []byte) {
 	if rec.Failure != nil && rec.Failure.Delay != nil {
 		return // the latest fetch was put off by a limiter, so it has no result
 	}
@@ -125,13 +100,6 @@ func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 		return struct{}{}, k.store.Put(ctx, name, value, ttl)
 	})
 	k.report("put", err)
-}
-
-func (k *Keeper) delete(name string) {
-	_, err := try(k, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, k.store.Delete(ctx, name)
-	})
-	k.report("delete", err)
 }
 
 func (k *Keeper) report(op string, err error) {

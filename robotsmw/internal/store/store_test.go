@@ -35,8 +35,6 @@ func (s aStore) Put(_ context.Context, _ string, _ []byte, ttl time.Duration) er
 	return nil
 }
 
-func (s aStore) Delete(context.Context, string) error { return nil }
-
 func (s aStore) TryLock(context.Context, string, time.Duration) (func(), bool, error) {
 	if s.tryLock == nil {
 		return func() {}, true, nil
@@ -72,7 +70,7 @@ func TestHowLongARecordIsStored(t *testing.T) {
 			{"no file, now unreachable", none.Failed("", now, 503, "status 503", 0), month},
 		} {
 			var got time.Duration
-			newKeeper(t, aStore{put: func(ttl time.Duration) { got = ttl }}).Put(name, tt.rec, body, 0)
+			newKeeper(t, aStore{put: func(ttl time.Duration) { got = ttl }}).Put(name, tt.rec, body)
 			if got != tt.want {
 				t.Errorf("%s: stored for %v, want %v", tt.name, got, tt.want)
 			}

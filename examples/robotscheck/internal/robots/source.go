@@ -32,13 +32,13 @@ type Source struct {
 // fetched, so that there are no rules. The Reason says why there are none.
 func (s *Source) Absent() (robotsmw.Reason, bool) {
 	if s.Decision == nil {
-		return 0, false
+		return "", false
 	}
 	switch r := s.Decision.Reason; r {
 	case robotsmw.Unavailable, robotsmw.Unreachable, robotsmw.Forbidden:
 		return r, true
 	}
-	return 0, false
+	return "", false
 }
 
 // Unreachable returns an error if robots.txt is unreachable. Its rules are then

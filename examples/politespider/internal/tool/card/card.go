@@ -59,9 +59,8 @@ func Write(w io.Writer, opts robotsmw.Options, more More) error {
 	c.WebBotAuth = webBotAuth{
 		UserAgent:    opts.UserAgent,
 		ProductToken: token,
-		// A crawler that overrides robots.txt, or only reports violations of
-		// it, does not comply.
-		Compliance:      !opts.DryRun && len(opts.Override) == 0,
+		// A crawler that overrides robots.txt does not comply.
+		Compliance:      len(opts.Override) == 0,
 		Trigger:         "crawler",
 		Purpose:         more.Purpose,
 		RateControl:     rateControl(opts.Limiter),

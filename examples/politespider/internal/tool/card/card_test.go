@@ -59,9 +59,6 @@ func TestWrite(t *testing.T) {
 		{"compliance", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
 			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "yes"
 		}},
-		{"a dry run", robotsmw.Options{DryRun: true, Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
-			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "no"
-		}},
 		{"an override", robotsmw.Options{Override: map[string]string{"https://a.example": ""}, Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
 			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "no"
 		}},
