@@ -50,6 +50,7 @@ const (
 	codeGroupWithoutRules Code = "group-without-rules"    // user-agent lines alone, so everything is allowed
 	codeMergedGroups      Code = "merged-groups"          // Sitemap or another field between user-agent lines
 	codeRepeatedAgent     Code = "repeated-user-agent"    // the same robot in several groups
+	codeAllShut           Code = "all-shut"               // "Disallow: /" for "*"
 	codeNamedExempt       Code = "named-exempt"           // all robots are shut out, and this one is let in by name
 	codeNamedShut         Code = "named-shut"             // robots are let in, and this one is shut out by name
 	codeDuplicate         Code = "duplicate"              // the same rule as on an earlier line of the group

@@ -57,6 +57,7 @@
 //	group-without-rules     user-agent lines alone, so everything is allowed
 //	merged-groups           Sitemap or another field between user-agent lines
 //	repeated-user-agent     the same robot in several groups
+//	all-shut                "Disallow: /" for "*"
 //	named-exempt            all robots are shut out, and this one is let in by name
 //	named-shut              robots are let in, and this one is shut out by name
 //	duplicate               the same rule as on an earlier line of the group

@@ -197,11 +197,15 @@ func exampleOf(pattern string) string {
 	return example
 }
 
-// checkAccess reports robots that are shut out, or let in, by name.
+// checkAccess reports whether all robots are shut out, and which are shut out
+// or let in by name.
 func (c *groupChecker) checkAccess(groups []group) {
-	shut := func(g group) bool {
+	shutBy := func(g group) (line int) {
 		rule, without, _ := g.set.Decide("/")
-		return without == 0 && !rule.Allow && !hasAllow(g)
+		if without != 0 || rule.Allow || hasAllow(g) {
+			return 0
+		}
+		return rule.Line
 	}
 	var all *group
 	for i := range groups {
@@ -214,16 +218,19 @@ func (c *groupChecker) checkAccess(groups []group) {
 	if all == nil {
 		return
 	}
-	allShut := shut(*all)
+	allShut := shutBy(*all)
+	if allShut > 0 {
+		c.report.add(uint32(allShut), 1, codeAllShut, Info, "", "all robots are shut out, but for those that another group names")
+	}
 	for _, g := range groups {
-		isShut := shut(g)
+		isShut := shutBy(g) > 0
 		for _, a := range g.agents {
-			name := c.file.Value(a)
+			name := nameIn(c.file.Value(a))
 			switch {
-			case syntax.Everyone.IsIn(name):
-			case allShut && !isShut:
+			case name == "":
+			case allShut > 0 && !isShut:
 				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
-			case !allShut && isShut:
+			case allShut == 0 && isShut:
 				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
 			}
 		}

@@ -239,10 +239,7 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 		r.add(number, at(0), codeReversed, Error, "Disallow: "+value, "%q is a path, not a robot", clip(value))
 		return
 	}
-	n := 0
-	for n < len(value) && syntax.IsOfToken(value[n]) {
-		n++
-	}
+	n := len(nameIn(value))
 	if n == len(value) {
 		return
 	}
@@ -254,6 +251,15 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 		fix = strings.TrimSpace("User-agent: " + value[:n] + "\nDisallow: " + path)
 	}
 	r.add(number, at(n), codeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
+}
+
+// nameIn returns the part of a user-agent value that robots look at.
+func nameIn(value string) string {
+	n := 0
+	for n < len(value) && syntax.IsOfToken(value[n]) {
+		n++
+	}
+	return value[:n]
 }
 
 // secondLine returns the path of a Disallow line that has run together with the

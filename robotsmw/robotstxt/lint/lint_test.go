@@ -95,6 +95,8 @@ var lintTests = []struct {
 	{codeMergedGroups, "user-agent: slowbot\ncrawl-delay: 10\nuser-agent: badbot\ndisallow: /\n", Warning, 3, 1, ""},
 	{codeMergedGroups, "user-agent: a\nsitemap: https://example.com/s.xml\n\nuser-agent: b\ndisallow: /\n", Warning, 4, 1, ""},
 	{codeRepeatedAgent, "user-agent: a\ndisallow: /x\n\nuser-agent: A\ndisallow: /y\n", Warning, 4, 1, ""},
+	{codeAllShut, "user-agent: *\ndisallow: /\n", Info, 2, 1, ""},
+	{codeAllShut, "user-agent: a\ndisallow: /b\n\nuser-agent: *\ndisallow: *\n", Info, 5, 1, ""},
 	{codeNamedExempt, "user-agent: *\ndisallow: /\n\nuser-agent: goodbot\ndisallow:\n", Info, 4, 1, ""},
 	{codeNamedShut, "user-agent: *\ndisallow: /tmp\n\nuser-agent: badbot\ndisallow: /\n", Info, 4, 1, ""},
 	{codeDuplicate, "user-agent: *\ndisallow: /~a\ndisallow: /%7Ea\n", Warning, 3, 1, ""},
@@ -156,6 +158,26 @@ func TestLintCleanFiles(t *testing.T) {
 			if p.Severity != Info {
 				t.Errorf("%q: %v", robots, p)
 			}
+		}
+	}
+}
+
+// Robots look at the first of two names in one line, so only this one is said
+// to be shut out. A group that lets robots in somewhere shuts nobody out.
+func TestLintAccess(t *testing.T) {
+	for text, want := range map[string]string{
+		"user-agent: *\ndisallow: /a\n\nuser-agent: GPTBot CCBot\ndisallow: /\n": "robots are let in, and GPTBot is shut out",
+		"user-agent: *\ndisallow: /\nallow: /a\n":                                "",
+		"user-agent: GPTBot\ndisallow: /\n":                                      "",
+	} {
+		var got []string
+		for _, p := range Check([]byte(text)) {
+			if p.Code == codeAllShut || p.Code == codeNamedShut {
+				got = append(got, p.Message)
+			}
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -42,8 +42,8 @@ Make them again before half of -validity is over. While you change keys, give bo
   openssl genpkey -algorithm ed25519 -out key.pem
   robotscheck identity -out keys -key key.pem https://bot.example
 
-Exit status: 0 all is well, or the files are written, 1 something is wrong, or there is no answer, 2 it could not be
-checked or made.
+Exit status: 0 all is well, or the files are written, 1 something is wrong, 2 there is no answer, or the files could not be
+made.
 
 With -json, one object:
   url       of the directory
@@ -78,8 +78,9 @@ With -json, one object:
 			case m.dir != "":
 				err = m.make(&r, u.Host, time.Now())
 			default:
-				r.look(webbotauth.CheckDirectory(ctx, agentTransport{e.Base, *userAgent}, r.URL))
-				err = ctx.Err()
+				t := agentTransport{base: e.Base, userAgent: *userAgent}
+				r.look(webbotauth.CheckDirectory(ctx, &t, r.URL))
+				err = t.err
 			}
 			if err != nil {
 				return 0, err
@@ -120,19 +121,20 @@ func directoryURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// An agentTransport is a RoundTripper that sets the User-Agent, and names the
-// host in errors.
+// An agentTransport is a RoundTripper that sets the User-Agent. It keeps the
+// error if there is no answer, and names the host in it.
 type agentTransport struct {
 	base      http.RoundTripper
 	userAgent string
+	err       error
 }
 
-func (n agentTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *agentTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	req.Header.Set("User-Agent", n.userAgent)
-	resp, err := n.base.RoundTrip(req)
+	req.Header.Set("User-Agent", t.userAgent)
+	resp, err := t.base.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", command.Printable(req.URL.Host), err)
+		t.err = fmt.Errorf("no answer from %s: %w", command.Printable(req.URL.Host), err)
 	}
-	return resp, nil
+	return resp, t.err
 }

@@ -61,11 +61,11 @@ func TestIdentity_RealNginx(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	base := withoutTLS{transport}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		status, stdout, _ := identity(t, base, "https://bot.example")
+		status, stdout, stderr := identity(t, base, "https://bot.example")
 		if status == command.OK {
 			return
 		}
-		if !strings.Contains(stdout, "cannot be fetched") || time.Now().After(deadline) {
+		if !strings.Contains(stderr, "no answer") || time.Now().After(deadline) {
 			t.Fatalf("%s\n%s", stdout, output.String())
 		}
 	}

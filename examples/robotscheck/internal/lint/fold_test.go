@@ -54,7 +54,7 @@ func TestLint_Folds(t *testing.T) {
 `},
 		{"robots that are shut out by name", rules + "User-agent: A\nUser-agent: B C\nUser-agent: 008\nUser-agent: D\nDisallow: /\n", `
 <stdin>:3:1: named-shut: robots are let in, and A is shut out [info]
-  and 3 more in lines 4 (B C), 5 (008), 6 (D) (-all shows each)
+  and 3 more in lines 4 (B), 5 (008), 6 (D) (-all shows each)
 <stdin>:4:14: agent-form: a robot's name has letters, digits, "_", "-" and "." only; robots look at "B" [warning]
 `},
 		{"rules that repeat other lines", rules + "Disallow: /b\n" + strings.Repeat("Disallow: /a\n", 2) + strings.Repeat("Disallow: /b\n", 2), `

@@ -13,6 +13,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -25,6 +27,9 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 	if command.IsURL(arg) {
 		return fetch(ctx, e, arg, userAgent)
 	}
+	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+		return nil, inDirectory(arg)
+	}
 	text, err := e.ReadFile(arg)
 	if errors.Is(err, fs.ErrNotExist) {
 		if meant := cmp.Or(command.MeantURL(arg), command.MeantSite(arg)); meant != "" {
@@ -35,6 +40,16 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 		return nil, err
 	}
 	return &Source{Name: command.ShownName(arg), Text: text}, nil
+}
+
+// inDirectory returns an error that names a file of a directory that the user
+// may have meant.
+func inDirectory(dir string) error {
+	files, err := fs.Glob(os.DirFS(dir), "*.txt")
+	if err != nil || len(files) == 0 {
+		return command.Usagef("%s is a directory: name a file; there is no .txt file in it", dir)
+	}
+	return command.Usagef("%s is a directory: name files in it, such as %s", dir, filepath.Join(dir, files[0]))
 }
 
 func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Source, error) {

@@ -1,0 +1,30 @@
+package robots
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// If the argument is a directory, the error names a file in it.
+func TestRead_Directory(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct{ file, want string }{
+		{"notes", "is a directory: name a file; there is no .txt file in it"},
+		{"robots.txt", "is a directory: name files in it, such as " + filepath.Join(dir, "robots.txt")},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, tt.file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(t.Context(), command.Env{}, dir, ""); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("with a file %s: %v, want %q", tt.file, err, tt.want)
+		}
+	}
+}
