@@ -22,9 +22,6 @@ const (
 	Deny    Answer = "deny"
 )
 
-// String returns "unknown", "allow" or "deny".
-func (a Answer) String() string { return string(a) }
-
 // These are the ways in which owners state an Answer, as in Statement.Signal.
 const (
 	contentUsage   = "Content-Usage"

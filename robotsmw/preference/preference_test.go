@@ -1,6 +1,7 @@
 package preference
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func run(t *testing.T, checks []check) {
 	t.Helper()
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.in.For(Search).Answer.String() + " " + c.in.For(TrainAI).Answer.String() + " " + c.in.For(AIInput).Answer.String()
+			got := fmt.Sprint(c.in.For(Search).Answer, " ", c.in.For(TrainAI).Answer, " ", c.in.For(AIInput).Answer)
 			if got != c.want {
 				t.Errorf("%s, want %s; %v", got, c.want, c.in.Says())
 			}

@@ -2,11 +2,13 @@ package preference
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -18,202 +20,66 @@ type RSL struct{ contents []rslContent }
 // An rslContent is one content element: terms for the URLs that its url
 // matches.
 type rslContent struct {
-	url      string // as written; empty means any URL
-	server   string // the server that must grant the licences, even free ones; empty if none
-	licenses []rslLicense
+	URL      string       `xml:"url,attr"`    // empty means any URL
+	Server   string       `xml:"server,attr"` // the server that must grant the licences, even free ones; empty if none
+	Licenses []rslLicense `xml:"https://rslstandard.org/rsl license"`
 }
 
 // An rslLicense is one license element. If a content element has several, it is
 // enough to meet the terms of one.
 type rslLicense struct {
-	terms   []rslTerm
-	payment string // the payment's type; empty or "free" means no payment
-	address string // the address of the full terms, for people
-	limited bool   // the licence is only for some users or countries, or demands reports
+	Permits   []rslTerm `xml:"https://rslstandard.org/rsl permits"`
+	Prohibits []rslTerm `xml:"https://rslstandard.org/rsl prohibits"`
+	Reporting *struct{} `xml:"https://rslstandard.org/rsl reporting"`
+	Payment   struct {
+		Type     string `xml:"type,attr"`                            // empty or "free" means no payment
+		Custom   string `xml:"https://rslstandard.org/rsl custom"`   // the address of the full terms, for people
+		Standard string `xml:"https://rslstandard.org/rsl standard"` // the same, if there is no custom
+	} `xml:"https://rslstandard.org/rsl payment"`
 }
 
-// An rslTerm is a permits or prohibits element whose attribute "type" is
-// "usage".
+// An rslTerm is a permits or prohibits element.
 type rslTerm struct {
-	permits bool
-	tokens  []string
-	line    int
+	Type string `xml:"type,attr"` // "usage", or who or where the licence is for
+	Text string `xml:",chardata"`
+	line int
+}
+
+// UnmarshalXML also sets the line.
+func (t *rslTerm) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	t.line, _ = d.InputPos()
+	type withoutMethods rslTerm
+	return d.DecodeElement((*withoutMethods)(t), &start)
 }
 
 const (
-	maxRSL       = 1 << 20 // how many bytes a file may have
-	maxRSLItems  = 1000    // limit for contents in a file, licences in a content, and terms in a licence
-	rslNamespace = "https://rslstandard.org/rsl"
+	maxRSL     = 1 << 20 // how many bytes a file may have
+	maxRSLTags = 30_000  // how many tags a file may have
+	usage      = "usage"
 )
 
 // ParseRSL parses a file of RSL 1.0, which the caller has fetched from one of
-// the addresses that [Input.Licenses] lists. It skips unknown elements. It
-// keeps the first 1000 content elements of the file, the first 1000 licences of
-// each content element, and the first 1000 terms of each licence. For a file
-// that has more than 1 MiB, is not XML from beginning to end, or is not RSL,
-// ParseRSL returns only an error.
+// the addresses that [Input.Licenses] lists. It skips unknown elements, and
+// what follows the first element. For a file that has more than 1 MiB or 30,000
+// tags, is not XML, or is not RSL, ParseRSL returns only an error.
 func ParseRSL(body []byte) (*RSL, error) {
-	if len(body) > maxRSL {
-		return nil, fmt.Errorf("preference: an RSL file of %d bytes: at most %d are read", len(body), maxRSL)
+	if len(body) > maxRSL || bytes.Count(body, []byte("<")) > maxRSLTags {
+		return nil, fmt.Errorf("preference: an RSL file of %d bytes: at most %d are read, and %d tags", len(body), maxRSL, maxRSLTags)
 	}
-	r := rslReader{xml: xml.NewDecoder(bytes.NewReader(body))}
-	root, err := r.root()
-	if err != nil {
-		return nil, fmt.Errorf("preference: reading an RSL file: %w", err)
+	var file struct {
+		XMLName  xml.Name     `xml:"https://rslstandard.org/rsl rsl"`
+		Contents []rslContent `xml:"https://rslstandard.org/rsl content"`
 	}
-	if root.Name.Local != "rsl" {
-		return nil, fmt.Errorf("preference: reading an RSL file: it begins with <%.100s>, not with <rsl>", root.Name.Local)
-	}
-	file := new(RSL)
-	err = r.eachChild(func(e xml.StartElement) error {
-		if e.Name.Local != "content" || len(file.contents) == maxRSLItems {
-			return r.xml.Skip()
-		}
-		content, err := r.content(e)
-		file.contents = append(file.contents, content)
-		return err
-	})
-	if err == nil {
-		err = r.end()
+	d := xml.NewDecoder(bytes.NewReader(body))
+	d.DefaultSpace = "https://rslstandard.org/rsl" // of files that name none
+	err := d.Decode(&file)
+	if err == io.EOF {
+		err = errors.New("there is no element in it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("preference: reading an RSL file: %w", err)
 	}
-	return file, nil
-}
-
-// An rslReader reads the elements of an RSL file. Its methods but root and end
-// read to the end of the current element.
-type rslReader struct{ xml *xml.Decoder }
-
-func (r rslReader) root() (xml.StartElement, error) {
-	for {
-		token, err := r.xml.Token()
-		if err == io.EOF {
-			err = errors.New("there is no element in it")
-		}
-		if err != nil {
-			return xml.StartElement{}, err
-		}
-		if e, ok := token.(xml.StartElement); ok {
-			return e, nil
-		}
-	}
-}
-
-// end reads what follows the root element. If another element follows, end
-// returns an error.
-func (r rslReader) end() error {
-	for {
-		token, err := r.xml.Token()
-		switch token.(type) {
-		case xml.StartElement:
-			return errors.New("there is a second root element in it")
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// eachChild calls f for each child of the current element. f must
-// read the whole child. Children of another XML namespace are skipped.
-func (r rslReader) eachChild(f func(e xml.StartElement) error) error {
-	for {
-		token, err := r.xml.Token()
-		if err != nil {
-			return err
-		}
-		switch token := token.(type) {
-		case xml.EndElement:
-			return nil
-		case xml.StartElement:
-			if space := token.Name.Space; space != "" && space != rslNamespace {
-				err = r.xml.Skip()
-			} else {
-				err = f(token)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (r rslReader) content(e xml.StartElement) (rslContent, error) {
-	c := rslContent{url: attribute(e, "url"), server: attribute(e, "server")}
-	return c, r.eachChild(func(e xml.StartElement) error {
-		if e.Name.Local != "license" || len(c.licenses) == maxRSLItems {
-			return r.xml.Skip()
-		}
-		license, err := r.license()
-		c.licenses = append(c.licenses, license)
-		return err
-	})
-}
-
-func (r rslReader) license() (l rslLicense, err error) {
-	return l, r.eachChild(func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "permits", "prohibits":
-			line, _ := r.xml.InputPos()
-			text, err := r.text()
-			switch {
-			case attribute(e, "type") != "usage":
-				l.limited = true
-			case len(l.terms) < maxRSLItems:
-				tokens := strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
-				l.terms = append(l.terms, rslTerm{e.Name.Local == "permits", tokens, line})
-			}
-			return err
-		case "payment":
-			l.payment = strings.ToLower(attribute(e, "type"))
-			return r.eachChild(func(e xml.StartElement) error {
-				text, err := r.text()
-				if e.Name.Local == "custom" || e.Name.Local == "standard" && l.address == "" {
-					l.address = strings.TrimSpace(text)
-				}
-				return err
-			})
-		case "reporting":
-			l.limited = true
-		}
-		return r.xml.Skip()
-	})
-}
-
-// text reads the current element to its end, and returns the text in it.
-func (r rslReader) text() (string, error) {
-	var b strings.Builder
-	for depth := 0; ; {
-		token, err := r.xml.Token()
-		if err != nil {
-			return "", err
-		}
-		switch token := token.(type) {
-		case xml.CharData:
-			b.Write(token)
-		case xml.StartElement:
-			depth++
-		case xml.EndElement:
-			if depth == 0 {
-				return b.String(), nil
-			}
-			depth--
-		}
-	}
-}
-
-func attribute(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name && a.Name.Space == "" {
-			return strings.TrimSpace(a.Value)
-		}
-	}
-	return ""
+	return &RSL{file.Contents}, nil
 }
 
 // inForce returns the content elements that apply to a target. Several elements
@@ -243,13 +109,13 @@ func (f *RSL) inForce(target string) []rslContent {
 // the url and the target both have a host, and the hosts or the schemes differ,
 // it returns false.
 func (c rslContent) pattern(target string) (string, bool) {
+	scheme, rest, isAbsolute := strings.Cut(c.URL, "://")
 	switch {
-	case c.url == "":
+	case c.URL == "":
 		return "/", true
-	case !strings.Contains(c.url, "://"):
-		return c.url, true
+	case !isAbsolute:
+		return c.URL, true
 	}
-	scheme, rest, _ := strings.Cut(c.url, "://")
 	host, path := rest, "/"
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		host, path = rest[:i], rest[i:]
@@ -258,4 +124,93 @@ func (c rslContent) pattern(target string) (string, bool) {
 		return "", false
 	}
 	return path, true
+}
+
+// rslUses maps each usage word of RSL to the uses that it stands for. RSL's
+// guides write train-ai instead of ai-train.
+var rslUses = map[string][]Use{
+	"all":      {Search, TrainAI, AIInput},
+	"ai-all":   {TrainAI, AIInput},
+	"ai-train": {TrainAI},
+	"train-ai": {TrainAI},
+	"ai-input": {AIInput},
+	"search":   {Search},
+}
+
+// words returns the usage words of a term, in lower case.
+func (t rslTerm) words() []string {
+	if t.Type != usage {
+		return nil
+	}
+	return strings.FieldsFunc(strings.ToLower(t.Text), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
+}
+
+// rsl returns what the RSL files say.
+func (in Input) rsl() (all []Statement) {
+	for _, f := range in.RSL {
+		if f == nil {
+			continue
+		}
+		for _, c := range f.inForce(in.target()) {
+			for _, use := range uses {
+				all = append(all, c.about(use)...)
+			}
+		}
+	}
+	return all
+}
+
+// about returns what the licences of a content element say about a use. They
+// are a choice, so a use is denied if a licence prohibits it and no licence
+// permits it. Within a licence, "prohibits" outweighs "permits". If a
+// permission has a condition, such as a payment, its answer is Unknown.
+func (c rslContent) about(use Use) []Statement {
+	var permitted, denied []Statement
+	for _, l := range c.Licenses {
+		if said := c.terms(use, Deny, "prohibits ", l, l.Prohibits, ""); len(said) > 0 {
+			denied = append(denied, said...)
+			continue
+		}
+		answer, conditions := Allow, c.conditions(l)
+		if conditions != "" {
+			answer = Unknown
+		}
+		permitted = append(permitted, c.terms(use, answer, "permits ", l, l.Permits, conditions)...)
+	}
+	if len(permitted) > 0 {
+		return permitted
+	}
+	return denied
+}
+
+// terms returns those of a licence's terms that are about a use.
+func (c rslContent) terms(use Use, answer Answer, verb string, l rslLicense, terms []rslTerm, conditions string) (all []Statement) {
+	policy := strings.TrimSpace(cmp.Or(l.Payment.Custom, l.Payment.Standard))
+	for _, t := range terms {
+		words := t.words()
+		if slices.ContainsFunc(words, func(word string) bool { return slices.Contains(rslUses[word], use) }) {
+			all = append(all, Statement{
+				Use: use, Answer: answer, Signal: "RSL", Where: "RSL file", Line: t.line, Path: c.URL,
+				Raw: verb + strings.Join(words, " ") + conditions, Policy: policy,
+			})
+		}
+	}
+	return all
+}
+
+// conditions returns what somebody must do or be for whom a licence permits
+// something, as words for Statement.Raw. It returns "" if the permission is
+// free and for everybody.
+func (c rslContent) conditions(l rslLicense) (words string) {
+	if payment := strings.ToLower(strings.TrimSpace(l.Payment.Type)); payment != "" && payment != "free" {
+		words += ", payment " + payment
+	}
+	if c.Server != "" {
+		words += ", licence from " + c.Server
+	}
+	isForSome := func(t rslTerm) bool { return t.Type != usage }
+	if l.Reporting != nil || slices.ContainsFunc(l.Permits, isForSome) || slices.ContainsFunc(l.Prohibits, isForSome) {
+		words += ", and other conditions"
+	}
+	return words
 }

@@ -21,7 +21,7 @@ func (v Verdict) String() string {
 			return s.String()
 		}
 	}
-	return v.Answer.String()
+	return string(v.Answer)
 }
 
 // For returns the Verdict on a use: the answer and its evidence. If any signal
