@@ -33,11 +33,11 @@ func ExamplePageDirectives() {
 	}
 	defer resp.Body.Close()
 	page := robotsmw.PageDirectives(resp)
-	fmt.Println(page.State, "noarchive", page.NoArchive(), "noindex", page.NoIndex())
+	fmt.Println(page.State, "noarchive", page.Says("noarchive"), "noindex", page.NoIndex())
 
 	io.Copy(io.Discard, resp.Body) // the caller reads the page as usual
 	page = robotsmw.PageDirectives(resp)
-	fmt.Println(page.State, "noarchive", page.NoArchive(), "noindex", page.NoIndex())
+	fmt.Println(page.State, "noarchive", page.Says("noarchive"), "noindex", page.NoIndex())
 	// Output:
 	// pending noarchive true noindex false
 	// complete noarchive true noindex true

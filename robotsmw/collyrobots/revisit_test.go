@@ -49,7 +49,7 @@ func TestOuter_Revisit(t *testing.T) {
 		c.OnResponse(func(r *colly.Response) {
 			statuses = append(statuses, r.StatusCode)
 			said := ext.Directives(r)
-			if n, _ := said.MaxSnippet(); !said.NoIndex() || n != 5 {
+			if n := said.Limit("max-snippet"); !said.NoIndex() || n != "5" {
 				t.Errorf("%s: %d: the page says %v", r.Request.URL, r.StatusCode, slices.Collect(said.Rules()))
 			}
 			if ext.Indexable(r) {

@@ -155,7 +155,7 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if slices.Contains(flags, "value-attr") {
 			continue
 		}
-		for flag, on := range map[string]bool{"noarchive": got.NoArchive(), "noai": got.NoAI()} {
+		for flag, on := range map[string]bool{"noarchive": got.Says("noarchive"), "noai": got.Says("noai")} {
 			if slices.Contains(flags, flag) && !on {
 				t.Errorf("%s: %s is listed, but not found", name, flag)
 			}

@@ -163,10 +163,10 @@ func FuzzHeader(f *testing.F) {
 			// The directives for a named robot remove no restriction that is
 			// for everybody. A line that comes twice says no more than a line
 			// that comes once.
-			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
+			if u := d.Union(everybody); u.flags != d.flags || u.limits != d.limits || !u.after.Equal(d.after) {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}
-			if both.flags != d.flags || both.snippet != d.snippet || both.video != d.video || both.image != d.image || !both.after.Equal(d.after) {
+			if both.flags != d.flags || both.limits != d.limits || !both.after.Equal(d.after) {
 				t.Fatalf("%q twice is something else", line)
 			}
 			if len(d.rules) > maxRules {

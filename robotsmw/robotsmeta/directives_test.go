@@ -21,6 +21,7 @@ func read(t *testing.T, content string) Directives {
 }
 
 func TestFlags(t *testing.T) {
+	says := func(name string) func(Directives) bool { return func(d Directives) bool { return d.Says(name) } }
 	for _, test := range []struct {
 		content string
 		is      func(Directives) bool
@@ -32,24 +33,24 @@ func TestFlags(t *testing.T) {
 		{"noindex, index, all", Directives.NoIndex, true},
 		{"none", Directives.NoIndex, true},
 		{"none", Directives.NoFollow, true},
-		{"none", Directives.NoArchive, false},
+		{"none", says("noarchive"), false},
 		{"nofollow", Directives.NoIndex, false},
 		{"xnofollowx", Directives.NoFollow, false},
 		{"nofllow", Directives.NoFollow, false},
-		{"noarchive", Directives.NoArchive, true},
-		{"nocache", Directives.NoArchive, true},
-		{"nosnippet", Directives.NoSnippet, true},
-		{"max-snippet:0", Directives.NoSnippet, true},
-		{"max-snippet:1", Directives.NoSnippet, false},
-		{"noimageindex", Directives.NoImageIndex, true},
-		{"notranslate", Directives.NoTranslate, true},
-		{"indexifembedded", Directives.IndexIfEmbedded, true},
+		{"noarchive", says("noarchive"), true},
+		{"nocache", says("noarchive"), true},
+		{"nosnippet", says("nosnippet"), true},
+		{"max-snippet:0", says("nosnippet"), true},
+		{"max-snippet:1", says("nosnippet"), false},
+		{"noimageindex", says("noimageindex"), true},
+		{"notranslate", says("notranslate"), true},
+		{"indexifembedded", says("indexifembedded"), true},
 		{"noindex, indexifembedded", Directives.NoIndex, true},
-		{"noai", Directives.NoAI, true},
-		{"noai", Directives.NoImageAI, true},
-		{"noimageai", Directives.NoImageAI, true},
-		{"noimageai", Directives.NoAI, false},
-		{"noml", Directives.NoML, true},
+		{"noai", says("noai"), true},
+		{"noai", says("noimageai"), true},
+		{"noimageai", says("noimageai"), true},
+		{"noimageai", says("noai"), false},
+		{"noml", says("noml"), true},
 		{"noindex nofollow", Directives.NoFollow, true},
 		{"noindex;nofollow", Directives.NoFollow, true},
 		{"noindex,\n\n\tnofollow", Directives.NoFollow, true},
@@ -58,12 +59,18 @@ func TestFlags(t *testing.T) {
 		{"noindex\u00a0nofollow", Directives.NoFollow, true},
 		{"noindex\u3000nofollow", Directives.NoFollow, true},
 		{"noindex，nofollow", Directives.NoFollow, true},
-		{"max-snippet：0", Directives.NoSnippet, true},
+		{"max-snippet：0", says("nosnippet"), true},
 		{"\u200bnoindex\ufeff", Directives.NoIndex, true},
 		{"noindéx", Directives.NoIndex, false},
-		{"index,\u00a0max-snippet:\u00a00", Directives.NoSnippet, true},
-		{"index\u00a0max-snippet:0", Directives.NoSnippet, true},
+		{"index,\u00a0max-snippet:\u00a00", says("nosnippet"), true},
+		{"index\u00a0max-snippet:0", says("nosnippet"), true},
 		{"", Directives.NoIndex, false},
+		{"none", says("none"), true},
+		{"noindex", says("none"), false},
+		{"noindex, nofollow", says("noindex"), true},
+		{"index, max-snippet:0, nothinking", says("index"), false},
+		{"index, max-snippet:0, nothinking", says("nothinking"), false},
+		{"index, max-snippet:0, nothinking", says("max-snippet"), true},
 	} {
 		if got := test.is(read(t, test.content)); got != test.want {
 			t.Errorf("%q: %v", test.content, got)
@@ -72,36 +79,29 @@ func TestFlags(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	const unsaid = -2
-	for _, test := range []struct {
-		content        string
-		snippet, video int
-		image          string
-	}{
-		{"max-snippet:20", 20, unsaid, ""},
-		{"max-snippet : 20", 20, unsaid, ""},
-		{"max-snippet:-1", -1, unsaid, ""},
-		{"max-snippet:-1, max-snippet:20, max-snippet:30, max-snippet:-1", 20, unsaid, ""},
-		{"max-snippet:-2", unsaid, unsaid, ""},
-		{"max-snippet:many", unsaid, unsaid, ""},
-		{"max-snippet:", unsaid, unsaid, ""},
-		{"max-snippet", unsaid, unsaid, ""},
-		{"max-snippet:99999999999999999999", 1 << 26, unsaid, ""},
-		{"max-video-preview:0, max-snippet:7", 7, 0, ""},
-		{"max-image-preview:large", unsaid, unsaid, "large"},
-		{"max-image-preview:Large,max-image-preview:STANDARD", unsaid, unsaid, "standard"},
-		{"max-image-preview:none max-image-preview:large", unsaid, unsaid, "none"},
-		{"max-image-preview:huge", unsaid, unsaid, ""},
+	for _, test := range []struct{ content, snippet, video, image string }{
+		{"max-snippet:20", "20", "", ""},
+		{"max-snippet : 20", "20", "", ""},
+		{"max-snippet:-1", "-1", "", ""},
+		{"max-snippet:-1, max-snippet:20, max-snippet:30, max-snippet:-1", "20", "", ""},
+		{"max-snippet:-2", "", "", ""},
+		{"max-snippet:+2", "", "", ""},
+		{"max-snippet:many", "", "", ""},
+		{"max-snippet:", "", "", ""},
+		{"max-snippet", "", "", ""},
+		{"max-snippet:99999999999999999999", "67108863", "", ""},
+		{"max-video-preview:0, max-snippet:7", "7", "0", ""},
+		{"max-image-preview:large", "", "", "large"},
+		{"max-image-preview:Large,max-image-preview:STANDARD", "", "", "standard"},
+		{"max-image-preview:none max-image-preview:large", "", "", "none"},
+		{"max-image-preview:huge", "", "", ""},
 	} {
 		d := read(t, test.content)
-		limit := func(n int, ok bool) int {
-			if !ok {
-				return unsaid
-			}
-			return n
+		if s, v, i := d.Limit("max-snippet"), d.Limit("max-video-preview"), d.Limit("max-image-preview"); s != test.snippet || v != test.video || i != test.image {
+			t.Errorf("%q: %q, %q, %q", test.content, s, v, i)
 		}
-		if s, v, i := limit(d.MaxSnippet()), limit(d.MaxVideoPreview()), d.MaxImagePreview(); s != test.snippet || v != test.video || i != test.image {
-			t.Errorf("%q: %d, %d, %q", test.content, s, v, i)
+		if other := d.Limit("noindex") + d.Limit("unavailable_after") + d.Limit("no such name"); other != "" {
+			t.Errorf("%q: limits of other directives: %q", test.content, other)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestUnionTakesTheMoreRestrictive(t *testing.T) {
 	for _, a := range texts {
 		for _, b := range texts {
 			got, want := ParseContent(a).Union(ParseContent(b)), ParseContent(a+","+b)
-			if summary(got) != summary(want) || got.snippet != want.snippet || got.video != want.video || got.image != want.image ||
+			if summary(got) != summary(want) || got.limits != want.limits ||
 				!slices.Equal(got.rules, want.rules) {
 				t.Errorf("%q and %q: %+v, want %+v", a, b, got, want)
 			}

@@ -14,7 +14,7 @@ func ExampleParseHeader() {
 		"examplebot: nofollow, max-snippet: 20, nofllow",
 	}}
 	d := robotsmeta.ParseHeader(h, "ExampleBot")
-	fmt.Println("noindex", d.NoIndex(), "nofollow", d.NoFollow(), "noarchive", d.NoArchive())
+	fmt.Println("noindex", d.NoIndex(), "nofollow", d.NoFollow(), "noarchive", d.Says("noarchive"))
 	for r := range d.Rules() {
 		fmt.Printf("%s line %d, to %q: %s (known: %v)\n", r.Source, r.Line, r.Scope, r.Raw, r.Known)
 	}
@@ -46,8 +46,7 @@ func ExampleDirectives_Union() {
 	header := robotsmeta.ParseContent("noindex, max-snippet:50")
 	page := robotsmeta.ParseContent("index, max-snippet:20")
 	d := header.Union(page)
-	n, _ := d.MaxSnippet()
-	fmt.Println(d.NoIndex(), n)
+	fmt.Println(d.NoIndex(), d.Limit("max-snippet"))
 	// Output: true 20
 }
 
@@ -76,10 +75,10 @@ func ExampleDirectives_Rules() {
 
 // A frame that must not be kept by itself may be kept as a part of the page
 // around it.
-func ExampleDirectives_IndexIfEmbedded() {
+func ExampleDirectives_Says() {
 	frame := robotsmeta.ParseContent("noindex, indexifembedded")
 	fmt.Println("by itself:", !frame.NoIndex())
-	fmt.Println("as a part:", !frame.NoIndex() || frame.IndexIfEmbedded())
+	fmt.Println("as a part:", !frame.NoIndex() || frame.Says("indexifembedded"))
 	// Output:
 	// by itself: false
 	// as a part: true

@@ -64,21 +64,18 @@ func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
 	r.text = s
 	for {
-		for s != "" && classes[s[0]]&(partsWords|partsItems) != 0 {
-			s = s[1:]
-		}
+		s = strings.TrimLeft(s, space+",;")
 		if s == "" {
 			return
 		}
-		i := 0
-		for i < len(s) && classes[s[i]]&(partsItems|endsName) == 0 {
-			i++
-		}
-		if i < len(s) && s[i] == ':' {
+		i := strings.IndexAny(s, ",;:")
+		switch {
+		case i < 0:
+			r.words(s)
+			return
+		case s[i] == ':':
 			i = r.named(s, i, tokens)
-		} else if d, ok := lookup(s[:i]); ok && d.kind == bare { // the usual case: the item is one word
-			r.say(d, s[:i])
-		} else {
+		default:
 			r.words(s[:i])
 		}
 		s = s[i:]
@@ -91,8 +88,8 @@ func (r *reader) words(s string) {
 	for s != "" {
 		var word string
 		word, s = cutWord(s)
-		if d, ok := lookup(word); ok && d.kind == bare {
-			r.say(d, word)
+		if name, d, ok := lookup(word); ok && d.kind == bare {
+			r.say(name, d, word)
 		} else {
 			r.unknown(word, word)
 		}
@@ -106,16 +103,16 @@ func (r *reader) words(s string) {
 // take quadratic time.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
-	last := lastWord(name)
+	last := name[strings.LastIndexAny(name, space)+1:]
 	everybody := r.scopes && strings.EqualFold(last, "all") // "all" is both a directive and a name for all robots
-	if d, ok := lookup(last); ok && !everybody {
+	if known, d, ok := lookup(last); ok && !everybody {
 		if d.kind == bare { // as in "noindex: true"
 			r.words(name)
 			return colon + 1
 		}
 		start := len(name) - len(last)
 		r.words(name[:start])
-		return r.valued(d, s, start, colon)
+		return r.valued(known, d, s, start, colon)
 	}
 	// The item may begin with directives, as in "nofollow otherbot: noindex".
 	start := 0
@@ -124,11 +121,11 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		if rest == "" {
 			break
 		}
-		d, ok := lookup(word)
+		known, d, ok := lookup(word)
 		if !ok || d.kind != bare {
 			break
 		}
-		r.say(d, word)
+		r.say(known, d, word)
 		start += len(name) - len(rest)
 		name = rest
 	}
@@ -136,7 +133,7 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 	// date that could not be read. Then the text before the colon is not a
 	// name. If it were, the rest of the line would be for a robot named "3 Dec
 	// 2025 13".
-	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
+	if r.scopes && isName(name) && (colon+1 == len(s) || !strings.Contains(digits, s[colon+1:colon+2])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
 		} else {
@@ -144,10 +141,7 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		}
 		return colon + 1
 	}
-	end := colon
-	for end < len(s) && s[end] != ',' && s[end] != ';' {
-		end++
-	}
+	end := colon + indexOrLen(s[colon:], ",;")
 	item := trim(s[start:end])
 	r.unknown(item, item)
 	return end
@@ -156,31 +150,26 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 // valued reads the directive d at s[start:], whose colon is s[colon], and
 // returns the place where the directive ends. If the value cannot be read, the
 // result is the place after the colon, so the next item begins there.
-func (r *reader) valued(d directive, s string, start, colon int) int {
-	from := colon + 1
-	for from < len(s) && isSpace(s[from]) {
-		from++
-	}
-	to, read := from, false
+func (r *reader) valued(name string, d directive, s string, start, colon int) int {
+	from := len(s) - len(strings.TrimLeft(s[colon+1:], space))
+	to := from + indexOrLen(s[from:], space+",;:")
+	isKnown := from < to && (to == len(s) || s[to] != ':')
 	if d.kind == unavailableAfter {
 		// A date may contain commas and spaces, so these do not end it.
 		// readDate reads the longest text that is a date.
 		t, n := readDate(s[from:])
-		to, read = from+n, n > 0
-		if read && r.mine {
+		to, isKnown = from+n, n > 0
+		if isKnown && r.mine {
 			r.expire(t)
 		}
-	} else {
-		for to < len(s) && !isSpace(s[to]) && s[to] != ',' && s[to] != ';' && s[to] != ':' {
-			to++
-		}
-		read = from < to && (to == len(s) || s[to] != ':') && (!r.mine || r.set(d, s[from:to]))
+	} else if isKnown && r.mine {
+		isKnown = r.set(d, s[from:to])
 	}
-	if read {
-		r.keep(Rule{Name: d.name, Value: s[from:to], Known: true, Raw: s[start:to]})
+	if isKnown {
+		r.keep(Rule{Name: name, Value: s[from:to], Known: true, Raw: s[start:to]})
 		return to
 	}
-	r.unknown(d.name, s[start:colon+1])
+	r.unknown(name, s[start:colon+1])
 	return colon + 1
 }
 
@@ -189,24 +178,14 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 // a name counts neither as the directive nor as a robot's name. If it counted
 // as a robot's name, the directives after it would be for that robot alone.
 func isNearly(name string) bool {
-	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
-		i, j := 0, 0
-		for ; j < len(name); j++ {
-			c := lower(name[j])
-			if c == '-' || c == '_' || isSpace(c) {
-				continue
-			}
-			if i == len(letters) || c != letters[i] {
-				break
-			}
-			i++
-		}
-		if i == len(letters) && j == len(name) {
-			return true
-		}
+	switch withoutJoints.Replace(strings.ToLower(name)) {
+	case "unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview":
+		return true
 	}
 	return false
 }
+
+var withoutJoints = strings.NewReplacer("-", "", "_", "", " ", "", "\t", "", "\r", "", "\n", "", "\f", "")
 
 // enter begins the scope of the robot with this name.
 func (r *reader) enter(name string, tokens []string) {
@@ -217,11 +196,11 @@ func (r *reader) enter(name string, tokens []string) {
 	r.scope, r.mine = name, names(name, tokens)
 }
 
-func (r *reader) say(d directive, raw string) {
+func (r *reader) say(name string, d directive, raw string) {
 	if r.mine {
 		r.flags |= d.flags
 	}
-	r.keep(Rule{Name: d.name, Known: true, Raw: raw})
+	r.keep(Rule{Name: name, Known: true, Raw: raw})
 }
 
 func (r *reader) unknown(name, raw string) { r.keep(Rule{Name: name, Raw: raw}) }
@@ -245,9 +224,6 @@ func everybody(name string) bool {
 // letter case and versions on both sides.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
-		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {
-			continue // the usual case: the first letters differ
-		}
 		if token = product(token); token != "" && strings.EqualFold(product(name), token) {
 			return true
 		}
@@ -261,52 +237,21 @@ func product(name string) string {
 	return trim(name)
 }
 
-func trim(s string) string {
-	for s != "" && isSpace(s[0]) {
-		s = s[1:]
-	}
-	for s != "" && isSpace(s[len(s)-1]) {
-		s = s[:len(s)-1]
-	}
-	return s
-}
-
 // cutWord splits s into its first word and the rest, without the white space
 // between them. s must not begin with white space.
 func cutWord(s string) (word, rest string) {
-	i := 0
-	for i < len(s) && !isSpace(s[i]) {
-		i++
-	}
-	word = s[:i]
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	return word, s[i:]
+	i := indexOrLen(s, space)
+	return s[:i], strings.TrimLeft(s[i:], space)
 }
 
-// lastWord returns the last word of s, which must not end with white space.
-func lastWord(s string) string {
-	i := len(s)
-	for i > 0 && !isSpace(s[i-1]) {
-		i--
-	}
-	return s[i:]
-}
+const (
+	digits  = "0123456789"
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
 
 // isName reports whether s can be a robot's name. A name begins with a letter,
 // a digit or "*". Letters, digits, "_", ".", "-", "/" and white space may
 // follow.
 func isName(s string) bool {
-	if s == "" || s[0] != '*' && !isLetter(s[0]) && !isDigit(s[0]) {
-		return false
-	}
-	for i := 1; i < len(s); i++ {
-		switch c := s[i]; {
-		case isLetter(c), isDigit(c), c == '_', c == '.', c == '-', c == '/', isSpace(c):
-		default:
-			return false
-		}
-	}
-	return true
+	return s != "" && strings.Contains("*"+digits+letters, s[:1]) && strings.Trim(s[1:], digits+letters+"_.-/"+space) == ""
 }

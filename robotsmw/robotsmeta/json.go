@@ -3,44 +3,38 @@ package robotsmeta
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
-// storedDirectives is the JSON of a Directives. Says names the directives
-// without a value in force. They are listed apart from the rules, because only
-// the first 256 rules are kept.
+// storedDirectives is the JSON of a Directives. Says has the directives in
+// force, as the content of a meta. It is apart from the rules, because only the
+// first 256 rules are kept.
 type storedDirectives struct {
-	Says      []string   `json:"says,omitempty"`
-	Image     string     `json:"max-image-preview,omitempty"`
-	Snippet   *int32     `json:"max-snippet,omitempty"`
-	Video     *int32     `json:"max-video-preview,omitempty"`
-	After     *time.Time `json:"unavailable_after,omitempty"`
-	Truncated bool       `json:"truncated,omitempty"`
-	Rules     []Rule     `json:"rules,omitempty"`
+	Says      string `json:"says,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Rules     []Rule `json:"rules,omitempty"`
 }
 
 // MarshalJSON returns everything that d says, for a store of pages.
 // UnmarshalJSON reads it again.
 func (d Directives) MarshalJSON() ([]byte, error) {
-	s := storedDirectives{Image: d.MaxImagePreview(), Truncated: d.Truncated(), Rules: d.rules}
-	for _, sameLength := range directives {
-		for _, dir := range sameLength {
-			single := dir.flags&(dir.flags-1) == 0
-			if dir.kind == bare && single && d.flags&dir.flags != 0 && dir.name != "nocache" {
-				s.Says = append(s.Says, dir.name)
-			}
+	var says []string
+	for _, name := range slices.Sorted(maps.Keys(directives)) {
+		dir := directives[name]
+		switch limit := d.Limit(name); {
+		case limit != "":
+			says = append(says, name+": "+limit)
+		case dir.kind == bare && dir.flags != 0 && d.flags&dir.flags == dir.flags:
+			says = append(says, name)
 		}
 	}
-	if d.flags&hasSnippet != 0 {
-		s.Snippet = &d.snippet
+	if t, ok := d.UnavailableAfter(); ok {
+		says = append(says, "unavailable_after: "+t.Format(time.RFC3339Nano))
 	}
-	if d.flags&hasVideo != 0 {
-		s.Video = &d.video
-	}
-	if d.flags&hasAfter != 0 {
-		s.After = &d.after
-	}
-	return json.Marshal(s)
+	return json.Marshal(storedDirectives{strings.Join(says, ", "), d.Truncated(), d.rules})
 }
 
 // UnmarshalJSON reads what MarshalJSON has written. It returns an error for
@@ -51,30 +45,15 @@ func (d *Directives) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("robotsmeta: reading stored directives: %w", err)
 	}
-	read := Directives{rules: s.Rules}
-	for _, name := range s.Says {
-		dir, ok := lookup(name)
-		if !ok || dir.kind != bare {
-			return fmt.Errorf("robotsmeta: stored directives name %q, which is not known", name)
+	read := ParseContent(s.Says)
+	for r := range read.Rules() {
+		if !r.Known {
+			return fmt.Errorf("robotsmeta: stored directives say %q, which is not known", r.Raw)
 		}
-		read.flags |= dir.flags
 	}
+	read.rules = s.Rules
 	if s.Truncated {
 		read.flags |= truncated
-	}
-	if s.Snippet != nil {
-		read.snippet, read.flags = *s.Snippet, read.flags|hasSnippet
-	}
-	if s.Video != nil {
-		read.video, read.flags = *s.Video, read.flags|hasVideo
-	}
-	if s.After != nil {
-		read.expire(*s.After)
-	}
-	if s.Image != "" {
-		if dir, _ := lookup("max-image-preview"); !read.set(dir, s.Image) {
-			return fmt.Errorf("robotsmeta: stored directives have the max-image-preview %q, which is not known", s.Image)
-		}
 	}
 	*d = read
 	return nil

@@ -39,10 +39,11 @@ func TestDirectives_StoredAndReadAgain(t *testing.T) {
 
 func TestDirectives_StoredByAnotherVersion(t *testing.T) {
 	for name, text := range map[string]string{
-		"cut short":        `{"says":["noin`,
-		"a new directive":  `{"says":["nothinking"]}`,
-		"one with a value": `{"says":["max-snippet"]}`,
-		"a new preview":    `{"max-image-preview":"huge"}`,
+		"cut short":        `{"says":"noin`,
+		"a new directive":  `{"says":"nothinking"}`,
+		"one with a value": `{"says":"max-snippet"}`,
+		"a new preview":    `{"says":"max-image-preview: huge"}`,
+		"another form":     `{"says":["noindex"]}`,
 	} {
 		d := ParseContent("nofollow")
 		if err := json.Unmarshal([]byte(text), &d); err == nil {

@@ -2,6 +2,7 @@ package robotsmeta
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -12,15 +13,6 @@ import (
 // The keys of h must be canonical, as in every http.Header that net/http makes.
 // Lines under another spelling of the key are not found.
 func ParseHeader(h http.Header, tokens ...string) Directives {
-	if h["X-Robots-Tag"] == nil && h["Robots-Tag"] == nil { // true for most pages
-		return Directives{}
-	}
-	return parseHeader(h, tokens)
-}
-
-// parseHeader is a separate function, so that ParseHeader is short enough to be
-// inlined.
-func parseHeader(h http.Header, tokens []string) Directives {
 	r := reader{source: XRobotsTag, scopes: true}
 	left := maxLines
 	for i, line := range h["X-Robots-Tag"] {
@@ -58,8 +50,8 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 		}
 		r.read(content, nil)
 	case metaBare:
-		known, _ := lookup(name)
-		r.say(known, name)
+		known, d, _ := lookup(name)
+		r.say(known, d, name)
 	case metaKept:
 		value := trim(content)
 		if len(value) > maxLine {
@@ -87,27 +79,16 @@ const (
 	metaKept            // it has no directive, but package preference uses its content
 )
 
-// metaKind returns the metaSort of a meta with this name. It runs for nearly
-// every meta of every page, so it compares the first letter first.
 func metaKind(name string, tokens []string) metaSort {
-	if name == "" {
-		return metaOther
+	isAny := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 	}
-	switch name[0] | ' ' {
-	case 'r':
-		if strings.EqualFold(name, "robots") {
-			return metaRobots
-		}
-	case 'n':
-		if strings.EqualFold(name, "noai") || strings.EqualFold(name, "noimageai") || strings.EqualFold(name, "noml") {
-			return metaBare
-		}
-	case 't':
-		if strings.EqualFold(name, "tdm-reservation") || strings.EqualFold(name, "tdm-policy") {
-			return metaKept
-		}
-	}
-	if names(name, tokens) {
+	switch {
+	case isAny("noai", "noimageai", "noml"):
+		return metaBare
+	case isAny("tdm-reservation", "tdm-policy"):
+		return metaKept
+	case isAny("robots"), names(name, tokens):
 		return metaRobots
 	}
 	return metaOther

@@ -27,12 +27,10 @@ func summary(d Directives) string {
 	add(d.flags&noIndex != 0, "noindex")
 	add(d.flags&noIndex == 0 && d.NoIndex(), "expired")
 	add(d.NoFollow(), "nofollow")
-	add(d.NoArchive(), "noarchive")
+	add(d.Says("noarchive"), "noarchive")
 	add(d.flags&noSnippet != 0, "nosnippet")
-	add(d.NoAI(), "noai")
-	if n, ok := d.MaxSnippet(); ok && n >= 0 {
-		add(true, "max-snippet")
-	}
+	add(d.Says("noai"), "noai")
+	add(d.Limit("max-snippet") != "" && d.Limit("max-snippet") != "-1", "max-snippet")
 	if t, ok := d.UnavailableAfter(); ok {
 		add(true, t.Format("2006-01-02T15:04:05.999"))
 	}

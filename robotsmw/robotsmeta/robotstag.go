@@ -31,11 +31,11 @@ func (r *reader) member(s string, tokens []string) {
 	if !isName(name) {
 		return
 	}
-	if known, ok := lookup(name); ok && known.kind == bare && !everybody(name) {
+	if known, d, ok := lookup(name); ok && d.kind == bare && !everybody(name) {
 		// "Robots-Tag: noindex" is read as in X-Robots-Tag. A robot might be
 		// called "noindex", but more likely the name of a robot is missing.
 		r.scope, r.mine = "", true
-		r.say(known, name)
+		r.say(known, d, name)
 	} else {
 		r.enter(name, tokens)
 	}
@@ -45,17 +45,17 @@ func (r *reader) member(s string, tokens []string) {
 		raw := trim(param)
 		key, value, _ := strings.Cut(raw, "=")
 		value = unquote(value)
-		known, ok := lookup(key)
+		known, d, ok := lookup(key)
 		switch {
 		case raw == "":
 		case !ok, value == "?0": // "?0" means false: the directive does not apply
 			r.unknown(key, raw)
-		case known.kind == bare:
-			r.say(known, raw)
-		case r.mine && r.set(known, value):
-			r.keep(Rule{Name: known.name, Value: value, Known: true, Raw: raw})
+		case d.kind == bare:
+			r.say(known, d, raw)
+		case r.mine && r.set(d, value):
+			r.keep(Rule{Name: known, Value: value, Known: true, Raw: raw})
 		default:
-			r.unknown(known.name, raw)
+			r.unknown(known, raw)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,15 +44,15 @@ func answers(d robotsmeta.Directives) map[string]any {
 	a := map[string]any{
 		"noindex":           d.NoIndex(),
 		"nofollow":          d.NoFollow(),
-		"noarchive":         d.NoArchive(),
-		"nosnippet":         d.NoSnippet(),
-		"noimageindex":      d.NoImageIndex(),
-		"notranslate":       d.NoTranslate(),
-		"noai":              d.NoAI(),
-		"noimageai":         d.NoImageAI(),
-		"max_image_preview": d.MaxImagePreview(),
+		"noarchive":         d.Says("noarchive"),
+		"nosnippet":         d.Says("nosnippet"),
+		"noimageindex":      d.Says("noimageindex"),
+		"notranslate":       d.Says("notranslate"),
+		"noai":              d.Says("noai"),
+		"noimageai":         d.Says("noimageai"),
+		"max_image_preview": d.Limit("max-image-preview"),
 	}
-	if n, ok := d.MaxSnippet(); ok {
+	if n, err := strconv.Atoi(d.Limit("max-snippet")); err == nil {
 		a["max_snippet"] = float64(n)
 	}
 	if t, ok := d.UnavailableAfter(); ok {

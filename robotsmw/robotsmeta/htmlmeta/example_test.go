@@ -17,7 +17,7 @@ const page = `<!DOCTYPE html>
 
 func ExampleScan() {
 	d := htmlmeta.Scan([]byte(page), "ExampleBot")
-	fmt.Println("noindex", d.NoIndex(), "nofollow", d.NoFollow(), "noarchive", d.NoArchive())
+	fmt.Println("noindex", d.NoIndex(), "nofollow", d.NoFollow(), "noarchive", d.Says("noarchive"))
 	for r := range d.Rules() {
 		fmt.Printf("line %d: %s\n", r.Line, r.Raw)
 	}

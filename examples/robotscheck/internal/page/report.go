@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -60,35 +59,20 @@ func (r *report) status() command.Status {
 
 func restrictions(d robotsmeta.Directives) []string {
 	all := []string{}
-	for _, r := range []struct {
-		holds bool
-		name  string
-	}{
-		{d.NoIndex(), "noindex"},
-		{d.NoFollow(), "nofollow"},
-		{d.NoArchive(), "noarchive"},
-		{d.NoSnippet(), "nosnippet"},
-		{d.NoImageIndex(), "noimageindex"},
-		{d.NoTranslate(), "notranslate"},
-		{d.NoAI(), "noai"},
-		{d.NoImageAI(), "noimageai"},
-		{d.NoML(), "noml"},
-	} {
-		if r.holds {
-			all = append(all, r.name)
+	for _, name := range []string{"noindex", "nofollow", "noarchive", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai", "noml"} {
+		if d.Says(name) || name == "noindex" && d.NoIndex() { // NoIndex also counts a date that is past
+			all = append(all, name)
 		}
 	}
 	if at, ok := d.UnavailableAfter(); ok {
 		all = append(all, "unavailable_after: "+at.Format("2006-01-02 15:04:05 MST"))
 	}
-	if n, ok := d.MaxSnippet(); ok && n > 0 {
-		all = append(all, "max-snippet: "+strconv.Itoa(n))
-	}
-	if n, ok := d.MaxVideoPreview(); ok && n >= 0 {
-		all = append(all, "max-video-preview: "+strconv.Itoa(n))
-	}
-	if size := d.MaxImagePreview(); size != "" && size != "large" {
-		all = append(all, "max-image-preview: "+size)
+	for _, name := range []string{"max-snippet", "max-video-preview", "max-image-preview"} {
+		limit := d.Limit(name)
+		isTold := limit == "0" && name == "max-snippet" // as nosnippet
+		if limit != "" && limit != "-1" && limit != "large" && !isTold {
+			all = append(all, name+": "+limit)
+		}
 	}
 	return all
 }

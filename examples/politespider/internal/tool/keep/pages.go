@@ -72,7 +72,7 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 		Fetched:     time.Now().UTC().Truncate(time.Second),
 		ContentType: r.Headers.Get("Content-Type"),
 		NoIndex:     says.NoIndex(),
-		NoArchive:   says.NoArchive(),
+		NoArchive:   says.Says("noarchive"),
 	}
 	if !p.All && (l.NoIndex || l.NoArchive || says.State == robotsmw.PageNotExamined) {
 		return nil
