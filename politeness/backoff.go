@@ -28,7 +28,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, a asked) (event *Event
 	case obeyed:
 		event = l.pause(g, *o, a.retryAfter, l.now())
 	}
-	slower := l.Adaptive.Factor > 0 && l.adapt(g, *o)
+	slower := l.Adaptive > 0 && l.adapt(g, *o)
 	if len(a.quotas) > 0 && !obeyed {
 		spent, spread := l.heed(g, *o, a, l.now())
 		if spent != nil {

@@ -69,7 +69,7 @@ func TestWhatRestsAHost(t *testing.T) {
 		{"a wall with 429 is a 429", &Limiter{}, []step{{"429 X-Vercel-Mitigated=challenge", 5 * s, true}}},
 		{"a page that is forbidden, illegal, or for sale", &Limiter{},
 			[]step{{"403", 1 * s, false}, {"403 Server=AkamaiGHost", 1 * s, false}, {"451", 1 * s, false}, {"402 Crawler-Price=USD_0.01", 1 * s, false}, {"503", 2 * s, false}}},
-		{"the interval may be an adaptive one", &Limiter{Adaptive: Adaptive{Factor: 1, Min: 4 * s}},
+		{"the interval may be an adaptive one", &Limiter{Adaptive: 4000}, // and the answers take 1 ms
 			[]step{{"200", 4 * s, false}, {"503", 8 * s, false}, {"200", 4 * s, false}}},
 		{"from the end", &Limiter{EndToStart: true}, []step{{"200", 1 * s, false}, {"503", 2 * s, false}}},
 		{"without an interval", &Limiter{Delay: -1}, []step{{"503", 0, false}, {"503", 5 * s, true}}},
@@ -81,8 +81,12 @@ func TestWhatRestsAHost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var status int
 				var header http.Header
+				takes := time.Nanosecond
+				if tt.limiter.Adaptive > 0 {
+					takes = time.Millisecond
+				}
 				tr := &Transport{Limiter: tt.limiter, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
-					time.Sleep(time.Nanosecond)
+					time.Sleep(takes)
 					return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("x"))}, nil
 				})}
 				for i, step := range tt.steps {

@@ -28,8 +28,8 @@ func BenchmarkAcquire(b *testing.B) {
 	ctx := b.Context()
 	run("uncontended", &Limiter{Delay: -1}, ctx)
 	run("crawl-delay", &Limiter{Delay: -1}, WithCrawlDelay(ctx, 1))
-	run("adaptive", &Limiter{Delay: -1, Adaptive: Adaptive{Factor: 1e-6}}, ctx)
-	run("global", &Limiter{Delay: -1, GlobalConcurrency: 100}, ctx)
+	run("adaptive", &Limiter{Delay: -1, Adaptive: 1e-6}, ctx)
+	run("global", &Limiter{Delay: -1, Within: &Limiter{Delay: -1, Concurrency: 100, Key: func(context.Context, *url.URL) (string, error) { return "all", nil }}}, ctx)
 	run("within", &Limiter{Delay: -1, Within: &Limiter{Delay: -1, Key: DomainKey}}, ctx)
 	b.Run("parallel", func(b *testing.B) {
 		l := &Limiter{Delay: -1, Concurrency: 1000}

@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -13,39 +12,39 @@ import (
 // "budget". A fetch of robots.txt ([Exempt]) counts too, but the Budget never
 // refuses it.
 //
-// Processes share a Budget by Dir or by Limiter.Fleet. Each process reserves a
-// 32nd of the Budget at a time (but at least 1 request and 1 byte). It uses
-// that part up before it reserves another. So a process that is killed wastes
-// at most one such part for each host. Only fetches of robots.txt and bodies in
-// flight can exceed the Budget.
+// Dir keeps the count for the next run, and Limiter.Fleet for all processes of
+// a fleet. With either, a process reserves a 32nd of the Budget at a time (but
+// at least 1 request and 1 byte). It uses that part up before it reserves
+// another. So a process that is killed wastes at most one such part for each
+// host. Only fetches of robots.txt and bodies in flight can exceed the Budget.
 type Budget struct {
 	// Requests is how many requests to a host may start in a day. 0 or negative
 	// means no limit.
 	Requests int64
 
 	// Bytes is how many bytes of response bodies may be read from a host in a
-	// day. They are counted in the form in which Transport.Base returns them. A
-	// request may start as long as any bytes are left. Its body is then read to
-	// the end, so the bodies in flight may exceed the limit. 0 or negative
+	// day. A Transport counts them, in the form in which its Base returns them.
+	// A request may start as long as any bytes are left. Its body is then read
+	// to the end, so the bodies in flight may exceed the limit. 0 or negative
 	// means no limit.
 	Bytes int64
 
-	// Dir is a directory in which the count is kept for the next run. All
-	// processes of the machine that have the same Dir share the count. The
-	// directory is made if it does not exist. "" means that the count is
-	// forgotten when the process ends. With Limiter.Fleet, Dir must be "",
-	// because the fleet keeps one count for all its members.
+	// Dir is a directory in which the count is kept for the next run, even if
+	// this process is killed. It must be on a local disk, because requests to
+	// all hosts wait for the writes, which are short and few. Only one process
+	// at a time may use it. The directory is made if it does not exist. If it
+	// cannot be written, hosts that need more of the Budget are refused. ""
+	// means that the count is forgotten when the process ends. With
+	// Limiter.Fleet, Dir must be "", because the fleet keeps the count.
 	Dir string
 }
 
 // An account is what is known of one host's Budget on one day.
 type account struct {
-	day   int64         // in UTC, counted from 1970
-	taken purse         // reserved so far by all who share the Budget
-	left  purse         // what this process has reserved and not used; negative if it used more
-	claim purse         // what this process is reserving now; zero means nothing
-	err   error         // why the last reservation failed
-	retry time.Duration // when to try again, if the last reservation failed
+	day   int64 // in UTC, counted from 1970
+	taken purse // reserved so far by all who share the Budget
+	left  purse // what this process has reserved and not used; negative if it used more
+	claim purse // in a fleet: what this process is reserving now; zero means nothing
 }
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
@@ -72,11 +71,6 @@ func block(limit, taken, left int64) int64 {
 		return 0
 	}
 	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // -left is what was used beyond the reservation
-}
-
-// grant returns how much of a claim fits into what is left of the Budget.
-func (b Budget) grant(taken, claim purse) purse {
-	return purse{min(claim.requests, max(b.Requests-taken.requests, 0)), min(claim.bytes, max(b.Bytes-taken.bytes, 0))}
 }
 
 // untilEnd returns the time until the account's day ends.
@@ -110,10 +104,7 @@ func (l *Limiter) checkBudget() error {
 // another process may be ahead.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
-		if today < l.day && l.books != nil {
-			l.books.me = rand.Text() // what was claimed under the old name counts as used
-		}
-		l.day = today
+		l.day, l.booksRead = today, false
 		for key, a := range l.accounts {
 			if a.day < today || a.day > today+1 {
 				delete(l.accounts, key)
@@ -161,45 +152,69 @@ func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool)
 		return look{refused: true, wait: a.untilEnd(), why: whyMaxHosts}, g.exempt
 	}
 	a = l.openAccount(g.key)
+	if l.Budget.lacks(a.left) && !l.Budget.isSpent(a) {
+		l.reserve(a, h, now)
+	}
 	switch {
 	case !l.Budget.lacks(a.left):
 		return look{}, true
 	case l.Budget.isSpent(a):
 		return look{refused: true, wait: a.untilEnd(), why: whyBudget}, g.exempt
-	case a.err != nil && a.retry > now:
-		return look{refused: true, wait: a.retry - now, why: whyBudget}, g.exempt
+	case l.Budget.Dir != "":
+		v = look{refused: true, wait: l.bookRetry - now, why: whyBudget}
+		if !l.bookTold && !g.exempt {
+			l.bookTold = true
+			v.notice = &notice{unbooked: l.bookErr}
+		}
+		return v, g.exempt
 	}
-	l.claim(a, h)
-	v = look{wait: forever, until: max(g.until, now), why: whyBudget}
-	if l.Fleet != nil {
-		v.why = whyFleet
-	}
-	return v, false
+	return look{wait: forever, until: max(g.until, now), why: whyFleet}, false
 }
 
-func (l *Limiter) affords(g *Grant, h *host, now time.Duration) bool {
+// affords reports whether g may start without a further reservation.
+func (l *Limiter) affords(g *Grant) bool {
 	if !l.Budget.limits() {
 		return true
 	}
-	_, ok := l.afford(g, h, now)
-	return ok
+	a := l.accountOf(g.key)
+	return a != nil && !l.Budget.lacks(a.left)
 }
 
-// claim begins to reserve more of the Budget for h. It does nothing if a
-// reservation is under way or if, in a fleet, this Limiter does not own h.
-func (l *Limiter) claim(a *account, h *host) {
-	if a.claim != (purse{}) {
-		return // a reservation is under way
-	}
-	if l.Fleet != nil && (h.hold == nil || !h.hold.owned) {
-		return // only the owner reserves
-	}
-	a.claim, a.err = l.Budget.next(a), nil
-	if l.Fleet != nil {
+// reserve reserves more of the Budget for h, or begins to do so. In a fleet, it
+// does nothing if a reservation is under way, or if this Limiter does not own
+// h.
+func (l *Limiter) reserve(a *account, h *host, now time.Duration) {
+	switch {
+	case l.Fleet == nil && now >= l.bookRetry:
+		l.book(a, h.key, now)
+	case l.Fleet != nil && a.claim == (purse{}) && h.hold != nil && h.hold.owned:
+		a.claim = l.Budget.next(a)
 		l.Fleet.Look(h.hold)
-	} else if l.books != nil {
-		l.book(h.key)
 	}
+}
+
+// book reserves more of the Budget in Budget.Dir, unless the books say that it
+// is spent.
+func (l *Limiter) book(a *account, key string, now time.Duration) {
+	var err error
+	if !l.booksRead {
+		err = readBook(l.Budget.Dir, l.day, func(host string, p purse) {
+			other := l.openAccount(host)
+			other.taken = other.taken.plus(p)
+		})
+		l.booksRead = err == nil
+	}
+	if err == nil && !l.Budget.isSpent(a) {
+		more := l.Budget.next(a)
+		if err = writeBook(l.Budget.Dir, a.day, key, more); err == nil {
+			a.taken, a.left = a.taken.plus(more), a.left.plus(more)
+		}
+	}
+	if err != nil {
+		l.bookErr, l.bookRetry = fmt.Errorf("politeness: Limiter.Budget.Dir cannot be used: %w", err), later(now, bookRetry)
+		return
+	}
+	l.bookErr, l.bookTold = nil, false
 }
 
 // spend counts requests and bytes as used in the account of g's host. Call it
@@ -212,7 +227,7 @@ func (l *Limiter) spend(g *Grant, used purse) {
 	a.left.requests -= used.requests
 	a.left.bytes -= used.bytes
 	if l.Budget.Bytes > 0 && a.left.bytes < 0 && !l.Budget.isSpent(a) {
-		l.claim(a, g.host) // report at once what was overspent, in case this process ends
+		l.reserve(a, g.host, l.now()) // at once, in case this process ends
 	}
 }
 
@@ -224,83 +239,4 @@ func (g *Grant) read(n int) {
 		defer l.mu.Unlock()
 		l.spend(g, purse{bytes: int64(n)})
 	}
-}
-
-// book queues a host's claim, for keepBooks to write.
-func (l *Limiter) book(key string) {
-	b := l.books
-	b.claims = append(b.claims, key)
-	if !b.writing {
-		b.writing = true
-		go l.keepBooks()
-	}
-}
-
-// keepBooks writes the queued claims until none is left.
-func (l *Limiter) keepBooks() {
-	for {
-		l.mu.Lock()
-		keys := l.books.claims
-		l.books.claims = nil
-		var lines []byte
-		var claimed []*account
-		for _, key := range keys {
-			if a := l.accountOf(key); a != nil && a.claim != (purse{}) {
-				claimed = append(claimed, a)
-				lines = fmt.Appendf(lines, "%d %d %s %q\n", a.claim.requests, a.claim.bytes, l.books.me, key)
-			}
-		}
-		if len(keys) == 0 {
-			l.books.writing = false
-			l.mu.Unlock()
-			return
-		}
-		day, me := l.day, l.books.me
-		l.mu.Unlock()
-		entries, err := l.books.write(day, me, lines)
-		l.mu.Lock()
-		told := l.booked(day, keys, claimed, entries, err)
-		l.mu.Unlock()
-		if told != nil {
-			l.tellUnbooked(told)
-		}
-	}
-}
-
-// booked applies the results of books.write: entries and err. keys are the
-// hosts whose claims were queued. claimed are the accounts whose claims were
-// passed to books.write. booked returns the error to log: nil if nothing
-// failed, or if the previous write failed too.
-func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
-	for _, e := range entries {
-		if a := l.openAccount(e.host); a.day == day {
-			granted := l.Budget.grant(a.taken, e.claim)
-			a.taken = a.taken.plus(granted)
-			if e.by == l.books.me {
-				a.left = a.left.plus(granted)
-			}
-		}
-	}
-	for _, a := range claimed {
-		a.claim = purse{}
-		if err != nil {
-			a.err, a.retry = fmt.Errorf("politeness: the budget cannot be kept: %w", err), later(l.now(), bookRetry)
-		}
-	}
-	for _, key := range keys {
-		if h := l.hosts[key]; h != nil {
-			h.pokeHeads()
-		}
-	}
-	if err != nil && !l.books.failing {
-		tell = err
-	}
-	l.books.failing = err != nil
-	return tell
-}
-
-// tellUnbooked logs that the count of the Budget cannot be written.
-func (l *Limiter) tellUnbooked(err error) {
-	l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
-		"dir", l.Budget.Dir, "error", err)
 }

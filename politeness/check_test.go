@@ -36,21 +36,27 @@ func ExampleWithCheck() {
 	grant, err := limiter.Acquire(context.Background(), u) // the hour has not begun
 	fmt.Println(err)
 	grant.Done(politeness.Outcome{})
-	// Output:
-	// politeness: the request to www.example.com is not made: the page is known already
-	// <nil>
+	// Output: politeness: the request to www.example.com is not made: the page
+	// is known already <nil>
+}
+
+// atOnce returns a Limiter for Within that lets n requests be in flight to all
+// hosts together.
+func atOnce(n int) *politeness.Limiter {
+	one := func(context.Context, *url.URL) (string, error) { return "all", nil }
+	return &politeness.Limiter{Delay: -1, Concurrency: n, Key: one}
 }
 
 func TestWithCheck_FailedCheckUsesNothing(t *testing.T) {
 	tests := map[string]*politeness.Limiter{
-		"Delay":             {Delay: time.Hour},
-		"Concurrency":       {Delay: -1},
-		"EndToStart":        {Delay: time.Hour, EndToStart: true},
-		"Within":            {Delay: -1, Within: &politeness.Limiter{Delay: time.Hour, Key: politeness.DomainKey}},
-		"GlobalConcurrency": {Delay: -1, Concurrency: -1, GlobalConcurrency: 1},
-		"GlobalRate":        {Delay: -1, Concurrency: -1, GlobalRate: rate.NewLimiter(rate.Every(time.Hour), 1)},
-		"Budget":            {Delay: -1, Budget: politeness.Budget{Requests: 1}},
-		"MaxWait":           {Delay: time.Hour, MaxWait: -1},
+		"Delay":          {Delay: time.Hour},
+		"Concurrency":    {Delay: -1},
+		"EndToStart":     {Delay: time.Hour, EndToStart: true},
+		"Within":         {Delay: -1, Within: &politeness.Limiter{Delay: time.Hour, Key: politeness.DomainKey}},
+		"Within for all": {Delay: -1, Concurrency: -1, Within: atOnce(1)},
+		"GlobalRate":     {Delay: -1, Concurrency: -1, GlobalRate: rate.NewLimiter(rate.Every(time.Hour), 1)},
+		"Budget":         {Delay: -1, Budget: politeness.Budget{Requests: 1}},
+		"MaxWait":        {Delay: time.Hour, MaxWait: -1},
 	}
 	for name, l := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +230,7 @@ func TestWithCheck_Fleet(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.Done(politeness.Outcome{})
-		if s := l.Stats(); s.Owned != 1 || s.Waiting != 0 {
+		if s := l.Stats(); s.Waiting != 0 {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -26,8 +26,7 @@
 //   - fewer than Concurrency requests to the host are in flight;
 //   - the host's Budget is not spent;
 //   - in a fleet, this Limiter owns the host;
-//   - the limits on all hosts together allow it: GlobalConcurrency, GlobalRate
-//     and the Limiter Within.
+//   - the Limiter Within and GlobalRate allow it.
 //
 // The interval counts from the start of the previous request or, with
 // EndToStart, from its end. For the Transport, a request starts when its header

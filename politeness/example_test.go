@@ -160,7 +160,9 @@ func ExampleIPKey() {
 			Concurrency: 2,
 		},
 	}
-	fmt.Println(limiter.Validate())
+	grant, err := limiter.Acquire(context.Background(), &url.URL{Scheme: "https", Host: "www.example.com"})
+	fmt.Println(err) // says if a field makes no sense
+	grant.Done(politeness.Outcome{})
 	// Output: <nil>
 }
 
@@ -228,13 +230,15 @@ func ExampleLimiter_gentle() {
 		Delay:         2 * time.Second,
 		EndToStart:    true, // the interval begins when the server has finished its answer
 		Jitter:        0.5,
-		Adaptive:      politeness.Adaptive{Factor: 5, Min: 3 * time.Second, Max: 5 * time.Minute},
+		Adaptive:      5,  // a host rests for five of its response times
 		MaxCrawlDelay: -1, // wait for a Crawl-delay of any length
 		BackOff:       time.Minute,
 		MaxBackOff:    24 * time.Hour,
 		MaxRetryAfter: 7 * 24 * time.Hour,
 	}
-	fmt.Println(limiter.Validate())
+	grant, err := limiter.Acquire(context.Background(), &url.URL{Scheme: "https", Host: "www.example.com"})
+	fmt.Println(err) // says if a field makes no sense
+	grant.Done(politeness.Outcome{})
 	// Output: <nil>
 }
 
@@ -242,15 +246,21 @@ func ExampleLimiter_gentle() {
 // whole, and keep any single host from holding it up.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
-		GlobalConcurrency: 2000,                      // the machine has no sockets for more
-		GlobalRate:        rate.NewLimiter(500, 500), // 500 requests a second in all
-		MaxHosts:          5_000_000,
-		MaxWait:           10 * time.Second, // a worker can ask other hosts instead of waiting longer
-		MaxCrawlDelay:     20 * time.Second,
-		ClampCrawlDelay:   true,        // this disobeys the host, so the Limiter logs it
-		Lease:             time.Minute, // after a minute, the slot of a Grant is freed even without Done
+		GlobalRate:      rate.NewLimiter(500, 500), // 500 requests a second in all
+		MaxHosts:        5_000_000,
+		MaxWait:         10 * time.Second, // a worker can ask other hosts instead of waiting longer
+		MaxCrawlDelay:   20 * time.Second,
+		ClampCrawlDelay: true,        // this disobeys the host, so the Limiter logs it
+		Lease:           time.Minute, // after a minute, the slot of a Grant is freed even without Done
+		Within: &politeness.Limiter{
+			Key:         func(context.Context, *url.URL) (string, error) { return "all hosts", nil },
+			Delay:       -1,
+			Concurrency: 2000, // the machine has no sockets for more
+		},
 	}
-	fmt.Println(limiter.Validate())
+	grant, err := limiter.Acquire(context.Background(), &url.URL{Scheme: "https", Host: "www.example.com"})
+	fmt.Println(err) // says if a field makes no sense
+	grant.Done(politeness.Outcome{})
 	// Output: <nil>
 }
 
@@ -281,11 +291,8 @@ func ExampleLimiter_Stats() {
 	}
 	s := limiter.Stats()
 	fmt.Println(s.Hosts, "host,", s.InFlight, "in flight,", s.Waiting, "waiting")
-	grant.Done(politeness.Outcome{Status: http.StatusTooManyRequests})
-	fmt.Println(limiter.Stats().BackedOff, "host backs off")
-	// Output:
-	// 1 host, 1 in flight, 0 waiting
-	// 1 host backs off
+	grant.Done(politeness.Outcome{Status: http.StatusOK})
+	// Output: 1 host, 1 in flight, 0 waiting
 }
 
 // A server may say how many more requests it accepts. The Limiter then spreads

@@ -100,8 +100,6 @@ func (p *Hold) Own(r Record) {
 	fresh, waited, v := !p.owned, now-p.since, decode(r.State)
 	if fresh {
 		p.owned, p.since, p.why, p.flying = true, now, nil, int32(r.InFlight)
-		l.stats.Unowned--
-		l.stats.Owned++
 		l.inherit(p, r, now)
 		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not inherit it: the owner may still give a part of it back
 		if r.Missing {
@@ -277,7 +275,6 @@ func (l *Limiter) want(h *host, now time.Duration) {
 	p := &Hold{limiter: l, host: h, since: now, idle: never, hope: never, until: never, kept: new(host).lesson()}
 	p.timer = time.AfterFunc(forever, p.ring)
 	h.hold = p
-	l.stats.Unowned++
 	l.Fleet.Look(p)
 }
 
@@ -288,11 +285,6 @@ func (l *Limiter) end(p *Hold, given bool) {
 	h := p.host
 	h.hold = nil
 	p.timer.Stop()
-	if p.owned {
-		l.stats.Owned--
-	} else {
-		l.stats.Unowned--
-	}
 	if a := l.accountOf(h.key); a != nil {
 		a.claim = purse{}
 		if given && p.owned {
@@ -303,7 +295,7 @@ func (l *Limiter) end(p *Hold, given bool) {
 	}
 	if h.waiting > 0 {
 		l.want(h, l.now())
-		h.pokeHeads() // the first requests must leave the queues of Within and the global limits
+		h.pokeHeads() // the first requests must leave the queue of Within
 	}
 	l.settle(h)
 }
@@ -378,8 +370,8 @@ func (l *Limiter) review(p *Hold) {
 func (l *Limiter) why(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a := l.accountOf(key); a != nil && a.err != nil {
-		return a.err
+	if a := l.accountOf(key); a != nil && l.bookErr != nil && l.Budget.lacks(a.left) {
+		return l.bookErr
 	}
 	if h := l.hosts[key]; h != nil && h.hold != nil && !h.hold.owned {
 		return h.hold.why

@@ -73,7 +73,6 @@ type Outcome struct {
 	Header  http.Header   // the response's header, for Retry-After, Date, quotas and signs of bot walls
 	Latency time.Duration // from the start to the response's header; 0 means unknown
 	Err     error         // why there was no response
-	Bytes   int64         // how much of the body was read, for Limiter.Budget. A Transport sets it itself
 }
 
 // Done frees the slot and tells the Limiter how the request went. Any goroutine
@@ -94,9 +93,6 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		return
 	}
 	event := l.learnFrom(g, &o, s, a)
-	if o.Bytes > 0 && g.host != nil && l.Budget.limits() {
-		l.spend(g, purse{bytes: o.Bytes})
-	}
 	l.release(g)
 	if o.Status != 0 {
 		g.status = int16(o.Status)
@@ -199,7 +195,7 @@ func (g *Grant) setLeaving(leaving bool) {
 // paces reports whether, as far as is known now, the next request has to keep
 // an interval after g.
 func (l *Limiter) paces(h *host, g *Grant) bool {
-	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive.Factor > 0 || h.learnt != nil && h.learnt.spread > 0
+	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive > 0 || h.learnt != nil && h.learnt.spread > 0
 }
 
 // keep makes each lease of the chain at least d long. d is the request's own

@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,8 +14,8 @@ import (
 
 // A Limiter decides when the next request to a host may start. One Limiter
 // serves all the hosts of a crawl. Each host has its own queue and its own
-// pace. A request waits for requests to other hosts only if Within,
-// GlobalConcurrency or GlobalRate is set.
+// pace. A request waits for requests to other hosts only if Within or
+// GlobalRate is set.
 //
 // The zero value is polite: each host gets at most one request per second, one
 // at a time. The fields must not be changed after the first use, and a Limiter
@@ -40,8 +39,7 @@ type Limiter struct {
 
 	// ClampCrawlDelay cuts a Crawl-delay that exceeds MaxCrawlDelay to
 	// MaxCrawlDelay, so that requests wait instead of being refused. That
-	// disobeys the host. So the cut is logged and reported to the Observer,
-	// once for each host.
+	// disobeys the host. So the cut is logged, once for each host.
 	ClampCrawlDelay bool
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
@@ -60,9 +58,11 @@ type Limiter struct {
 	// jitter.
 	Jitter float64
 
-	// Adaptive derives a delay from the host's own response times. The zero
-	// value is off.
-	Adaptive Adaptive
+	// Adaptive derives a delay from the host's own response times: a host rests
+	// for this many response times, such as 5, but for at most 60 s and never
+	// less than Delay. The delay rises at once, and falls by half of the
+	// difference with each 2xx answer. 0 means off.
+	Adaptive float64
 
 	// BackOff is the pause after the first 429 without a usable Retry-After. It
 	// doubles with every further incident in a row. An incident is a refusal,
@@ -97,16 +97,14 @@ type Limiter struct {
 
 	// Within, if not nil, is a second Limiter: a request starts when both allow
 	// it. Give it another Key, such as [IPKey], to be gentle with a machine
-	// that serves many hosts. The second Limiter keeps its own Delay,
-	// EndToStart, Jitter, Concurrency, MaxWait, Lease, MaxHosts, global limits
-	// and Within. It must have neither Fleet nor Budget. Crawl-delay, back-off,
-	// quotas and adaptive pace apply only in the first Limiter, whose Observer
-	// and Logger serve both. Several Limiters may share one Within.
+	// that serves many hosts. With a Key that is the same for all URLs, its
+	// Concurrency limits the requests in flight to all hosts together. The
+	// second Limiter keeps its own Delay, EndToStart, Jitter, Concurrency,
+	// MaxWait, Lease, MaxHosts, GlobalRate and Within. It must have neither
+	// Fleet nor Budget. Crawl-delay, back-off, quotas and adaptive pace apply
+	// only in the first Limiter, whose Observer and Logger serve both. Several
+	// Limiters may share one Within.
 	Within *Limiter
-
-	// GlobalConcurrency is how many requests may be in flight to all hosts
-	// together. 0 or negative means no limit.
-	GlobalConcurrency int
 
 	// GlobalRate, if not nil, limits the requests to all hosts together: each
 	// request takes a token from it. Other parts of the program may take tokens
@@ -151,7 +149,7 @@ type Limiter struct {
 	invalid error
 	set     settings
 	epoch   time.Time // a point in time is kept as the duration since epoch, on the monotonic clock
-	whole   *Limiter  // limits all hosts together; nil means no global limit is set
+	whole   *Limiter  // lets one request at a time ask GlobalRate; nil means that GlobalRate is nil
 	gate    *rate.Limiter
 
 	mu     sync.Mutex // held for moments, never during a wait
@@ -163,9 +161,12 @@ type Limiter struct {
 	reaped time.Duration // the time of the latest search of all hosts for expired leases
 	stats  Stats
 
-	accounts map[string]*account // Budget accounts by host
-	day      int64               // the current day in UTC, counted from 1970
-	books    *books              // nil means Budget.Dir is ""
+	accounts  map[string]*account // Budget accounts by host
+	day       int64               // the current day in UTC, counted from 1970
+	booksRead bool                // the day's book in Budget.Dir was read
+	bookErr   error               // why Budget.Dir cannot be used; nil if it can
+	bookTold  bool                // the log says so
+	bookRetry time.Duration       // when to try Budget.Dir again
 }
 
 // settings are those fields of a Limiter that have defaults. 0 and negative
@@ -184,19 +185,12 @@ const (
 	forever time.Duration = math.MaxInt64     // will not happen by itself
 )
 
-// Validate returns an error if a field makes no sense. Acquire returns the same
-// error.
-func (l *Limiter) Validate() error {
-	l.init()
-	return l.invalid
-}
-
 func (l *Limiter) init() { l.once.Do(l.setUp) }
 
 func (l *Limiter) setUp() {
 	l.epoch = time.Now()
 	l.hosts = make(map[string]*host)
-	l.reaped = never
+	l.reaped, l.bookRetry = never, never
 	l.accounts = make(map[string]*account)
 	if l.invalid = l.check(); l.invalid != nil {
 		return
@@ -215,11 +209,8 @@ func (l *Limiter) setUp() {
 	if l.set.key == nil {
 		l.set.key = HostKey
 	}
-	if l.Budget.Dir != "" {
-		l.books = newBooks(l.Budget.Dir)
-	}
-	if l.GlobalConcurrency > 0 || l.GlobalRate != nil {
-		l.whole = &Limiter{Delay: -1, Concurrency: cmp.Or(l.GlobalConcurrency, -1), Lease: l.Lease, MaxHosts: 1}
+	if l.GlobalRate != nil {
+		l.whole = &Limiter{Delay: -1, Concurrency: -1, Lease: l.Lease, MaxHosts: 1}
 		l.whole.gate = l.GlobalRate
 		l.whole.init()
 	}
@@ -244,10 +235,12 @@ func (l *Limiter) check() error {
 	switch {
 	case !(l.Jitter >= 0 && l.Jitter <= 100):
 		return bad("Jitter", l.Jitter, "give a fraction of the interval, such as 0.5, or 0 for none")
+	case !(l.Adaptive >= 0 && l.Adaptive <= 1e6):
+		return bad("Adaptive", l.Adaptive, "give how many response times a host should rest, such as 5, or 0 for off")
 	case l.GlobalRate != nil && l.GlobalRate.Burst() < 1 && l.GlobalRate.Limit() != rate.Inf:
 		return bad("GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, or no request can ever pass")
 	}
-	if err := cmp.Or(l.Adaptive.check(), l.checkBudget()); err != nil {
+	if err := l.checkBudget(); err != nil {
 		return err
 	}
 	seen := map[*Limiter]bool{l: true}
@@ -263,7 +256,8 @@ func (l *Limiter) check() error {
 	if l.Within.Fleet != nil {
 		return bad("Within", "a Limiter with Fleet", "give Fleet to the outer one alone: only one pace is a fleet's")
 	}
-	return l.Within.Validate()
+	l.Within.init()
+	return l.Within.invalid
 }
 
 // now returns the time by the monotonic clock, so changes of the wall clock
@@ -393,7 +387,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	for checked := check == nil; ; {
 		look = g.try(checked)
 		if look.notice != nil {
-			l.report(ctx, g.key, look.notice)
+			l.report(g.key, look.notice)
 		}
 		if look.ready && !checked {
 			if err = g.pass(ctx, check); err != nil {

@@ -51,15 +51,6 @@ type Observer struct {
 	// status of a bot wall's answer, or any status if a quota is spent.
 	BackedOff func(ctx context.Context, e Event)
 
-	// Clamped is called when a host's Crawl-delay is cut to MaxCrawlDelay for
-	// the first time. e.Wait is the Crawl-delay before the cut.
-	Clamped func(ctx context.Context, e Event)
-
-	// Unread is called when a response body that nobody reads or closes has
-	// held up a request for 5 s. It is called once for each body. e.Wait is how
-	// long the body has held up the request.
-	Unread func(ctx context.Context, e Event)
-
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
 	// host. e.Wait is the time since the Limiter asked for the host. The
 	// context of Owned, HandedOver and Lost is a background one.
@@ -123,8 +114,6 @@ func Join(observers ...*Observer) *Observer {
 				Refused:   both(all.Refused, o.Refused),
 				Cancelled: both(all.Cancelled, o.Cancelled),
 				BackedOff: both(all.BackedOff, o.BackedOff),
-				Clamped:   both(all.Clamped, o.Clamped),
-				Unread:    both(all.Unread, o.Unread),
 
 				Owned:      both(all.Owned, o.Owned),
 				HandedOver: both(all.HandedOver, o.HandedOver),
@@ -153,12 +142,9 @@ func both(f, g func(context.Context, Event)) func(context.Context, Event) {
 // Stats are a Limiter's numbers at one moment, for gauges. To count what
 // happens over time, use an [Observer].
 type Stats struct {
-	Hosts     int // hosts that are remembered
-	Waiting   int // requests in a queue
-	InFlight  int // requests that hold a slot
-	BackedOff int // hosts in a pause because of their answers
-	Owned     int // in a fleet: hosts that this Limiter owns
-	Unowned   int // in a fleet: hosts that this Limiter has asked for and does not own yet
+	Hosts    int // hosts that are remembered
+	Waiting  int // requests in a queue
+	InFlight int // requests that hold a slot
 }
 
 // Stats returns the numbers of this moment. They do not include those of the
@@ -169,12 +155,6 @@ func (l *Limiter) Stats() Stats {
 	defer l.mu.Unlock()
 	s := l.stats
 	s.Hosts = len(l.hosts)
-	now := l.now()
-	for _, h := range l.paused {
-		if h.learnt.until > now {
-			s.BackedOff++
-		}
-	}
 	return s
 }
 
@@ -249,19 +229,17 @@ func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
 	}
 }
 
-func (l *Limiter) report(ctx context.Context, host string, n *notice) {
+func (l *Limiter) report(host string, n *notice) {
 	if n.cut > 0 {
 		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
 			"host", host, "crawl_delay", n.cut, "max", l.set.maxCrawl)
-		if o := l.Observer; o != nil && o.Clamped != nil {
-			o.Clamped(ctx, Event{Host: host, Wait: n.cut})
-		}
+	}
+	if n.unbooked != nil {
+		l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
+			"dir", l.Budget.Dir, "error", n.unbooked)
 	}
 	if n.unread != nil {
 		l.logger().Warn("politeness: requests to a host wait for a response body that is neither read nor closed; close it",
 			"host", host, "url", n.unread.Redacted(), "unread_for", n.unreadFor)
-		if o := l.Observer; o != nil && o.Unread != nil {
-			o.Unread(ctx, Event{Host: host, Wait: n.unreadFor})
-		}
 	}
 }

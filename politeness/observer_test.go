@@ -49,7 +49,7 @@ func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 		t.Errorf("of one: %v", o)
 	}
 	o := Join(one, &Observer{Refused: func(context.Context, Event) {}})
-	if o.Granted == nil || o.Refused == nil || o.Cancelled != nil || o.BackedOff != nil || o.Clamped != nil || o.Unread != nil {
+	if o.Granted == nil || o.Refused == nil || o.Cancelled != nil || o.BackedOff != nil {
 		t.Errorf("of two with a function each: %+v", o)
 	}
 }
@@ -59,8 +59,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		type key struct{}
 		var got []any
 		note := func(ctx context.Context, _ Event) { got = append(got, ctx.Value(key{})) }
-		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Cancelled: note, BackedOff: note, Clamped: note, Unread: note},
-			ClampCrawlDelay: true}
+		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Cancelled: note, BackedOff: note}, ClampCrawlDelay: true}
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
 		})}
@@ -76,7 +75,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 
 		req, _ := http.NewRequestWithContext(WithCrawlDelay(with("sent"), 1<<62), "GET", u.String(), nil)
 		tr.RoundTrip(req)
-		want("sent", "sent", "sent") // three events: clamped, granted, backed off
+		want("sent", "sent") // two events: granted, backed off
 
 		ctx, cancel := context.WithTimeout(with("hurried"), 1)
 		defer cancel()

@@ -240,7 +240,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				l := &Limiter{
 					Delay:       time.Duration(1 + r.Int64N(int64(2*time.Second))),
 					Concurrency: 1 + r.IntN(4), Jitter: r.Float64(), EndToStart: r.IntN(3) == 0,
-					Adaptive: Adaptive{Factor: float64(r.IntN(3))}, MaxCrawlDelay: 4 * time.Second,
+					Adaptive: float64(r.IntN(3)), MaxCrawlDelay: 4 * time.Second,
 					BackOff: 3 * time.Second, MaxBackOff: 20 * time.Second, MaxHosts: 1,
 				}
 				trips := randomTrips(r, 60)
@@ -380,8 +380,11 @@ func TestRandomSchedulesWithinMachines(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 791))
 			machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[len(u.Host)-1:], nil }
 			l := &Limiter{
-				Delay: time.Duration(1 + r.Int64N(int64(time.Second))), Concurrency: 1 + r.IntN(3), GlobalConcurrency: r.IntN(4),
-				Within: &Limiter{Delay: time.Duration(1 + r.Int64N(int64(time.Second))), Concurrency: 1 + r.IntN(4), Key: machine},
+				Delay: time.Duration(1 + r.Int64N(int64(time.Second))), Concurrency: 1 + r.IntN(3),
+				Within: &Limiter{
+					Delay: time.Duration(1 + r.Int64N(int64(time.Second))), Concurrency: 1 + r.IntN(4), Key: machine,
+					Within: &Limiter{Delay: -1, Concurrency: r.IntN(4) - 1, Key: func(context.Context, *url.URL) (string, error) { return "all", nil }},
+				},
 			}
 			type start struct {
 				trip int
@@ -431,7 +434,7 @@ func TestRandomSchedulesWithinMachines(t *testing.T) {
 			}
 			closer(byHost, l.Delay, true)
 			closer(byMachine, l.Within.Delay, false)
-			for _, lim := range []*Limiter{l, l.Within} {
+			for _, lim := range []*Limiter{l, l.Within, l.Within.Within} {
 				if s := lim.Stats(); s.Waiting+s.InFlight != 0 {
 					t.Errorf("seed %d: afterwards %+v", seed, s)
 				}

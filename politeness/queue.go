@@ -23,6 +23,7 @@ type notice struct {
 	cut       time.Duration // a Crawl-delay that was cut; 0 means none
 	unread    *url.URL      // the URL of an open body that nobody reads; nil means none
 	unreadFor time.Duration
+	unbooked  error // why Budget.Dir cannot be used; nil means no news
 }
 
 // try starts g if all Limiters of the chain are ready. If checked is false, g's
@@ -118,7 +119,7 @@ func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bo
 	if g.crawl > 0 || h.learnt != nil { // otherwise neither g nor the host has a Crawl-delay
 		v.notice = l.tell(h, g, now)
 	}
-	if h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g, h, now) {
+	if h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if checked {
 			l.engage(h)
 			g.host, g.since = h, now
@@ -166,10 +167,10 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 // gives.
 func (g *Grant) whyThen(inner why) why {
 	switch {
-	case g.then == nil, inner == whyRate, inner == whyWithin, inner == whyConcurrency:
+	case g.then == nil, inner == whyRate, inner == whyWithin:
 		return inner
 	case g.then.limiter == g.limiter.whole:
-		return whyConcurrency
+		return whyRate
 	}
 	return whyWithin
 }

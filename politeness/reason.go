@@ -12,10 +12,9 @@ import "time"
 //	rate limit          the host's quota, from RateLimit or a similar field
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)
-//	budget              the day's end (Limiter.Budget), or a write to its Dir
+//	budget              the day's end (Limiter.Budget), or a Dir that can be used
 //	fleet               the fleet, or its member that owns the host
 //	global rate         Limiter.GlobalRate
-//	global concurrency  Limiter.GlobalConcurrency
 //	within              Limiter.Within
 //	max hosts           room for the host's Budget (Limiter.MaxHosts)
 //
@@ -38,26 +37,24 @@ const (
 	whyBudget
 	whyFleet
 	whyRate
-	whyConcurrency
 	whyWithin
 	whyMaxHosts
 )
 
 var reasons = [...]Reason{
-	whyNot:         "",
-	whyDelay:       "delay",
-	whyAdaptive:    "adaptive delay",
-	whyCrawlDelay:  "crawl-delay",
-	whyBackOff:     "back-off",
-	whyRateLimit:   "rate limit",
-	whyQueue:       "queue",
-	whySlot:        "slot",
-	whyBudget:      "budget",
-	whyFleet:       "fleet",
-	whyRate:        "global rate",
-	whyConcurrency: "global concurrency",
-	whyWithin:      "within",
-	whyMaxHosts:    "max hosts",
+	whyNot:        "",
+	whyDelay:      "delay",
+	whyAdaptive:   "adaptive delay",
+	whyCrawlDelay: "crawl-delay",
+	whyBackOff:    "back-off",
+	whyRateLimit:  "rate limit",
+	whyQueue:      "queue",
+	whySlot:       "slot",
+	whyBudget:     "budget",
+	whyFleet:      "fleet",
+	whyRate:       "global rate",
+	whyWithin:     "within",
+	whyMaxHosts:   "max hosts",
 }
 
 // A spell is a time during which a request waits for one thing. It also

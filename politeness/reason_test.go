@@ -26,7 +26,7 @@ func TestReasonOfAWait(t *testing.T) {
 	}{
 		{want: "delay", limiter: &Limiter{}, before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(done) }},
 		{
-			want: "adaptive delay", limiter: &Limiter{Adaptive: Adaptive{Factor: 10}},
+			want: "adaptive delay", limiter: &Limiter{Adaptive: 10},
 			before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(Outcome{Status: 200, Latency: time.Second}) },
 		},
 		{
@@ -65,7 +65,7 @@ func TestReasonOfAWait(t *testing.T) {
 			before: func(t *testing.T, l *Limiter) { grant(t, l, "http://other.example/").Done(done) },
 		},
 		{
-			want: "global concurrency", limiter: &Limiter{GlobalConcurrency: 1},
+			want: "within", limiter: &Limiter{Within: &Limiter{Delay: -1, Key: func(context.Context, *url.URL) (string, error) { return "all", nil }}},
 			before: func(t *testing.T, l *Limiter) {
 				g := grant(t, l, "http://other.example/")
 				time.AfterFunc(10*time.Second, func() { g.Done(done) })

@@ -116,15 +116,10 @@ func TestAbsurdCrawlDelaysDoNotWrapAround(t *testing.T) {
 func TestClampedCrawlDelayIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		var events []Event
-		l := &Limiter{ClampCrawlDelay: true, MaxCrawlDelay: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Observer: &Observer{Clamped: func(_ context.Context, e Event) { events = append(events, e) }}}
+		l := &Limiter{ClampCrawlDelay: true, MaxCrawlDelay: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		startsOf(t, l, WithCrawlDelay(t.Context(), time.Hour), 4, 0)
 		if n := strings.Count(log.String(), "crawl_delay=1h0m0s"); n != 1 {
 			t.Errorf("reported %d times: %s", n, &log)
-		}
-		if len(events) != 1 || events[0] != (Event{Host: "example.com", Wait: time.Hour}) {
-			t.Errorf("events %+v", events)
 		}
 	})
 }
@@ -152,16 +147,16 @@ func TestAdaptive(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		a     Adaptive
+		a     float64
 		steps []step
 	}{
-		{"rises at once, falls by halves", Adaptive{Factor: 5}, []step{
+		{"rises at once, falls by halves", 5, []step{
 			{2 * s, 200, nil, 10 * s},
 			{1 * s, 200, nil, 7500 * time.Millisecond},
 			{1 * s, 200, nil, 6250 * time.Millisecond},
 			{3 * s, 200, nil, 15 * s},
 		}},
-		{"an error never speeds it up", Adaptive{Factor: 5}, []step{
+		{"an error never speeds it up", 5, []step{
 			{2 * s, 200, nil, 10 * s},
 			{1, 500, nil, 10 * s},
 			{1, 404, nil, 10 * s},
@@ -170,14 +165,13 @@ func TestAdaptive(t *testing.T) {
 			{4 * s, 500, nil, 20 * s}, // but an error can lengthen the interval
 			{0, 200, nil, 20 * s},     // an unknown latency changes nothing
 		}},
-		{"between floor and ceiling", Adaptive{Factor: 5, Min: 3 * s, Max: 20 * s}, []step{
-			{s / 10, 200, nil, 3 * s},
-			{s * 60, 200, nil, 20 * s},
-			{s / 10, 200, nil, 11500 * time.Millisecond},
+		{"between Delay and a minute", 5, []step{
+			{s / 10, 200, nil, s},
+			{s * 60, 200, nil, 60 * s},
+			{s / 10, 200, nil, 30250 * time.Millisecond},
 		}},
-		{"no floor and no ceiling", Adaptive{Factor: 2, Min: -1, Max: -1}, []step{{time.Hour, 200, nil, 2 * time.Hour}, {1, 200, nil, time.Hour + 1}}},
-		{"the ceiling is a minute by default", Adaptive{Factor: 1e6}, []step{{math.MaxInt64, 200, nil, time.Minute}}},
-		{"Delay is a floor", Adaptive{Factor: 0.5}, []step{{s, 200, nil, s}}},
+		{"the ceiling is a minute", 1e6, []step{{math.MaxInt64, 200, nil, time.Minute}}},
+		{"Delay is a floor", 0.5, []step{{s, 200, nil, s}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -418,9 +412,12 @@ func TestWithinCancellationAndDeadlines(t *testing.T) {
 	})
 }
 
-func TestGlobalConcurrency(t *testing.T) {
+// A Limiter with one key for all hosts, as Within, limits the requests in
+// flight to all hosts together.
+func TestWithin_AllHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Delay: -1, GlobalConcurrency: 3}
+		all := func(context.Context, *url.URL) (string, error) { return "all", nil }
+		l := &Limiter{Delay: -1, Within: &Limiter{Delay: -1, Concurrency: 3, Key: all}}
 		zero := time.Now()
 		var wg sync.WaitGroup
 		for h := range 30 {
@@ -594,12 +591,12 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 		{&Limiter{Jitter: -0.5}, "Jitter"},
 		{&Limiter{Jitter: math.NaN()}, "Jitter"},
 		{&Limiter{GlobalRate: rate.NewLimiter(1, 0)}, "GlobalRate"},
-		{&Limiter{Adaptive: Adaptive{Factor: -1}}, "Adaptive.Factor"},
-		{&Limiter{Adaptive: Adaptive{Min: 2, Max: 1}}, "Adaptive.Min"},
+		{&Limiter{Adaptive: -1}, "Adaptive"},
+		{&Limiter{Adaptive: math.NaN()}, "Adaptive"},
 		{circle, "Within"},
 		{&Limiter{Within: &Limiter{Jitter: -1}}, "Jitter"},
 	} {
-		err := tt.limiter.Validate()
+		_, err := tt.limiter.Acquire(t.Context(), mustURL(t, "http://example.com/"))
 		if err == nil || !strings.Contains(err.Error(), "Limiter."+tt.names) {
 			t.Errorf("%s: error %v", tt.names, err)
 			continue
@@ -608,26 +605,15 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 			t.Errorf("%s: Acquire says %v", tt.names, again)
 		}
 	}
-	if err := new(Limiter).Validate(); err != nil {
-		t.Errorf("the zero Limiter: %v", err)
-	}
 }
 
 // A negative value in a field turns off the limit or the pause that the field
 // sets.
 func TestNegativeFields(t *testing.T) {
 	t.Run("Concurrency", func(t *testing.T) {
-		l := &Limiter{Delay: -1, Concurrency: -1, GlobalConcurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
+		l := &Limiter{Delay: -1, Concurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
 		for range 1000 {
 			if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	t.Run("GlobalConcurrency", func(t *testing.T) {
-		l := &Limiter{GlobalConcurrency: -1}
-		for i := range 1000 {
-			if _, err := l.Acquire(t.Context(), hostURL(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -732,8 +718,8 @@ func TestStatsAndObserver(t *testing.T) {
 		ctx, cancel2 := context.WithCancel(t.Context())
 		time.AfterFunc(1, cancel2)
 		l.Acquire(ctx, u)
-		if s, want := l.Stats(), (Stats{Hosts: 1, BackedOff: 1}); s != want {
-			t.Errorf("%+v, want %+v", s, want)
+		if s, want := l.Stats(), (Stats{Hosts: 1}); s != want || paused(l) != 1 {
+			t.Errorf("%+v, want %+v; %d paused", s, want, paused(l))
 		}
 		if got, want := n.String(), "granted 6, refused 1, cancelled 1, backed off 1"; got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -743,8 +729,8 @@ func TestStatsAndObserver(t *testing.T) {
 			t.Errorf("waits of %v, want %v", waits, want)
 		}
 		time.Sleep(time.Hour)
-		if s := l.Stats(); s.BackedOff != 0 {
-			t.Errorf("%d hosts back off an hour later", s.BackedOff)
+		if n := paused(l); n != 0 {
+			t.Errorf("%d hosts back off an hour later", n)
 		}
 	})
 }

@@ -20,11 +20,14 @@ func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
 	l := &Limiter{
 		Delay: 100 * time.Microsecond, Concurrency: 3, Jitter: 0.2, EndToStart: true,
-		Adaptive: Adaptive{Factor: 1, Max: time.Millisecond}, BackOff: time.Millisecond, MaxBackOff: 4 * time.Millisecond,
-		MaxCrawlDelay: time.Millisecond, Lease: 20 * time.Millisecond, MaxHosts: 40, GlobalConcurrency: 30,
+		Adaptive: 0.1, BackOff: time.Millisecond, MaxBackOff: 4 * time.Millisecond,
+		MaxCrawlDelay: time.Millisecond, Lease: 20 * time.Millisecond, MaxHosts: 40,
 		GlobalRate: rate.NewLimiter(20000, 10),
-		Within:     &Limiter{Delay: 50 * time.Microsecond, Concurrency: 10, Key: machine, Lease: 20 * time.Millisecond, MaxHosts: 5},
-		Observer:   &Observer{Granted: func(context.Context, Event) {}, Cancelled: func(context.Context, Event) {}, BackedOff: func(context.Context, Event) {}},
+		Within: &Limiter{
+			Delay: 50 * time.Microsecond, Concurrency: 10, Key: machine, Lease: 20 * time.Millisecond, MaxHosts: 5,
+			Within: &Limiter{Delay: -1, Concurrency: 30, Key: func(context.Context, *url.URL) (string, error) { return "all", nil }, Lease: 20 * time.Millisecond},
+		},
+		Observer: &Observer{Granted: func(context.Context, Event) {}, Cancelled: func(context.Context, Event) {}, BackedOff: func(context.Context, Event) {}},
 	}
 	var wg sync.WaitGroup
 	for worker := range uint64(50) {

@@ -128,7 +128,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 	sent.URL = u
 	resp, err = t.base().RoundTrip(sent)
 	var latency time.Duration
-	if a.grant.limiter.Adaptive.Factor > 0 { // otherwise nothing uses the latency
+	if a.grant.limiter.Adaptive > 0 { // otherwise nothing uses the latency
 		latency = time.Since(start)
 	}
 	if err != nil {

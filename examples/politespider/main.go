@@ -39,7 +39,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		Limiter: &politeness.Limiter{
 			Delay:      job.Delay,
 			EndToStart: job.FromEnd,
-			Adaptive:   politeness.Adaptive{Factor: job.Adaptive},
+			Adaptive:   job.Adaptive,
 			Budget:     job.Budget,
 			MaxWait:    max(5*time.Second, 2*job.Delay), // a request that would wait longer gets a DelayError
 			Observer:   job.PaceObserver,

@@ -21,7 +21,7 @@ var runsBack = map[string]struct {
 	back int
 	why  string
 }{
-	"politeness":            {26, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
+	"politeness":            {24, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
 	"politeness/redislimit": {1, "a Fleet runs its member, which calls for it"},
 }
 

@@ -549,7 +549,10 @@ func (f *suite) ended(m *peer) {
 	f.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(suitePace) {
 		s := m.limiter.Stats()
-		if s.Owned == 0 && s.Unowned == 0 && s.Waiting == 0 && s.InFlight == 0 {
+		m.Fleet.mu.Lock()
+		over := m.Fleet.done == nil // its session has ended, so it has no host
+		m.Fleet.mu.Unlock()
+		if over && s.Waiting == 0 && s.InFlight == 0 {
 			return
 		}
 		if time.Now().After(deadline) {

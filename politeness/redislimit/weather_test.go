@@ -210,8 +210,9 @@ func TestWeather_ClosedKeepsNothing(t *testing.T) {
 			t.Errorf("%v, want errClosed", err)
 		}
 		time.Sleep(time.Minute)
-		if stats := s.limiter.Stats(); stats.Unowned != 0 {
-			t.Errorf("%+v", stats)
+		began := time.Now()
+		if _, err := s.ask(t, time.Second, ok200); !errors.Is(err, errClosed) || time.Since(began) > 0 {
+			t.Errorf("after a minute: %v, after %v", err, time.Since(began))
 		}
 	})
 }

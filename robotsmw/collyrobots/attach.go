@@ -79,7 +79,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		first:   c,
 		members: make(map[weak.Pointer[colly.Collector]]struct{}),
 	}
-	x.unread.shared = opts.Limiter.Key != nil || opts.Limiter.Within != nil || opts.Limiter.GlobalConcurrency > 0
+	x.unread.shared = opts.Limiter.Key != nil || opts.Limiter.Within != nil
 	x.main = newHub(b, hubs, base, timeout)
 	if !unshared {
 		hubs.sharing = &sharing{records: recordsFor(opts)}

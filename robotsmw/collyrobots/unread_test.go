@@ -1,9 +1,11 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -34,7 +36,7 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		set    func(c *colly.Collector, visit func())
-		atOnce int // Limiter.GlobalConcurrency
+		atOnce int // requests in flight to all hosts together; 0: no limit
 		nested string
 		rule   bool
 	}{
@@ -50,7 +52,11 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 		for _, bare := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				collector := colly.NewCollector()
-				limiter := &politeness.Limiter{GlobalConcurrency: c.atOnce}
+				limiter := new(politeness.Limiter)
+				if c.atOnce > 0 {
+					all := func(context.Context, *url.URL) (string, error) { return "all", nil }
+					limiter.Within = &politeness.Limiter{Delay: -1, Concurrency: c.atOnce, Key: all}
+				}
 				attach(t, collector, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: limiter})
 				if bare {
 					collector = collector.Clone()

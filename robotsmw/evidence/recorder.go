@@ -223,7 +223,7 @@ func limiterLine(number int, l *politeness.Limiter) entry {
 		"max_retry_after", seconds(orDefault(l.MaxRetryAfter, 24*time.Hour, unlimited)),
 		"back_off", seconds(orDefault(l.BackOff, 5*time.Second, 0)), "max_back_off", seconds(orDefault(l.MaxBackOff, time.Hour, unlimited)),
 		"lease", seconds(orDefault(l.Lease, 10*time.Minute, unlimited)), "jitter", time.Duration(l.Jitter*float64(time.Second)),
-		"adaptive", l.Adaptive.Factor > 0, "key", key, "fleet", l.Fleet != nil)
+		"adaptive", l.Adaptive > 0, "key", key, "fleet", l.Fleet != nil)
 }
 
 func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }

@@ -29,8 +29,8 @@
 //	robots.store.failures {failure}   by robots.operation
 //	politeness.waits      s           how long granted requests waited
 //	politeness.events     {event}     by politeness.event: refused, cancelled,
-//	                                  backed off, clamped, unread; for hosts of a
-//	                                  fleet: owned, handed over, lost
+//	                                  backed off; for hosts of a fleet: owned,
+//	                                  handed over, lost
 //	politeness.fleet.waits s          how long hosts waited to be owned
 package otelrobots
 
@@ -100,8 +100,6 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 		Refused:   count("refused"),
 		Cancelled: count("cancelled"),
 		BackedOff: count("backed off"),
-		Clamped:   count("clamped"),
-		Unread:    count("unread"),
 
 		Owned: func(ctx context.Context, e politeness.Event) {
 			gained(ctx, e)

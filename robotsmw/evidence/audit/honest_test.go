@@ -99,7 +99,7 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 			return &politeness.Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }, Jitter: 0.5}
 		}, workers: 3},
 		{name: "adaptive, with a clamp", limiter: func() *politeness.Limiter {
-			return &politeness.Limiter{Adaptive: politeness.Adaptive{Factor: 2}, ClampCrawlDelay: true, MaxCrawlDelay: time.Second, Delay: 10 * time.Millisecond}
+			return &politeness.Limiter{Adaptive: 2, ClampCrawlDelay: true, MaxCrawlDelay: time.Second, Delay: 10 * time.Millisecond}
 		}, workers: 5},
 		{name: "without a delay", limiter: func() *politeness.Limiter { return &politeness.Limiter{Delay: -1} }, workers: 5},
 		{name: "a store", store: true, workers: 4},

@@ -26,7 +26,7 @@ type Job struct {
 	Workers   int               // how many hosts to crawl at a time
 	Delay     time.Duration     // least time between requests to a host; negative means none
 	FromEnd   bool              // whether an interval begins at the end of a request
-	Adaptive  float64           // see politeness.Adaptive; 0 means off
+	Adaptive  float64           // see politeness.Limiter.Adaptive; 0 means off
 	Budget    politeness.Budget // the budget of each host for a day
 
 	Base         http.RoundTripper

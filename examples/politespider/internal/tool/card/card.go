@@ -126,8 +126,8 @@ func rateExpectation(l *politeness.Limiter) string {
 	default:
 		parts = append(parts, "any number of requests at a time")
 	}
-	if l.Adaptive.Factor > 0 {
-		parts = append(parts, fmt.Sprintf("slower where answers are slow: a pause of %g response times", l.Adaptive.Factor))
+	if l.Adaptive > 0 {
+		parts = append(parts, fmt.Sprintf("slower where answers are slow: a pause of %g response times", l.Adaptive))
 	}
 	if n := l.Budget.Requests; n > 0 {
 		parts = append(parts, record.Count(int(n), "request")+" to a host in a day")

@@ -41,7 +41,7 @@ func TestWrite(t *testing.T) {
 		{"no pause", robotsmw.Options{Limiter: &politeness.Limiter{Delay: -1, Concurrency: 4}}, func(c *card) (string, string) {
 			return c.WebBotAuth.RateExpectation, "4 requests at a time"
 		}},
-		{"adaptive", robotsmw.Options{Limiter: &politeness.Limiter{Concurrency: -1, Adaptive: politeness.Adaptive{Factor: 5}}}, func(c *card) (string, string) {
+		{"adaptive", robotsmw.Options{Limiter: &politeness.Limiter{Concurrency: -1, Adaptive: 5}}, func(c *card) (string, string) {
 			return c.WebBotAuth.RateExpectation, "max=1rps for each host; any number of requests at a time; slower where answers are slow: a pause of 5 response times"
 		}},
 		{"a budget", robotsmw.Options{Limiter: &politeness.Limiter{Budget: politeness.Budget{Requests: 500, Bytes: 1e6}}}, func(c *card) (string, string) {
