@@ -34,14 +34,11 @@ import (
 // if the collector has a transport that hides addresses from
 // Options.RefuseAddress, or if Attach does not know this version of colly.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
-	if c == nil {
-		return nil, errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector returns")
-	}
 	b, err := backendOf(c)
 	if err != nil {
 		return nil, err
 	}
-	if keeperOf(b) != nil {
+	if _, ok := gateOf(b).(*hub); ok {
 		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 	}
 	client := *b.client
@@ -50,22 +47,19 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
-	unshared := opts.Store != nil || opts.Base != nil || opts.Proxy != nil || opts.RefuseAddress != nil || client.Transport != nil
+	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
+	x.loops.hosts = make(map[string]map[string]spin)
 	base, timeout := opts.Base, cmp.Or(opts.AttemptTimeout, client.Timeout, -1)
-	named := base != nil || opts.Proxy != nil
-	if !named {
+	if !x.named() {
 		base = client.Transport
 	}
 	if paced, ok := base.(*politeness.Transport); ok && opts.Limiter == nil {
-		opts.Limiter, timeout = paced.Limiter, paced.AttemptTimeout
-		if opts.Limiter == nil {
-			opts.Limiter = new(politeness.Limiter)
-		}
-		base = paced.Base
-	} else if opts.Limiter == nil {
-		opts.Limiter = commonLimiter(base)
+		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
+		base, timeout = paced.Base, cmp.Or(paced.AttemptTimeout, 30*time.Second)
 	}
-	if base, err = admit(base, opts.Limiter, opts.RefuseAddress); err != nil {
+	x.opts.Limiter = cmp.Or(x.opts.Limiter, commonLimiter())
+	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
+	if base, err = x.admit(base); err != nil {
 		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
 			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
 	}
@@ -73,20 +67,14 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		own := base.(*http.Transport).Clone() // NewTransport has checked that
 		own.Proxy, base = opts.Proxy, own
 	}
-	hubs := &hubOptions{limiter: opts.Limiter, refuse: opts.RefuseAddress, logger: cmp.Or(opts.Logger, slog.Default()), named: named}
-	x := &Extension{
-		sender:  &sender{agent: opts.UserAgent, opts: hubs},
-		first:   c,
-		members: make(map[weak.Pointer[colly.Collector]]struct{}),
-	}
-	x.unread.shared = opts.Limiter.Key != nil || opts.Limiter.Within != nil
-	x.main = newHub(b, hubs, base, timeout)
-	if !unshared {
-		hubs.sharing = &sharing{records: recordsFor(opts)}
-		opts.Store = hubs.sharing
-	}
+	x.main = x.newHub(b, base, timeout)
 
-	opts.Base, opts.AttemptTimeout = outlet{x.sender}, longest
+	opts = x.opts
+	if opts.Store == nil && opts.RefuseAddress == nil && !x.named() && client.Transport == nil {
+		x.sharing = &sharing{records: recordsFor(opts)}
+		opts.Store = x.sharing
+	}
+	opts.Base, opts.AttemptTimeout = outlet{x}, longest
 	opts.Proxy, opts.RefuseAddress = nil, nil
 	robots, err := robotsmw.NewTransport(opts)
 	if err != nil {
@@ -96,16 +84,9 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if outer != nil {
 		x.inner = outer(robots)
 	}
-	x.tokens = x.checker.Tokens()
-	x.main.open(&guard{x.sender, x.main})
-	x.enroll(c, x.main)
+	x.enroll(c)
 	return x, nil
 }
-
-// longest is the AttemptTimeout of the politeness.Transport. The outlet ends an
-// attempt much sooner. It must, because a program may change the timeout, and
-// because a wait for a LimitRule must not count.
-const longest = 24 * time.Hour
 
 // Add puts the extension on a further collector. The collector then shares the
 // extension's robots.txt files, pace and counts. A clone of an attached
@@ -114,49 +95,45 @@ const longest = 24 * time.Hour
 // for nofollow, OnBlocked, PutBack, the check of cached pages and all else that
 // happens in callbacks.
 //
-// An added collector that is not a clone sends by the first collector's
-// transport, until it gets a transport of its own. But robots.txt is always
-// fetched by the first collector's transport.
+// An added collector that is not a clone sends by its own transport, if it has
+// one, or else by the first collector's. But robots.txt is always fetched by
+// the first collector's transport.
 //
 // The extension does not keep the collector alive. A collector that is no
 // longer used leaves nothing behind.
 func (x *Extension) Add(c *colly.Collector) error {
-	if c == nil {
-		return errors.New("collyrobots: the collector is nil: add what colly.NewCollector or Clone returns")
-	}
-	b, err := backendOf(c)
-	if err != nil {
-		return err
-	}
-	switch {
-	case x.has(c):
+	if _, ok := x.members.Load(weak.Make(c)); ok {
 		return errors.New("collyrobots: the extension is already attached to this collector")
-	case keeperOf(b) == nil && (*b.client).Transport != nil:
-		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %T), which Add would replace: "+
-			"set it after Add, or add a collector that has none", (*b.client).Transport)
 	}
-	h, err := x.hubFor(b)
-	if err != nil {
+	if _, err := x.hubOf(c); err != nil {
 		return err
 	}
-	x.enroll(c, h)
+	x.enroll(c)
 	return nil
 }
 
-func (x *Extension) enroll(c *colly.Collector, h *hub) {
+func (x *Extension) enroll(c *colly.Collector) {
 	c.IgnoreRobotsTxt = true
 	if c.UserAgent == collyAgent() {
-		c.UserAgent = x.agent
+		c.UserAgent = x.opts.UserAgent
 	}
 	m := &member{Extension: x, c: c}
-	m.hub.Store(h)
 	m.register()
-
 	key := weak.Make(c)
+	x.members.Store(key, struct{}{})
 	if c != x.first { // the first collector lives as long as the extension
-		runtime.AddCleanup(c, x.drop, key)
+		runtime.AddCleanup(c, func(key any) { x.members.Delete(key) }, any(key))
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.members[key] = struct{}{}
+}
+
+// Active reports whether the requests of all collectors can be sent. If a
+// collector gets a transport that the extension cannot use, Active returns
+// false, and requests of that collector fail with ErrBypassed.
+func (x *Extension) Active() bool {
+	for _, c := range x.collectors() {
+		if h, err := x.hubOf(c); err != nil || h.sync() != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
 // register adds the member's callbacks to its collector.
@@ -37,18 +38,9 @@ func (m *member) afterFailure(r *colly.Response, err error) {
 	if m.c.CacheDir != "" {
 		m.restoreCached(r.Request)
 	}
-	if r.StatusCode != 0 {
-		return
+	if r.StatusCode == 0 {
+		m.markFailed(r.Request, err)
 	}
-	why := politeness.Reason("robots.txt is unreachable")
-	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		why = delay.Reason
-	}
-	b := newFailedBody(r.Request, err, m.waitFor(r.Request, why))
-	if b.lost {
-		m.count.lost.Add(1)
-	}
-	r.Request.Body = b
 }
 
 // onRequest runs before colly looks into its cache directory and before it
@@ -69,8 +61,9 @@ func (m *member) onRequest(r *colly.Request) {
 // them. If the response is surely a refusal, such as a challenge, its links are
 // refused too, because they are not the links of the page.
 func (m *member) onResponseHeaders(r *colly.Response) {
-	refused, _ := refusal.Of(answerOf(r))
-	if refused.Sure || m.header(r).NoFollow() {
+	answer := answerOf(r)
+	refused, _ := refusal.Of(answer)
+	if refused.Sure || robotsmeta.ParseHeader(answer.Header, m.checker.Tokens()...).NoFollow() {
 		m.noFollow(r)
 	}
 }
@@ -82,14 +75,14 @@ func (m *member) onResponse(r *colly.Response) {
 	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx by a copy
 	page := m.Directives(r)
 	if page.NoIndex() {
-		m.count.noIndex.Add(1)
+		m.tally(&m.counts.NoIndex, 1)
 	}
 	if page.NoFollow() {
 		m.noFollow(r)
-		m.count.noFollow.Add(1)
+		m.tally(&m.counts.NoFollow, 1)
 	}
 	if m.ObeyRelNoFollow {
-		m.relLinks(r)
+		m.relLinks(r, page)
 	}
 	if m.c.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls m.throttled
 		m.throttled(r)
@@ -98,7 +91,10 @@ func (m *member) onResponse(r *colly.Response) {
 
 func (m *member) onError(r *colly.Response, err error) {
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		for _, f := range m.blockedHandlers() {
+		m.mu.Lock()
+		handlers := m.onBlocked
+		m.mu.Unlock()
+		for _, f := range handlers {
 			f(r.Request, blocked.Decision)
 		}
 	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {

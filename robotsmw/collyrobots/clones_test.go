@@ -57,16 +57,17 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// Collectors that were attached without a Limiter share a pace. Collectors with
-// different Limiters do not.
+// Collectors with the same Limiter share a pace. Collectors with different
+// Limiters do not.
 func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			web := new(robotstest.Internet)
 			web.Handle("a.example", robotsText(""))
 			done := make(chan error)
+			one := new(politeness.Limiter)
 			for i := range 2 {
-				opts := robotsmw.Options{UserAgent: agent, Base: web}
+				opts := robotsmw.Options{UserAgent: agent, Base: web, Limiter: one}
 				if own {
 					opts.Limiter = new(politeness.Limiter)
 				}
@@ -91,15 +92,16 @@ func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 			if !own {
 				wantPace(t, web, "a.example", time.Second)
 				if took != 7*time.Second { // two requests for robots.txt and six pages: seven intervals
-					t.Errorf("without a Limiter: %v", took)
+					t.Errorf("with one Limiter: %v", took)
 				}
 			}
 		})
 	}
 }
 
-// Outside a synctest bubble, collectors share a Limiter even if their
-// transports differ.
+// Collectors that were attached without a Limiter share one, even if their
+// transports differ. A synctest bubble has a time of its own, so this is tested
+// outside one.
 func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
 	var came [2]time.Time
 	n := 0

@@ -2,7 +2,6 @@ package collyrobots
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
@@ -15,7 +14,6 @@ type Counts struct {
 	NoIndex      int64 // pages that say noindex
 	NoFollow     int64 // pages that say nofollow
 	LinksRefused int64 // refused links: on nofollow pages, or with rel=nofollow
-	RelNoFollow  int64 // rel=nofollow links on the pages; 0 without ObeyRelNoFollow
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
 
@@ -55,7 +53,6 @@ func (n Counts) String() string {
 		{"noindex", n.NoIndex},
 		{"nofollow", n.NoFollow},
 		{"links refused", n.LinksRefused},
-		{"rel=nofollow", n.RelNoFollow},
 		{"put back", n.PutBack},
 		{"retried", n.Retried},
 		{"given up", n.GivenUp},
@@ -69,21 +66,4 @@ func (n Counts) String() string {
 		line += fmt.Sprintf(", waited %v (%v at most)", waited, n.LongestWait.Round(100*time.Millisecond))
 	}
 	return line
-}
-
-type counters struct {
-	fetched, disallowed, unreachable             atomic.Int64
-	noIndex, noFollow, linksRefused, relNoFollow atomic.Int64
-	putBack, retried, givenUp                    atomic.Int64
-	pages, lost, waited, longest                 atomic.Int64
-}
-
-func (c *counters) waitedFor(d time.Duration) {
-	c.waited.Add(int64(d))
-	for {
-		longest := c.longest.Load()
-		if int64(d) <= longest || c.longest.CompareAndSwap(longest, int64(d)) {
-			return
-		}
-	}
 }

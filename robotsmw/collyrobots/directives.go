@@ -1,7 +1,6 @@
 package collyrobots
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
-	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
@@ -20,19 +18,24 @@ import (
 // If the answer is not the page but a refusal, such as the challenge of a wall,
 // the field Refusal says so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
-	refused, _ := refusal.Of(answerOf(page))
+	answer := answerOf(page)
+	refused, _ := refusal.Of(answer)
 	if refused.Sure {
 		return robotsmw.Page{Refusal: refused}
 	}
-	said := robotsmw.Page{Directives: x.header(page), State: robotsmw.PageHeaderOnly, Refusal: refused}
-	switch {
-	case !isHTML(page):
+	said := robotsmw.Page{
+		Directives: robotsmeta.ParseHeader(answer.Header, x.checker.Tokens()...),
+		State:      robotsmw.PageHeaderOnly,
+		Refusal:    refused,
+	}
+	if !isHTML(page) {
 		return said
-	case isEncoded(page):
+	}
+	if isEncoded(page) {
 		said.State = robotsmw.PageNotExamined
 		return said
 	}
-	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
+	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.checker.Tokens()...))
 	said.State = robotsmw.PageComplete
 	if refused.Kind == 0 {
 		said.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
@@ -49,13 +52,6 @@ func answerOf(page *colly.Response) *http.Response {
 	return answer
 }
 
-func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
-	if page.Headers == nil {
-		return robotsmeta.Directives{}
-	}
-	return robotsmeta.ParseHeader(*page.Headers, x.tokens...)
-}
-
 // Indexable reports whether a page may be kept. It returns false if the page
 // says noindex, or if the answer is surely a refusal and not the page.
 func (x *Extension) Indexable(page *colly.Response) bool {
@@ -69,7 +65,7 @@ func isHTML(page *colly.Response) bool {
 	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
 		return false
 	}
-	contentType := headerOf(page, "Content-Type")
+	contentType := answerOf(page).Header.Get("Content-Type")
 	if contentType == "" { // colly does the same before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
@@ -82,30 +78,6 @@ func isHTML(page *colly.Response) bool {
 
 // isEncoded reports whether the body has a coding that colly has not decoded.
 func isEncoded(page *colly.Response) bool {
-	coding := strings.ToLower(headerOf(page, "Content-Encoding"))
+	coding := strings.ToLower(answerOf(page).Header.Get("Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
-}
-
-func headerOf(page *colly.Response, name string) string {
-	if page.Headers == nil {
-		return ""
-	}
-	return first(*page.Headers, name)
-}
-
-// Links returns the links of an HTML page in their order. Each link says
-// whether the page is nofollow, and whether the link itself is. Links returns
-// no links if the page is not HTML, is surely a refusal, or has a content
-// coding that colly does not decode. Without ObeyRelNoFollow, a link with
-// rel="nofollow" is returned as one that may be followed. Unlike Visit, Follow
-// and Checker, this method does not ask robots.txt, because it might have to
-// wait for the file.
-func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
-	said := x.Directives(page)
-	body := page.Body
-	if said.State == robotsmw.PageHeaderOnly || said.Refusal.Sure || isEncoded(page) {
-		body = nil
-	}
-	return pagelinks.FromHTML(context.Background(), body, page.Request.URL, said,
-		pagelinks.Options{FollowRelNoFollow: !x.ObeyRelNoFollow})
 }

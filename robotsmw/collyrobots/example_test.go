@@ -153,14 +153,14 @@ func ExampleExtension_Follow() {
 	}
 	ext.ObeyRelNoFollow = true
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
-		if refused, ok := errors.AsType[*collyrobots.NoFollowError](ext.Follow(e)); ok {
-			fmt.Println("on", refused.Page, "not followed:", refused.URL, "by rel:", refused.Rel)
+		if err := ext.Follow(e); errors.Is(err, collyrobots.ErrNoFollow) {
+			fmt.Println(err)
 		}
 	})
 	c.Visit("http://blog.example/")
 	// Output:
-	// on http://blog.example/post not followed: http://blog.example/spam by rel: false
-	// on http://blog.example/ not followed: http://blog.example/login by rel: true
+	// collyrobots: nofollow: the page http://blog.example/post says so of its link to http://blog.example/spam
+	// collyrobots: nofollow: the page http://blog.example/ says so of its link to http://blog.example/login
 }
 
 func ExampleExtension_Indexable() {
@@ -205,7 +205,7 @@ func ExampleExtension_Add() {
 	detail.Visit("http://shop.example/item/1")
 	fmt.Println(detail.Visit("http://shop.example/cart"))
 	// Output:
-	// Max depth limit reached
+	// collyrobots: nofollow: the page http://shop.example/item/1 says so of its links
 	// Get "http://shop.example/cart": robotsmw: disallowed: http://shop.example/cart (rule "Disallow: /cart", line 2 of http://shop.example/robots.txt)
 }
 
@@ -257,31 +257,6 @@ func ExampleExtension_Wait() {
 	// http://slow.example/1
 	// http://quick.example/
 	// http://slow.example/2
-}
-
-func ExampleExtension_Links() {
-	var web robotstest.Internet
-	web.Handle("blog.example", robotstest.Site{"/": `<a href=/post>post</a> <a rel=nofollow href=/login>login</a>`})
-	c := colly.NewCollector()
-	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	c.OnResponse(func(r *colly.Response) {
-		page, err := ext.Links(r)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		for _, l := range page.Links {
-			fmt.Println(l.URL, l.NoFollow)
-		}
-	})
-	c.Visit("http://blog.example/")
-	// Output:
-	// http://blog.example/post false
-	// http://blog.example/login true
 }
 
 // The collector may get a transport that hides addresses, so that

@@ -6,10 +6,12 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-func Marks(x *Extension) int64 { return x.marks.size.Load() }
+func Marks(x *Extension) (n int) {
+	x.marks.Range(func(any, any) bool { n++; return true })
+	return n
+}
 
 // Known returns the error that Attach would return if colly had these types.
 func Known(collector, rule reflect.Type) error {
-	_, err := findFields(collector, rule, reflect.TypeFor[colly.Request]())
-	return unknown(err)
+	return checkFields(collector, rule, reflect.TypeFor[colly.Request]())
 }

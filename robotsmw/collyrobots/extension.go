@@ -1,7 +1,8 @@
 package collyrobots
 
 import (
-	"context"
+	"maps"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -40,58 +42,39 @@ type Extension struct {
 	// means that the error goes to OnError and the URL is not fetched.
 	PutBack bool
 
-	*sender
-	first   *colly.Collector // the collector that Attach was given
+	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger
+	first   *colly.Collector  // the collector that Attach was given
+	main    sender            // its hub, which also fetches robots.txt
+	inner   http.RoundTripper // the robots transport, or Options.Outer around it
 	checker *robotsmw.Checker
-	tokens  []string
+	sharing *sharing // nil means that robots.txt is not shared
 
-	mu        sync.RWMutex
-	members   map[weak.Pointer[colly.Collector]]struct{}
+	members sync.Map // weak.Pointer[colly.Collector] → struct{}
+	marks   marks
+	loops   loops
+	parked  parkedRequests
+	lines   sync.Map // host → chan struct{}: see awaitTurn
+
+	mu        sync.Mutex // guards what follows, and that a backend gets one hub
+	counts    Counts
+	paused    map[string]time.Time // the ends of the pauses that were logged, by host
 	onBlocked []func(*colly.Request, robotsmw.Decision)
-
-	marks  marks
-	parked parkedRequests
-	lines  sync.Map // host → chan struct{}: see awaitTurn
 }
 
-func (x *Extension) has(c *colly.Collector) bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	_, ok := x.members[weak.Make(c)]
-	return ok
+// sender says by which transport to send at present, and how long an attempt
+// may take. The error says why nothing can be sent.
+type sender interface {
+	now() (base http.RoundTripper, timeout time.Duration, err error)
 }
 
+// collectors returns the collectors that are still in use.
 func (x *Extension) collectors() (list []*colly.Collector) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for p := range x.members {
-		if c := p.Value(); c != nil {
+	for p := range x.members.Range {
+		if c := p.(weak.Pointer[colly.Collector]).Value(); c != nil {
 			list = append(list, c)
 		}
 	}
 	return list
-}
-
-func (x *Extension) drop(key weak.Pointer[colly.Collector]) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.members, key)
-}
-
-// Active reports whether the requests of all collectors can be sent. If a
-// collector gets a transport that the extension cannot use, Active returns
-// false, and requests of that collector fail with ErrBypassed.
-func (x *Extension) Active() bool {
-	for _, c := range x.collectors() {
-		b, err := backendOf(c)
-		if err != nil {
-			return false
-		}
-		if h, ok := keeperOf(b).(*hub); !ok || h.sync() != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // Checker returns the Checker that decides for the extension. A crawler that
@@ -108,31 +91,26 @@ func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
 	x.onBlocked = append(x.onBlocked, f)
 }
 
-func (x *Extension) blockedHandlers() []func(*colly.Request, robotsmw.Decision) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.onBlocked
-}
-
 // Counts returns the counts so far.
 func (x *Extension) Counts() Counts {
-	c := &x.count
-	return Counts{
-		Fetched:      c.fetched.Load(),
-		Disallowed:   c.disallowed.Load(),
-		Unreachable:  c.unreachable.Load(),
-		NoIndex:      c.noIndex.Load(),
-		NoFollow:     c.noFollow.Load(),
-		LinksRefused: c.linksRefused.Load(),
-		RelNoFollow:  c.relNoFollow.Load(),
-		PutBack:      c.putBack.Load(),
-		Retried:      c.retried.Load(),
-		GivenUp:      c.givenUp.Load(),
-		Pages:        c.pages.Load(),
-		Lost:         c.lost.Load(),
-		Waited:       time.Duration(c.waited.Load()),
-		LongestWait:  time.Duration(c.longest.Load()),
-	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.counts
+}
+
+// tally adds n to one of the counts.
+func (x *Extension) tally(count *int64, n int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	*count += n
+}
+
+// waited adds the wait of a request to the counts.
+func (x *Extension) waited(d time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.counts.Waited += d
+	x.counts.LongestWait = max(x.counts.LongestWait, d)
 }
 
 // Wait waits for the requests that were put back and, like Collector.Wait, for
@@ -140,25 +118,66 @@ func (x *Extension) Counts() Counts {
 // Queue.Run or the last Visit: it makes the requests that are still put back.
 // On an asynchronous collector, Wait does the same as Collector.Wait.
 func (x *Extension) Wait() {
-	x.parked.finish()
-	for _, c := range x.collectors() {
-		c.Wait()
+	for again := true; again; again = x.parked.any() {
+		x.parked.finish()
+		for _, c := range x.collectors() {
+			c.Wait()
+		}
 	}
 }
 
 // decide returns the error with which robots.txt would refuse a request of c
 // for u, or the error that prevented the check. It returns nil if u is allowed.
 func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
-	d, err := x.checker.Check(contextOf(c), u)
+	d, err := x.checker.Check(c.Context, u)
 	if err == nil && !d.Allowed {
 		err = &blockedError{&robotsmw.DisallowedError{Decision: d}}
 	}
 	return err
 }
 
-func contextOf(c *colly.Collector) context.Context {
-	if c.Context == nil {
-		return context.Background()
+// named reports whether the options name a transport or a proxy.
+func (x *Extension) named() bool { return x.opts.Base != nil || x.opts.Proxy != nil }
+
+// longPause is how long a pause is that is worth a line in the log.
+const longPause = time.Minute
+
+// pauseReasons are the reasons for which a host that makes a request wait is
+// paused, and not just busy.
+var pauseReasons = []politeness.Reason{"back-off", "crawl-delay", "rate limit", "budget"}
+
+// pause is called when a request begins to wait for its host. It logs a long
+// pause once.
+func (x *Extension) pause(u *url.URL, until time.Time, why politeness.Reason) {
+	now := time.Now()
+	if until.Sub(now) <= longPause {
+		return
 	}
-	return c.Context
+	host := u.Hostname()
+	x.mu.Lock()
+	logged := now.Before(x.paused[host])
+	if !logged {
+		maps.DeleteFunc(x.paused, func(_ string, end time.Time) bool { return now.After(end) })
+		x.paused[host] = until
+	}
+	x.mu.Unlock()
+	if !logged {
+		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(why), "until", until)
+	}
+}
+
+// blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
+// colly.ErrRobotsTxtBlocked) is true.
+type blockedError struct{ *robotsmw.DisallowedError }
+
+func (e *blockedError) Unwrap() error { return e.DisallowedError }
+
+func (e *blockedError) Is(target error) bool { return target == colly.ErrRobotsTxtBlocked }
+
+// regain is called when a request that failed is repeated. It is not lost yet.
+func (x *Extension) regain(b *failedBody) {
+	if b.lost {
+		b.lost = false
+		x.tally(&x.counts.Lost, -1)
+	}
 }

@@ -1,13 +1,10 @@
 package collyrobots
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"sync"
@@ -29,14 +26,16 @@ var ErrBypassed = errors.New("collyrobots: refused, because the transport that w
 
 var errOther = errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
 
+// longest is how long an attempt may take at most.
+const longest = 24 * time.Hour
+
 // A hub handles the requests of a collector and of all its clones, which share
-// one of colly's backends. The hub keeps its own client in that backend. If a
-// transport is set on any of the collectors later, the hub sends its requests
-// through that transport, unless admit refuses it.
+// one of colly's backends. It is the transport of the client in that backend.
+// If another transport is set on any of the collectors later, the hub sends its
+// requests through that transport, unless admit refuses it.
 type hub struct {
+	x       *Extension
 	backend backend
-	guard   http.RoundTripper // the transport that colly's client gets
-	opts    *hubOptions
 
 	mu      sync.Mutex
 	client  *http.Client      // the hub's own client, which colly uses
@@ -45,34 +44,41 @@ type hub struct {
 	base    http.RoundTripper // the transport that sends
 	timeout time.Duration     // how long an attempt may take; negative means no limit
 	refused error             // why the transport that was set last cannot be used; nil if it can
-	warned  bool
-	widened bool // the gate has room
+	warned  sync.Once
 }
 
-// hubOptions is what all hubs of an Extension share.
-type hubOptions struct {
-	limiter *politeness.Limiter
-	refuse  func(netip.Addr) error
-	logger  *slog.Logger
-	named   bool     // Options has a Base or a Proxy
-	sharing *sharing // nil means that robots.txt is not shared
-}
-
-// newHub returns a hub for a backend. The hub sends its requests through base.
-// timeout is how long an attempt may take: 0 means 30 s.
-func newHub(b backend, opts *hubOptions, base http.RoundTripper, timeout time.Duration) *hub {
-	return &hub{backend: b, opts: opts, base: base, timeout: cmp.Or(timeout, 30*time.Second)}
-}
-
-// open takes over the backend. From now on, the requests of its collectors go
-// through guard, and the hub notices what is set on these collectors.
-func (h *hub) open(guard http.RoundTripper) {
-	h.guard = guard
-	h.mu.Lock()
+// newHub takes over a backend. From now on, the requests of its collectors go
+// through the hub, which sends them through base and notices what is set on the
+// collectors.
+func (x *Extension) newHub(b backend, base http.RoundTripper, timeout time.Duration) *hub {
+	h := &hub{x: x, backend: b, base: base, timeout: timeout}
 	h.copy()
-	h.client.Transport, h.client.Timeout = guard, 0
-	h.mu.Unlock()
-	openGate(h.backend, h)
+	if set := h.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
+		h.take(set)
+	}
+	h.client.Transport, h.client.Timeout = h, 0
+	openGate(b, h)
+	return h
+}
+
+// hubOf returns the hub of a collector. After Collector.Init, the collector has
+// another backend, which gets another hub.
+func (x *Extension) hubOf(c *colly.Collector) (*hub, error) {
+	b, err := backendOf(c)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	h, ok := gateOf(b).(*hub)
+	if !ok {
+		base, timeout, _ := x.main.now()
+		return x.newHub(b, base, timeout), nil
+	}
+	if h.x != x {
+		return nil, errOther
+	}
+	return h, nil
 }
 
 // copy replaces colly's client with a copy, because the program may also use
@@ -85,7 +91,7 @@ func (h *hub) copy() {
 }
 
 // sync makes sure that colly's client is the hub's own and that its transport
-// is the guard. sync is called for each request before colly reads the client,
+// is the hub. sync is called for each request before colly reads the client,
 // and again after every wait. So a request reads the client only after sync has
 // written it.
 func (h *hub) sync() error {
@@ -94,27 +100,19 @@ func (h *hub) sync() error {
 	if *h.backend.client != h.client {
 		h.copy()
 	}
-	client, users, was := h.client, h.users, &h.was
-	if !same(users.Transport, was.Transport) {
-		client.Transport, was.Transport = users.Transport, users.Transport
-	}
-	if users.Timeout != was.Timeout {
-		client.Timeout, was.Timeout = users.Timeout, users.Timeout
-	}
-	if !same(users.Jar, was.Jar) {
-		client.Jar, was.Jar = users.Jar, users.Jar
-	}
-	if !sameFunc(users.CheckRedirect, was.CheckRedirect) {
-		client.CheckRedirect, was.CheckRedirect = users.CheckRedirect, users.CheckRedirect
-	}
+	client := h.client
+	heed(h.users.Transport, &h.was.Transport, &client.Transport)
+	heed(h.users.CheckRedirect, &h.was.CheckRedirect, &client.CheckRedirect)
+	heed(h.users.Jar, &h.was.Jar, &client.Jar)
+	heed(h.users.Timeout, &h.was.Timeout, &client.Timeout)
 	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
 		if own, ok := client.Jar.(*jar); !ok || own.hub != h {
 			client.Jar = &jar{client.Jar, h}
 		}
 	}
-	if client.Transport != h.guard {
+	if client.Transport != h {
 		h.take(client.Transport)
-		client.Transport = h.guard
+		client.Transport = h
 	}
 	if client.Timeout != 0 { // this timeout would include the waits
 		h.timeout, client.Timeout = client.Timeout, 0
@@ -122,23 +120,62 @@ func (h *hub) sync() error {
 	return h.refused
 }
 
+// heed copies a field of the user's client to the hub's own client if it has
+// changed.
+func heed[T any](users T, was, own *T) {
+	if !same(users, *was) {
+		*was, *own = users, users
+	}
+}
+
+// Match makes the hub the gate of its backend: colly asks it before it takes
+// the client.
+func (h *hub) Match(string) bool {
+	h.sync()
+	return true
+}
+
+// jar wraps the client's cookie jar. For each request, an http.Client asks its
+// jar just before it reads its transport. So the wrapper can call sync there.
+type jar struct {
+	http.CookieJar
+	hub *hub
+}
+
+func (j *jar) Cookies(u *url.URL) []*http.Cookie {
+	j.hub.sync()
+	return j.CookieJar.Cookies(u)
+}
+
+// now implements sender.
+func (h *hub) now() (base http.RoundTripper, timeout time.Duration, err error) {
+	err = h.sync()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.timeout < 0 {
+		return h.base, longest, err
+	}
+	return h.base, h.timeout, err
+}
+
 // take makes the hub send its requests through t, unless admit refuses t.
 func (h *hub) take(t http.RoundTripper) {
-	if h.opts.sharing != nil {
-		h.opts.sharing.left.Store(true)
+	if h.x.sharing != nil {
+		h.x.sharing.left.Store(true)
 	}
 	if own := h.withProxyOf(t); own != nil {
 		h.base, h.refused = own, nil
 		return
 	}
-	base, err := admit(t, h.opts.limiter, h.opts.refuse)
+	base, err := h.x.admit(t)
 	h.refused = err
-	switch {
-	case err != nil:
-		h.warn(err.Error())
+	warn := func(message string) { h.warned.Do(func() { h.x.opts.Logger.Warn(message) }) }
+	if err != nil {
+		warn(err.Error())
 		return
-	case h.opts.named:
-		h.warn(fmt.Sprintf("collyrobots: a transport that was set after Attach (a %T) carries the requests from now on, "+
+	}
+	if h.x.named() {
+		warn(fmt.Sprintf("collyrobots: a transport that was set after Attach (a %T) carries the requests from now on, "+
 			"in place of what Options said", t))
 	}
 	h.base = base
@@ -154,37 +191,27 @@ func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
 	if !ok || !isMade || own == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
 		return nil
 	}
-	if dials(made) || made.TLSClientConfig != nil || made.ForceAttemptHTTP2 || made.DisableCompression || made.ProxyConnectHeader != nil ||
-		made.TLSHandshakeTimeout+made.ResponseHeaderTimeout+made.ExpectContinueTimeout != 0 || made.MaxConnsPerHost != 0 ||
-		made.MaxResponseHeaderBytes != 0 {
-		return nil // the program has made it
+	for field, value := range reflect.ValueOf(made).Elem().Fields() {
+		if field.IsExported() && field.Name != "Proxy" && field.Name != "DisableKeepAlives" && !value.IsZero() {
+			return nil // the program has made it
+		}
 	}
 	own = own.Clone() // requests that are under way use it
 	own.Proxy, own.DisableKeepAlives = made.Proxy, true
 	return own
 }
 
-// warn logs the first message that it gets.
-func (h *hub) warn(message string) {
-	if !h.warned {
-		h.warned = true
-		h.opts.logger.Warn(message)
-	}
-}
-
-// admit returns the transport that the hub uses for t: t itself, or another one
+// admit returns the transport that a hub uses for t: t itself, or another one
 // in its place. It returns ErrBypassed if t would hide addresses from
 // Options.RefuseAddress.
-func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.Addr) error) (http.RoundTripper, error) {
+func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
+	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
+		t = paced.Base
+	}
 	if t == nil {
 		t = http.DefaultTransport
 	}
-	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == limiter {
-		if t = paced.Base; t == nil {
-			t = http.DefaultTransport
-		}
-	}
-	if refuse == nil {
+	if x.opts.RefuseAddress == nil {
 		return t, nil
 	}
 	own, ok := t.(*http.Transport)
@@ -192,7 +219,7 @@ func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.A
 		return nil, ErrBypassed
 	}
 	own = own.Clone()
-	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: robotsmw.DialControl(refuse)}
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: robotsmw.DialControl(x.opts.RefuseAddress)}
 	own.DialContext = dialer.DialContext
 	return own, nil
 }
@@ -202,62 +229,11 @@ func dials(t *http.Transport) bool {
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
 }
 
-// now returns the transport that sends at present, and how long an attempt may
-// take.
-func (h *hub) now() (base http.RoundTripper, timeout time.Duration, err error) {
-	err = h.sync()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.base, h.timeout, err
-}
-
-// ruleFor returns the LimitRule for a domain, or nil. It reports whether there
-// is any rule.
-func (h *hub) ruleFor(domain string) (rule *colly.LimitRule, any bool) {
-	h.backend.lock.RLock()
-	defer h.backend.lock.RUnlock()
-	rules := (*h.backend.rules)[1:] // the first is the gate's
-	return matching(rules, domain), len(rules) > 0
-}
-
-// pass is called for each request before colly takes the client. It reports
-// whether one of the rules applies to the domain.
-func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
-	h.sync()
-	if len(rules) == 0 {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.widened {
-		g.widen()
-		h.widened = true
-	}
-	return matching(rules, domain) != nil
-}
-
-// jar wraps the client's cookie jar. For each request, an http.Client asks its
-// jar just before it reads its transport. So the wrapper can call sync there.
-type jar struct {
-	http.CookieJar
-	hub *hub
-}
-
-func (j *jar) Cookies(u *url.URL) []*http.Cookie {
-	j.hub.sync()
-	return j.CookieJar.Cookies(u)
-}
-
-// The function "same" reports whether two transports or jars are the same.
-// Values of some types cannot be compared: two values of one such type count as
-// the same.
+// same reports whether two fields of clients are the same. Values of some types
+// cannot be compared: two values of one such type count as the same.
 func same(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
-	}
-	if t, ok := a.(*http.Transport); ok { // the usual case, without reflection
-		u, ok := b.(*http.Transport)
-		return ok && t == u
 	}
 	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
 	if v.Type() != w.Type() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -17,22 +16,14 @@ import (
 // rule's delay is over. The slots are colly's own, so collectors that were
 // given the same rule share them.
 
-func matching(rules []*colly.LimitRule, domain string) *colly.LimitRule {
-	for _, r := range rules {
-		if r.Match(domain) {
-			return r
-		}
-	}
-	return nil
-}
-
-// enter waits for a slot of a rule. It returns a function that gives the slot
-// back after the rule's delay. If rule is nil, it returns nil.
-func enter(ctx context.Context, rule *colly.LimitRule) (leave func(), err error) {
+// enter waits for a slot of the LimitRule for a domain, if there is a rule. It
+// returns a function that gives the slot back after the rule's delay.
+func (h *hub) enter(ctx context.Context, domain string) (leave func(), err error) {
+	rule := h.ruleFor(domain)
 	if rule == nil {
-		return nil, nil
+		return func() {}, nil
 	}
-	slots := slotsOf(rule)
+	slots := *slotsOf(rule)
 	select {
 	case slots <- true:
 	case <-ctx.Done():
@@ -43,21 +34,26 @@ func enter(ctx context.Context, rule *colly.LimitRule) (leave func(), err error)
 		if rule.RandomDelay > 0 {
 			rest += rand.N(rule.RandomDelay)
 		}
-		if rest <= 0 {
-			<-slots
-			return
-		}
 		time.AfterFunc(rest, func() { <-slots })
 	}, nil
 }
 
-// slotBody ends an attempt when the body ends or is closed: it gives back the
-// slot of a LimitRule, and stops the timeout.
+// ruleFor returns the program's LimitRule for a domain, or nil.
+func (h *hub) ruleFor(domain string) *colly.LimitRule {
+	h.backend.lock.RLock()
+	defer h.backend.lock.RUnlock()
+	for _, r := range (*h.backend.rules)[1:] { // the first is the gate's
+		if r.Match(domain) {
+			return r
+		}
+	}
+	return nil
+}
+
+// slotBody ends an attempt when the response's body ends or is closed.
 type slotBody struct {
 	io.ReadCloser
-	cancel context.CancelFunc // nil means that there is no timeout
-	leave  func()             // nil means that there is no slot
-	left   atomic.Bool
+	end func() // may be called more than once
 }
 
 func (b *slotBody) Read(p []byte) (int, error) {
@@ -72,16 +68,4 @@ func (b *slotBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.end()
 	return err
-}
-
-func (b *slotBody) end() {
-	if !b.left.CompareAndSwap(false, true) {
-		return
-	}
-	if b.cancel != nil {
-		b.cancel()
-	}
-	if b.leave != nil {
-		b.leave()
-	}
 }

@@ -32,19 +32,13 @@ func (k *mark) refuses(target string) bool {
 // So a page that has a mark gets a Ctx of its own: a shallow copy with the same
 // values and the same lock. The mark is dropped when the memory of the Ctx is
 // freed. By then, the page and all requests made from the page are gone.
-type marks struct {
-	byCtx sync.Map // weak.Pointer[colly.Context] → *mark
-	size  atomic.Int64
-}
+type marks struct{ sync.Map } // weak.Pointer[colly.Context] → *mark
 
+// of returns nil if a Ctx has no mark.
 func (s *marks) of(ctx *colly.Context) *mark {
-	if ctx == nil || s.size.Load() == 0 { // true for nearly all requests of most crawls
-		return nil
-	}
-	if k, ok := s.byCtx.Load(weak.Make(ctx)); ok {
-		return k.(*mark)
-	}
-	return nil
+	k, _ := s.Load(weak.Make(ctx))
+	m, _ := k.(*mark)
+	return m
 }
 
 // ofPage returns the page's own mark, or nil if it has none.
@@ -65,15 +59,9 @@ func (s *marks) put(page *colly.Request) *mark {
 	page.Ctx = &own
 	k := &mark{method: page.Method, url: page.URL.String()}
 	key := weak.Make(&own)
-	s.byCtx.Store(key, k)
-	s.size.Add(1)
-	runtime.AddCleanup(&own, s.drop, key)
+	s.Store(key, k)
+	runtime.AddCleanup(&own, func(key any) { s.Delete(key) }, any(key))
 	return k
-}
-
-func (s *marks) drop(key weak.Pointer[colly.Context]) {
-	s.byCtx.Delete(key)
-	s.size.Add(-1)
 }
 
 // asSent returns an absolute URL as colly sends it, without the fragment. It

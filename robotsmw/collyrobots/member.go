@@ -1,14 +1,16 @@
 package collyrobots
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // member is a collector that the extension is attached to.
@@ -16,53 +18,22 @@ type member struct {
 	*Extension
 	c *colly.Collector
 
-	hub          atomic.Pointer[hub]
-	cacheControl sync.Map // the Cache-Control (a []string) before judgeCached changed it, by request ID
-
-	mu      sync.Mutex
+	last    sync.Mutex
 	headers int // the number of OnRequestHeaders handlers; the last one is the member's
 }
 
-// sync makes sure that the collector's requests pass the guard. After
-// Collector.Init, the collector has another backend, which sync takes over.
+// sync makes sure that the collector's requests pass a hub.
 func (m *member) sync() {
-	h := m.hub.Load()
-	if b, err := reach(m.c); err == nil && b.client != h.backend.client {
-		m.mu.Lock()
-		if other, err := m.hubFor(b); err == nil {
-			h = other
-			m.hub.Store(h)
-		}
-		m.mu.Unlock()
+	if h, err := m.hubOf(m.c); err == nil {
+		h.sync()
 	}
-	h.sync()
-}
-
-// hubFor returns the hub of a backend, and opens one if there is none.
-func (x *Extension) hubFor(b backend) (*hub, error) {
-	if k := keeperOf(b); k != nil {
-		if h, ok := k.(*hub); ok && h.opts == x.opts {
-			return h, nil
-		}
-		return nil, errOther
-	}
-	set := (*b.client).Transport
-	base, timeout, _ := x.main.now()
-	h := newHub(b, x.opts, base, timeout)
-	h.open(&guard{x.sender, h})
-	if set != nil { // after Collector.Init
-		h.mu.Lock()
-		h.take(set)
-		h.mu.Unlock()
-	}
-	return h, nil
 }
 
 // beLast registers onRequestHeaders again if another handler was registered
 // after it, because that handler might set a client.
 func (m *member) beLast() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.last.Lock()
+	defer m.last.Unlock()
 	if headerCallbacks(m.c) != m.headers {
 		m.c.OnRequestHeaders(m.onRequestHeaders)
 		m.headers = headerCallbacks(m.c)
@@ -78,30 +49,45 @@ func (m *member) onRequestHeaders(*colly.Request) { m.sync() }
 // goes to the transport, which refuses it.
 func (m *member) judgeCached(r *colly.Request) {
 	if m.decide(m.c, r.URL) != nil {
-		m.cacheControl.Store(r.ID, (*r.Headers)["Cache-Control"])
+		b := markOf(r)
+		b.judged, b.cacheControl = true, (*r.Headers)["Cache-Control"]
+		r.Body = &b
 		r.Headers.Set("Cache-Control", "no-cache")
 	}
 }
 
-// restoreCached undoes what judgeCached did to a request's Cache-Control.
+// restoreCached undoes what judgeCached did to a request.
 func (m *member) restoreCached(r *colly.Request) {
-	old, ok := m.cacheControl.LoadAndDelete(r.ID)
-	if !ok {
+	b := markOf(r)
+	if !b.judged {
 		return
 	}
-	delete(http.Header(*r.Headers), "Cache-Control")
-	if lines := old.([]string); lines != nil {
-		(*r.Headers)["Cache-Control"] = lines
+	r.Body = b.body
+	r.Headers.Del("Cache-Control")
+	if b.cacheControl != nil {
+		(*r.Headers)["Cache-Control"] = b.cacheControl
 	}
 }
 
-// waitFor returns a function that waits until a request of the collector is
-// due. It returns an error if the collector's Context ends first.
-func (m *member) waitFor(r *colly.Request, why politeness.Reason) func(until time.Time) error {
-	u := *r.URL
-	return func(until time.Time) error {
-		m.pause(&u, until, why)
-		return sleepUntil(contextOf(m.c), until)
+// markFailed marks a request that failed with err.
+func (m *member) markFailed(r *colly.Request, err error) {
+	was := markOf(r)
+	b := &failedBody{body: was.body, err: err, at: time.Now(), repeats: was.repeats}
+	r.Body = b
+	why := politeness.Reason("robots.txt is unreachable")
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+		b.final = !errors.Is(err, robotsmw.ErrUnreachable)
+		b.until = cmp.Or(blocked.Decision.NextTry, b.at)
+	} else if b.lost = isLost(err); b.lost {
+		m.tally(&m.counts.Lost, 1)
+	}
+	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		b.until, why = delay.Until, delay.Reason
+	}
+	target := *r.URL
+	b.wait = func() error {
+		m.pause(&target, b.until, why)
+		return sleepUntil(m.c.Context, b.until)
 	}
 }
 
@@ -116,10 +102,10 @@ func (m *member) throttled(r *colly.Response) {
 	}
 	was := markOf(r.Request)
 	if was.repeats >= m.RetryThrottled {
-		m.count.givenUp.Add(1)
+		m.tally(&m.counts.GivenUp, 1)
 		return
 	}
-	m.count.retried.Add(1)
+	m.tally(&m.counts.Retried, 1)
 	again := *r.Request
 	again.Body = &failedBody{own: true, body: was.body, repeats: was.repeats + 1}
 	if m.PutBack {
@@ -131,16 +117,15 @@ func (m *member) throttled(r *colly.Response) {
 
 // delayed puts back a request that the Limiter refused.
 func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
-	if !m.PutBack || contextOf(m.c).Err() != nil {
+	if !m.PutBack || m.c.Context.Err() != nil {
 		return
 	}
-	m.count.putBack.Add(1)
+	m.tally(&m.counts.PutBack, 1)
 	again := *r
 	was := markOf(r)
 	again.Body = &failedBody{own: true, body: was.body, repeats: was.repeats}
-	if b, ok := r.Body.(*failedBody); ok && b.lost {
-		b.lost = false
-		m.count.lost.Add(-1)
+	if b, ok := r.Body.(*failedBody); ok {
+		m.regain(b)
 	}
 	m.pause(r.URL, delay.Until, delay.Reason)
 	m.park(&again, delay.Until)
@@ -151,7 +136,7 @@ func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 // turn. So Collector.Wait waits for the request too. On a synchronous
 // collector, park returns at once, because the caller has other work.
 func (m *member) park(r *colly.Request, until time.Time) {
-	p := &parked{ctx: contextOf(m.c), url: r.URL, until: until, limiter: m.opts.limiter, run: func() { m.repeat(r) }}
+	p := &parked{ctx: m.c.Context, url: r.URL, until: until, limiter: m.opts.Limiter, run: func() { m.repeat(r) }}
 	if !m.c.Async {
 		m.parked.add(p)
 		return
@@ -165,7 +150,7 @@ func (m *member) park(r *colly.Request, until time.Time) {
 func (m *member) repeat(r *colly.Request) {
 	switch err := r.Retry(); {
 	case err == colly.ErrMaxRequests, err == colly.ErrRetryBodyUnseekable:
-		m.count.givenUp.Add(1)
+		m.tally(&m.counts.GivenUp, 1)
 	case err == nil && m.c.CheckHead && !m.c.Async && r.Method == http.MethodHead:
 		// With CheckHead, Visit sends a HEAD before the GET. It returned when
 		// this HEAD failed the first time, so the GET is sent here.

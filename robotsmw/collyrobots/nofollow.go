@@ -1,8 +1,15 @@
 package collyrobots
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/storage"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 )
 
 // How nofollow is enforced:
@@ -17,6 +24,38 @@ import (
 // with the page's Ctx. The extension refuses them in OnRequest, where it finds
 // their page by the Ctx.
 
+// ErrNoFollow is the error of Request.Visit, of Extension.Follow and the like
+// for a link that may not be followed. errors.Is finds it. The text names the
+// page. The link's URL stays unvisited.
+var ErrNoFollow = errors.New("collyrobots: nofollow")
+
+// closed returns a clone that makes no requests for URLs that were not visited.
+// Before that, it checks what c would check. Then it returns the error of
+// refuse.
+func closed(c *colly.Collector, refuse func() error) *colly.Collector {
+	own := c.Clone()
+	own.Async, own.AllowURLRevisit = false, false
+	store := storeOf(own)
+	*store = &closedStore{*store, c.AllowURLRevisit, refuse}
+	return own
+}
+
+// closedStore is a visited set to which nothing can be added.
+type closedStore struct {
+	storage.Storage
+	revisit bool // visited URLs may be visited again
+	refuse  func() error
+}
+
+func (s *closedStore) IsVisited(id uint64) (bool, error) {
+	if s.revisit {
+		return false, nil
+	}
+	return s.Storage.IsVisited(id)
+}
+
+func (s *closedStore) Visited(uint64) error { return s.refuse() }
+
 // noFollow marks a page whose links must not be followed.
 func (m *member) noFollow(page *colly.Response) {
 	r := page.Request
@@ -25,19 +64,14 @@ func (m *member) noFollow(page *colly.Response) {
 	if *ownerOf(r) != m.c {
 		return // the page said so in its header already
 	}
-	url, refuse := r.URL.String(), m.c.Clone()
-	refuse.Async, refuse.AllowURLRevisit = false, false
-	if r.Depth > 0 {
-		refuse.MaxDepth = r.Depth // colly then says ErrMaxDepth
-	}
-	store := storeOf(refuse)
-	*store = &closedStore{*store, func() error {
-		m.count.linksRefused.Add(1)
-		return &NoFollowError{Page: url}
-	}}
+	url := r.URL.String()
+	refuse := closed(m.c, func() error {
+		m.tally(&m.counts.LinksRefused, 1)
+		return fmt.Errorf("%w: the page %s says so of its links", ErrNoFollow, url)
+	})
 	refuse.OnRequest(func(again *colly.Request) {
 		if again.Abort(); again.URL.String() != url { // a HEAD, for which colly does not ask the store
-			m.count.linksRefused.Add(1)
+			m.tally(&m.counts.LinksRefused, 1)
 			return
 		}
 		retry := *again // a Retry of the page itself, which the true collector makes
@@ -46,14 +80,6 @@ func (m *member) noFollow(page *colly.Response) {
 	})
 	*ownerOf(r) = refuse
 }
-
-// closedStore is a visited set to which nothing can be added.
-type closedStore struct {
-	storage.Storage
-	refuse func() error
-}
-
-func (s *closedStore) Visited(uint64) error { return s.refuse() }
 
 // refuseChild gets a request with the Ctx of a page, and the mark k of that
 // page. If the request was made from the page, refuseChild aborts it in two
@@ -64,23 +90,25 @@ func (m *member) refuseChild(r *colly.Request, k *mark) {
 		k.noFollow.Store(false)
 		k.rel.Store(nil)
 	case k.refuses(r.URL.String()):
-		m.count.linksRefused.Add(1)
+		m.tally(&m.counts.LinksRefused, 1)
 		r.Abort()
 	default: // allowed: the request gets its own mark, so k does not affect its links
 		m.marks.put(r)
 	}
 }
 
-// relLinks counts and remembers the rel=nofollow links of a page.
-func (m *member) relLinks(page *colly.Response) {
-	links, err := m.Links(page)
+// relLinks remembers the rel=nofollow links of a page.
+func (m *member) relLinks(page *colly.Response, said robotsmw.Page) {
+	if said.Refusal.Sure || !isHTML(page) || isEncoded(page) {
+		return
+	}
+	links, err := pagelinks.FromHTML(context.Background(), page.Body, page.Request.URL, said, pagelinks.Options{})
 	if err != nil {
 		return // colly reports the error
 	}
 	urls := map[string]bool{}
 	for _, l := range links.Links {
 		if l.NoFollow {
-			m.count.relNoFollow.Add(1)
 			urls[asSent(l.URL.String())] = true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gocolly/colly/v2/queue"
 
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -53,7 +54,9 @@ func TestNoFollow(t *testing.T) {
 			c := colly.NewCollector(colly.Async(async))
 			var links notes
 			c.OnHTML("a[href]", func(e *colly.HTMLElement) { // registered before Attach
-				if err := e.Request.Visit(e.Attr("href")); errors.Is(err, colly.ErrMaxDepth) {
+				err := e.Request.Visit(e.Attr("href"))
+				_, visited := errors.AsType[*colly.AlreadyVisitedError](err) // the link to /shared, if another page was faster
+				if errors.Is(err, collyrobots.ErrNoFollow) || visited && e.Request.URL.Path != "/open" {
 					links.add(e.Text)
 				}
 			})
@@ -210,8 +213,8 @@ func TestFollow(t *testing.T) {
 			c.OnHTML("a[href]", func(e *colly.HTMLElement) {
 				err := ext.Follow(e)
 				note := "followed"
-				if refused, ok := errors.AsType[*collyrobots.NoFollowError](err); ok {
-					note = fmt.Sprint("nofollow, rel ", refused.Rel)
+				if errors.Is(err, collyrobots.ErrNoFollow) {
+					note = "nofollow"
 				} else if errors.Is(err, colly.ErrRobotsTxtBlocked) {
 					note = "blocked"
 				} else if err != nil {
@@ -223,15 +226,15 @@ func TestFollow(t *testing.T) {
 				got.add(e.Text + ": " + note)
 			})
 			c.Visit("http://site.example/")
-			want := []string{"closed: followed", "inner: nofollow, rel false", "no: blocked", "rel: followed", "yes: followed"}
+			want := []string{"closed: followed", "inner: nofollow", "no: blocked", "rel: followed", "yes: followed"}
 			if obey {
-				want[3] = "rel: nofollow, rel true"
+				want[3] = "rel: nofollow"
 			}
 			if !slices.Equal(got.sorted(), want) {
 				t.Errorf("got %v", got.sorted())
 			}
-			if n := ext.Counts().RelNoFollow; (n == 1) != obey {
-				t.Errorf("%d rel=nofollow links counted", n)
+			if n := ext.Counts().LinksRefused; (n == 2) != obey || (n == 1) == obey {
+				t.Errorf("%d links were refused", n)
 			}
 		})
 	}
@@ -284,37 +287,42 @@ func TestRelNoFollowThroughVisit(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("async %v, obey %v: asked for %v, want %v", async, obey, got, want)
 			}
-			if n := ext.Counts().RelNoFollow; !obey && n != 0 || obey && n != 2 {
-				t.Errorf("obey %v: %d rel=nofollow links counted", obey, n)
+			if n := ext.Counts().LinksRefused; !obey && n != 0 || obey && n != 1 {
+				t.Errorf("obey %v: %d links were refused", obey, n)
 			}
 		}
 	}
 }
 
-func TestLinks(t *testing.T) {
+// pagelinks lists the links of colly's pages, by what Directives returns.
+func TestLinksOfPages(t *testing.T) {
 	web := new(robotstest.Internet)
 	web.Handle("site.example", robotstest.Site{
 		"/":           `<a href=a>a</a> <a rel=nofollow href=/b>b</a> <a href=mailto:x@example.com>c</a>`,
 		"/closed":     `<meta name=examplebot content=nofollow> <a href=a>a</a>`,
-		"/robots.txt": "", "/file": "no HTML: <a href=/b>",
+		"/robots.txt": "",
 	})
 	c, ext := polite(t, web)
-	ext.ObeyRelNoFollow = true
 	var got notes
 	c.OnResponse(func(r *colly.Response) {
-		page, err := ext.Links(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := linksOf(t, ext, r)
 		got.add(fmt.Sprint(r.Request.URL.Path, " ", len(page.Links), page.Queue(), page.Says.State))
 	})
 	c.Visit("http://site.example/")
 	c.Visit("http://site.example/closed")
-	c.Visit("http://site.example/file")
-	want := []string{"/ 2 [http://site.example/a] complete", "/closed 1 [] complete", "/file 0 [] header only"}
+	want := []string{"/ 2 [http://site.example/a] complete", "/closed 1 [] complete"}
 	if !slices.Equal(got.sorted(), want) {
 		t.Errorf("got %q, want %q", got.sorted(), want)
 	}
+}
+
+func linksOf(t *testing.T, ext *collyrobots.Extension, r *colly.Response) *pagelinks.Page {
+	t.Helper()
+	page, err := pagelinks.FromHTML(t.Context(), r.Body, r.Request.URL, ext.Directives(r), pagelinks.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
 }
 
 func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
@@ -357,11 +365,7 @@ func TestAbsoluteURLOfANoFollowPage(t *testing.T) {
 			}
 		}
 		hrefs := func(r *colly.Response) (list []string) {
-			page, err := ext.Links(r)
-			if err != nil {
-				t.Error(err)
-			}
-			for _, l := range page.Links {
+			for _, l := range linksOf(t, ext, r).Links {
 				list = append(list, l.URL.String())
 			}
 			return list

@@ -146,12 +146,10 @@ func TestOneExtensionOnManyCollectors(t *testing.T) {
 
 func TestAttachToFurtherCollectorsSaysWhatIsWrong(t *testing.T) {
 	_, ext := polite(t, shop())
-	proxied := colly.NewCollector()
-	proxied.SetProxy("http://proxy.example:3128")
 	foreign := colly.NewCollector()
 	attach(t, foreign, robotsmw.Options{UserAgent: agent})
 	for name, c := range map[string]*colly.Collector{
-		"nil": nil, "never set up": new(colly.Collector), "with a proxy": proxied, "of another extension": foreign,
+		"nil": nil, "never set up": new(colly.Collector), "of another extension": foreign,
 	} {
 		if err := ext.Add(c); err == nil {
 			t.Errorf("a collector that is %s: no error", name)
@@ -159,11 +157,28 @@ func TestAttachToFurtherCollectorsSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// An added collector that is not a clone keeps its transport.
+func TestAddedCollectorsKeepTheirTransport(t *testing.T) {
+	web, other := shop(), shop()
+	_, ext := polite(t, web)
+	c := colly.NewCollector()
+	c.WithTransport(other)
+	if err := ext.Add(c); err != nil {
+		t.Fatal(err)
+	}
+	c.Visit("http://shop.example/shoes")
+	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		t.Error(err)
+	}
+	wantAsked(t, web)
+	wantAsked(t, other, "GET http://shop.example/shoes")
+}
+
 func TestCountsString(t *testing.T) {
 	for want, stats := range map[string]collyrobots.Counts{
 		"fetched 0": {},
-		"fetched 9, disallowed 1, unreachable 2, noindex 3, nofollow 4, links refused 5, rel=nofollow 6, put back 7, retried 8, given up 1": {
-			Fetched: 9, Disallowed: 1, Unreachable: 2, NoIndex: 3, NoFollow: 4, LinksRefused: 5, RelNoFollow: 6, PutBack: 7, Retried: 8, GivenUp: 1},
+		"fetched 9, disallowed 1, unreachable 2, noindex 3, nofollow 4, links refused 5, put back 7, retried 8, given up 1": {
+			Fetched: 9, Disallowed: 1, Unreachable: 2, NoIndex: 3, NoFollow: 4, LinksRefused: 5, PutBack: 7, Retried: 8, GivenUp: 1},
 		"fetched 9, pages 7, lost 2, waited 1m3s (5.1s at most)": {Fetched: 9, Pages: 7, Lost: 2, Waited: 63 * time.Second, LongestWait: 5120 * time.Millisecond},
 		"fetched 9": {Fetched: 9, Pages: 9, Waited: 400 * time.Millisecond, LongestWait: 300 * time.Millisecond},
 	} {

@@ -3,75 +3,85 @@ package collyrobots
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gocolly/colly/v2"
 )
 
+// page is a request for a page on its way. The hub puts it into the request's
+// context. The outlet finds it there. A request for robots.txt has none.
+type page struct {
+	hub     *hub
+	since   time.Time       // when the request came to the hub
+	sent    time.Time       // when the request left for the first time
+	attempt context.Context // ends at the latest when the attempt may take no longer
+	proxy   string          // the proxy that colly's switcher chose; "" means none
+}
+
+type pageKey struct{}
+
 // outlet is the transport by which requests leave, after the wait for their
 // host. It waits for the slot of a LimitRule and limits the attempt. Requests
 // for robots.txt leave by the hub of Attach's collector.
-type outlet struct{ *sender }
+type outlet struct{ x *Extension }
 
-func (o outlet) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := o.send(req)
-	if err != nil && req.Body != nil {
-		req.Body.Close()
-	}
-	return resp, err
-}
-
-func (o outlet) send(req *http.Request) (*http.Response, error) {
-	p := pageOf(req)
-	if p == nil {
-		base, _, err := o.main.now()
+func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	defer closeBody(req, &err)
+	p, ok := req.Context().Value(pageKey{}).(*page)
+	if !ok {
+		base, _, err := o.x.main.now()
 		if err != nil {
 			return nil, err
 		}
 		return base.RoundTrip(req)
 	}
-	h, ctx := p.hub, req.Context()
-	end := &p.slot
-	*end = slotBody{}
-	rule, _ := h.ruleFor(req.URL.Host)
-	var err error
-	if end.leave, err = enter(ctx, rule); err != nil {
+	leave, err := p.hub.enter(req.Context(), req.URL.Host)
+	if err != nil {
 		return nil, err
 	}
-	base, timeout, err := h.now() // it may have changed while the request waited
+	base, timeout, err := p.hub.now() // it may have changed while the request waited
 	if err != nil {
-		end.end()
+		leave()
 		return nil, err
 	}
 	if p.sent.IsZero() {
 		p.sent = time.Now()
-		o.count.waitedFor(p.sent.Sub(p.since))
+		o.x.waited(p.sent.Sub(p.since))
 	}
-	sent := req
-	if timeout > 0 {
-		ctx, end.cancel = context.WithTimeout(ctx, timeout)
-		sent = req.WithContext(ctx)
-	}
-	p.body.attempt = ctx
-	resp, err := base.RoundTrip(sent)
+	ctx, cancel := context.WithTimeout(req.Context(), timeout)
+	end := sync.OnceFunc(func() {
+		cancel()
+		leave()
+	})
+	p.attempt = ctx
+	sent := req.WithContext(ctx)
+	resp, err = base.RoundTrip(sent)
 	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string) // colly's proxy switchers note their choice in the context
 	if err != nil || resp.Body == nil {
-		end.end()
+		end()
 		return resp, err
 	}
 	if resp.Request == sent {
 		resp.Request = req
 	}
-	end.ReadCloser = resp.Body
-	resp.Body = end
+	resp.Body = &slotBody{resp.Body, end}
 	return resp, nil
+}
+
+// closeBody closes the body of a request that was not sent, as a RoundTripper
+// must.
+func closeBody(req *http.Request, err *error) {
+	if *err != nil && req.Body != nil {
+		req.Body.Close()
+	}
 }
 
 // Unwrap returns the transport that sends. politeness.Transport looks at the
 // protocols of that transport, to know how to treat requests that net/http
 // sends again.
 func (o outlet) Unwrap() http.RoundTripper {
-	base, _, _ := o.main.now()
+	base, _, _ := o.x.main.now()
 	return base
 }
 

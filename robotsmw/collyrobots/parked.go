@@ -9,121 +9,91 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
+// parked is a request that was put back.
+type parked struct {
+	ctx     context.Context
+	url     *url.URL
+	until   time.Time // the request is not due before
+	limiter *politeness.Limiter
+	run     func()
+}
+
+// due reports whether the request may be made: its host is due, or its context
+// has ended, so that it fails.
+func (p *parked) due() bool {
+	if p.ctx.Err() != nil {
+		return true
+	}
+	if time.Now().Before(p.until) {
+		return false
+	}
+	p.until = p.limiter.Next(p.url)
+	return !time.Now().Before(p.until)
+}
+
 // parkedRequests are the requests of synchronous collectors that were put back,
 // by host. The program's own goroutine makes them: before another request, or
 // in Extension.Wait. So the callbacks never run at the same time.
 type parkedRequests struct {
-	mu      sync.Mutex
-	changed sync.Cond // a request has ended, or may be due
-	hosts   map[string][]*parked
-	next    time.Time // no request is due before
-	running int       // requests that left the list and are not over
-}
-
-type parked struct {
-	ctx     context.Context
-	url     *url.URL
-	until   time.Time
-	limiter *politeness.Limiter
-	run     func()
-	stop    func() bool
+	mu    sync.Mutex
+	hosts map[string][]*parked
 }
 
 func (q *parkedRequests) add(p *parked) {
-	host := p.url.Host
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.hosts == nil {
 		q.hosts = make(map[string][]*parked)
-		q.changed.L = &q.mu
 	}
-	q.hosts[host] = append(q.hosts[host], p)
-	q.next = time.Time{}
-	p.stop = context.AfterFunc(p.ctx, q.wake) // if the context ends, the request goes at once, and fails
+	q.hosts[p.url.Host] = append(q.hosts[p.url.Host], p)
 }
 
-func (q *parkedRequests) wake() {
+// any reports whether any request is left.
+func (q *parkedRequests) any() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.next = time.Time{}
-	q.changed.Broadcast()
+	return len(q.hosts) > 0
 }
 
-// due returns when the request may be made.
-func (p *parked) due() time.Time {
-	if p.ctx.Err() != nil {
-		return time.Time{}
-	}
-	if next := p.limiter.Next(p.url); next.After(p.until) {
-		return next
-	}
-	return p.until
-}
-
-// take returns a request that is due, the first of its host's. It returns nil
-// if there is none. q.mu must be held.
-func (q *parkedRequests) take() *parked {
-	if len(q.hosts) == 0 || time.Now().Before(q.next) {
-		return nil
-	}
-	q.next = time.Time{}
+// take removes and returns a request that is due, the first of its host's. If
+// none is due, it returns the one that is due next, and when. It returns nil if
+// no request is left.
+func (q *parkedRequests) take() (p *parked, next time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for host, list := range q.hosts {
-		p := list[0]
-		due := p.due()
-		if due.After(time.Now()) {
-			if q.next.IsZero() || due.Before(q.next) {
-				q.next = due
+		first := list[0]
+		if first.due() {
+			if q.hosts[host] = list[1:]; len(list) == 1 {
+				delete(q.hosts, host)
 			}
-			continue
+			return first, time.Time{}
 		}
-		if q.hosts[host] = list[1:]; len(list) == 1 {
-			delete(q.hosts, host)
+		if p == nil || first.until.Before(next) {
+			p, next = first, first.until
 		}
-		q.next = time.Time{}
-		q.running++
-		return p
 	}
-	return nil
+	return p, next
 }
 
 // runDue makes a request that is due, if there is one.
 func (q *parkedRequests) runDue() {
-	q.mu.Lock()
-	p := q.take()
-	q.mu.Unlock()
-	if p != nil {
-		q.run(p)
+	if p, next := q.take(); p != nil && next.IsZero() {
+		p.run()
 	}
 }
 
-func (q *parkedRequests) run(p *parked) {
-	p.stop()
-	p.run()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.running--
-	q.changed.Broadcast()
-}
+// look is how often finish looks for requests that other goroutines have put
+// back.
+const look = 50 * time.Millisecond
 
-// finish makes all requests, each when it is due, and returns when none is
-// left.
+// finish makes all requests, each when it is due.
 func (q *parkedRequests) finish() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.hosts) > 0 || q.running > 0 {
-		if p := q.take(); p != nil {
-			q.mu.Unlock()
-			q.run(p)
-			q.mu.Lock()
-			continue
-		}
-		var timer *time.Timer
-		if len(q.hosts) > 0 {
-			timer = time.AfterFunc(time.Until(q.next), q.wake)
-		}
-		q.changed.Wait()
-		if timer != nil {
-			timer.Stop()
+	for p, next := q.take(); p != nil; p, next = q.take() {
+		if next.IsZero() {
+			p.run()
+		} else {
+			sleepUntil(p.ctx, time.Now().Add(min(time.Until(next), look)))
 		}
 	}
 }
@@ -145,10 +115,20 @@ func awaitTurn(lines *sync.Map, p *parked) {
 	case <-p.ctx.Done():
 		return
 	}
-	for due := p.due(); due.After(time.Now()); due = p.due() {
-		if sleepUntil(p.ctx, due) != nil {
-			break
-		}
+	for !p.due() {
+		sleepUntil(p.ctx, p.until)
 	}
 	time.AfterFunc(settle, func() { <-line })
+}
+
+// sleepUntil returns the error of ctx if ctx ends first.
+func sleepUntil(ctx context.Context, t time.Time) error {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

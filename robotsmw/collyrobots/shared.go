@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -22,40 +20,21 @@ import (
 // collectors crawl it.
 var common politeness.Limiter
 
-// In tests with testing/synctest, bubble is used in place of common.
-var bubble struct {
-	sync.Mutex
-	base    http.RoundTripper
-	limiter *politeness.Limiter
-}
-
-// commonLimiter returns the Limiter of all collectors that were attached
-// without a Limiter. Each testing/synctest bubble has a time of its own, and no
-// Limiter can serve two bubbles. So in a bubble, collectors share a Limiter if
-// their Base is the same fake network.
-func commonLimiter(base http.RoundTripper) *politeness.Limiter {
+// commonLimiter returns the Limiter of a collector that was attached without
+// one. A testing/synctest bubble has a time of its own, and no Limiter can
+// serve two bubbles. So in a bubble, each of these collectors gets its own.
+func commonLimiter() *politeness.Limiter {
 	now := time.Now()
-	if now != now.Round(0) { // a time has a monotonic part, except in a bubble
-		return &common
-	}
-	if base == nil || !reflect.ValueOf(base).Comparable() {
+	if now == now.Round(0) { // outside a bubble, a time has a monotonic part
 		return new(politeness.Limiter)
 	}
-	bubble.Lock()
-	defer bubble.Unlock()
-	if bubble.base != base {
-		bubble.base, bubble.limiter = base, new(politeness.Limiter)
-	}
-	return bubble.limiter
+	return &common
 }
 
-// shared has the robots.txt records of the process's collectors. Collectors
-// share records if they have the same key. The records live as long as their
-// Limiter.
-var shared struct {
-	sync.Mutex
-	records map[sharedKey]*records
-}
+// shared has the robots.txt records of the process's collectors, by sharedKey.
+// Collectors share *records if they have the same key. The records live as long
+// as their Limiter.
+var shared sync.Map
 
 type sharedKey struct {
 	limiter weak.Pointer[politeness.Limiter]
@@ -74,7 +53,8 @@ type stored struct {
 	until time.Time
 }
 
-// maxShared bounds the records under a key. What does not fit is fetched again.
+// maxShared bounds the records under a key. Beyond it, all are forgotten, and
+// each is fetched again when it is needed.
 const maxShared = 32 << 20
 
 // recordsFor returns the records that collectors with these options share.
@@ -82,26 +62,11 @@ const maxShared = 32 << 20
 func recordsFor(opts robotsmw.Options) *records {
 	key := sharedKey{weak.Make(opts.Limiter), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
 		opts.RobotsTimeout, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override)}
-	shared.Lock()
-	defer shared.Unlock()
-	r := shared.records[key]
-	if r == nil {
-		if shared.records == nil {
-			shared.records = make(map[sharedKey]*records)
-		}
-		r = &records{list: make(map[string]stored)}
-		shared.records[key] = r
-		if opts.Limiter != &common {
-			runtime.AddCleanup(opts.Limiter, dropRecords, key)
-		}
+	r, known := shared.LoadOrStore(key, &records{list: make(map[string]stored)})
+	if !known && opts.Limiter != &common {
+		runtime.AddCleanup(opts.Limiter, func(key any) { shared.Delete(key) }, any(key))
 	}
-	return r
-}
-
-func dropRecords(key sharedKey) {
-	shared.Lock()
-	defer shared.Unlock()
-	delete(shared.records, key)
+	return r.(*records)
 }
 
 // sharing is the Store of one Extension. When its collectors get a transport of
@@ -128,11 +93,9 @@ func (s *sharing) Put(_ context.Context, key string, value []byte, ttl time.Dura
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(key)
-	for other := range s.list {
-		if s.bytes+len(value) <= maxShared {
-			break
-		}
-		s.drop(other)
+	if s.bytes+len(value) > maxShared {
+		clear(s.list)
+		s.bytes = 0
 	}
 	s.list[key] = stored{slices.Clone(value), time.Now().Add(ttl)}
 	s.bytes += len(value)

@@ -10,23 +10,20 @@ import (
 
 // The records of a Limiter go with it; those of the common Limiter stay.
 func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
-	a := recordsFor(robotsmw.Options{Limiter: &common})
-	before := len(shared.records)
-	recordsFor(robotsmw.Options{Limiter: new(politeness.Limiter)})
-	for range 100 {
-		runtime.GC()
-		shared.Lock()
-		n := len(shared.records)
-		shared.Unlock()
-		if n <= before {
-			break
+	count := func() (n int) {
+		for range shared.Range {
+			n++
 		}
+		return n
+	}
+	a := recordsFor(robotsmw.Options{Limiter: &common})
+	before := count()
+	recordsFor(robotsmw.Options{Limiter: new(politeness.Limiter)})
+	for tries := 0; count() > before && tries < 100; tries++ {
+		runtime.GC()
 		runtime.Gosched()
 	}
-	shared.Lock()
-	n := len(shared.records)
-	shared.Unlock()
-	if n > before {
+	if n := count(); n > before {
 		t.Errorf("%d records are left, of %d", n, before)
 	}
 	if recordsFor(robotsmw.Options{Limiter: &common}) != a {
