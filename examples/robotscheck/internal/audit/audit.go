@@ -12,12 +12,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
@@ -60,7 +62,7 @@ Without -robots, a robots.txt in a WARC file counts from its date on, and an acc
 robots.txt. While no robots.txt is known, requests are unaudited: nothing is said of them. Where the log shows that
 robots.txt was a 404, nothing is forbidden until it is a 200 again. Pages are "not shown" if their robot may have got
 robots.txt before the log began, or where it does not show: they are judged by robots.txt, but nobody is accused of not
-having asked for it. Standard error names the lines that cannot be read, but for each problem of a file at most ten of them.
+having asked for it. Standard error names the lines that cannot be read, but for each problem of a file at most three of them.
 
 For a record, audit first checks the hashes in it, and compares each line with those that it rests on. It names each line,
 robots.txt and WARC file that was changed, or that another line contradicts, and what was lost or cut off: all on standard
@@ -111,10 +113,7 @@ and a last one:
 		flags.BoolVar(&o.verbose, "v", false, "list every violation")
 		flags.StringVar(&o.robots, "robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
 		flags.StringVar(&o.head, "head", "", "a `HEAD` that the record must have, as politespider -evidence printed it: a hash, or LINE:HASH")
-		flags.Func("against", "compare the record with this `LOG` of the site, and name the requests that only one of them has; may be repeated", func(name string) error {
-			o.against = append(o.against, name)
-			return nil
-		})
+		command.ListVar(flags, &o.against, "against", "compare the record with this `LOG` of the site, and name the requests that only one of them has; may be repeated")
 		flags.StringVar(&o.page, "html", "", "also write a page for a browser to this `file`")
 		flags.Func("since", "judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
 		flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
@@ -133,20 +132,9 @@ and a last one:
 			if o.head != "" && !headForm.MatchString(o.head) {
 				return 0, command.Usagef("-head %s is no head: it is a hash of 64 hexadecimal digits, or LINE:HASH", o.head)
 			}
-			return run(ctx, e, o, args)
+			return o.run(ctx, e, args)
 		}
 	},
-}
-
-func timeFlag(t *time.Time) func(string) error {
-	return func(value string) (err error) {
-		for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-			if *t, err = time.Parse(form, value); err == nil {
-				return nil
-			}
-		}
-		return errors.New("write it as 2026-11-20 or 2026-11-20T10:00:00Z")
-	}
 }
 
 type options struct {
@@ -160,110 +148,109 @@ type options struct {
 
 var headForm = regexp.MustCompile(`^([0-9]+:)?[0-9A-Fa-f]{64}$`)
 
-func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
-	say := func(format string, args ...any) { fmt.Fprintf(e.Stderr, "robotscheck audit: "+format+"\n", args...) }
-	tell := func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }
-	broken := repeats{tell: tell}
+const exampleLine = `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a.html HTTP/1.1" 200 512 "-" "ExampleBot/1.0"`
+
+func timeFlag(t *time.Time) func(string) error {
+	return func(value string) (err error) {
+		for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+			if *t, err = time.Parse(form, value); err == nil {
+				return nil
+			}
+		}
+		return errors.New("write it as 2026-11-20 or 2026-11-20T10:00:00Z")
+	}
+}
+
+func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+	broken := &brokenLines{w: e.Stderr}
 	history, doubtful, err := readHistory(e, o.robots, broken.add)
 	if err != nil {
 		return 0, err
 	}
-	var inputs []audit.Input
-	var records []string
+	var names, records []string
 	for _, arg := range args {
-		if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+		if isDirectory(arg) {
 			records = append(records, arg)
-			continue
+		} else {
+			names = append(names, arg)
 		}
-		in, err := open(e, arg)
-		if err != nil {
-			return 0, err
-		}
-		defer in.Close()
-		one := audit.Input{Name: command.ShownName(arg), Reader: in}
-		if arg == "-" {
-			one.Reader = e.Stdin // which may be a file
-		}
-		inputs = append(inputs, one)
 	}
-	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(inputs) > 0) {
+	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
 		return 0, command.Usagef("-head and -against are about one record: name its directory, and nothing else")
 	}
-	var logs []audit.Input
-	for _, name := range o.against {
-		in, err := open(e, name)
-		if err != nil {
-			return 0, err
-		}
-		defer in.Close()
-		logs = append(logs, audit.Input{Name: command.ShownName(name), Reader: in})
-	}
-	var found breaches
-	json := command.JSON(e.Stdout)
-	judge := audit.Auditor{
-		History:  history,
-		Groups:   o.groups,
-		Head:     o.head,
-		Against:  logs,
-		Since:    o.since,
-		Until:    o.until,
-		OnBroken: broken.add,
-		OnViolation: func(v audit.Violation) {
-			switch found.add(v); {
-			case o.asJSON:
-				json.Encode(v)
-			case o.verbose:
-				fmt.Fprintln(e.Stdout, sentence(v))
-			}
-		},
-	}
-	if err := judge.Read(ctx, inputs...); err != nil {
+	logs, closeLogs, err := openLogs(e, append(names, o.against...))
+	defer closeLogs()
+	if err != nil {
 		return 0, err
 	}
-	broken.end(say)
-	var faults []string
-	judge.OnBroken = func(b audit.Broken) { // also for repeated faults: each may show that a record was changed
-		tell(b)
-		if len(faults) < shownFaults {
-			faults = append(faults, fmt.Sprintf("%s:%d: %v", b.Input, b.Line, b.Err))
-		}
+	found := new(breaches)
+	judge := audit.Auditor{
+		History:     history,
+		Groups:      o.groups,
+		Head:        o.head,
+		Against:     logs[len(names):],
+		Since:       o.since,
+		Until:       o.until,
+		OnBroken:    broken.add,
+		OnViolation: o.printer(e.Stdout, found),
 	}
+	if err := judge.Read(ctx, logs[:len(names)]...); err != nil {
+		return 0, err
+	}
+	broken.end()
+	judge.OnBroken = broken.addFault
 	for _, dir := range records {
 		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); err != nil {
 			return 0, err
 		}
 	}
 	r := judge.Result()
-	notes := append(recordNotes(r, faults), notes(r, doubtful)...)
 	found.sort()
+	notes := append(recordNotes(r, broken.faults), notes(r, doubtful)...)
 	if o.asJSON {
-		json.Encode(last(r, doubtful))
+		command.JSON(e.Stdout).Encode(summaryOf(r, doubtful))
 	} else {
-		if o.verbose && r.Violations > 0 {
-			fmt.Fprintln(e.Stdout)
-		}
-		printText(e.Stdout, r, &found, o.verbose, notes)
+		printText(e.Stdout, r, found, o.verbose, notes)
 	}
 	if r.Requests == 0 {
-		say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
+		broken.say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
+		if r.Broken > 0 {
+			broken.say("a line of a log looks like this: %s", exampleLine)
+		}
 	}
 	if o.page != "" {
-		if err := writePage(o.page, r, &found, notes); err != nil {
+		if err := writePage(o.page, r, found, notes); err != nil {
 			return 0, err
 		}
 	}
 	if history.Hosts() > 1 && r.Unaudited > 0 {
-		say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(history.Hosts(), "host"))
+		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(history.Hosts(), "host"))
 	}
+	return o.status(r, doubtful), nil
+}
+
+// printer returns what is done with each violation.
+func (o *options) printer(w io.Writer, found *breaches) func(audit.Violation) {
+	json := command.JSON(w)
+	return func(v audit.Violation) {
+		found.add(v)
+		switch {
+		case o.asJSON:
+			json.Encode(v)
+		case o.verbose:
+			fmt.Fprintln(w, sentence(v))
+		}
+	}
+}
+
+func (o *options) status(r *audit.Result, doubtful []robots.Doubtful) command.Status {
 	switch {
-	case o.head != "" && !r.Records[0].HeadFound:
-		return command.CannotTell, nil
-	case r.Violations == 0 && isPartial(r):
-		return command.CannotTell, nil
+	case o.head != "" && !r.Records[0].HeadFound, r.Violations == 0 && isPartial(r):
+		return command.CannotTell
 	case len(doubtful) > 0:
-		return command.Doubtful, nil
+		return command.Doubtful
 	case r.Violations > 0:
-		return command.No, nil
+		return command.No
 	}
-	return command.OK, nil
+	return command.OK
 }

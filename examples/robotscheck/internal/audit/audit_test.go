@@ -166,16 +166,20 @@ func TestAudit_NoLog(t *testing.T) {
 	for _, tt := range []struct {
 		lines string
 		want  int
-	}{{"picture:", maxReported + 1}, {"log:", maxReported + maxReported + 1}, {"audit: picture:10: neither a line", 1}, {"log:10: neither", 1},
-		{"audit: … and 257 more lines or records like it, up to picture:267: neither a line of a combined log nor one of Caddy's\n", 1},
-		{"audit: … and 1 more line or record like it, up to log:21: the line is no JSON object\n", 1},
+	}{{"picture:", maxReported + 1}, {"log:", maxReported + maxReported + 1}, {"audit: picture:3: neither a line", 1}, {"log:3: neither", 1},
+		{"audit: … and 264 more lines or records like it, up to picture:267: neither a line of a combined log nor one of Caddy's\n", 1},
+		{"audit: … and 1 more line or record like it, up to log:7: the line is no JSON object\n", 1},
 		{"there is no request in what was read: name an access log", 1},
+		{"audit: a line of a log looks like this: " + exampleLine, 1},
 	} {
 		if n := strings.Count(stderr, tt.lines); n != tt.want {
 			t.Errorf("%q is %d times on standard error, want %d:\n%s", tt.lines, n, tt.want, stderr)
 		}
 	}
-	if !strings.Contains(stdout, "288 broken lines or records: not read.") {
+	if status, _, _ := try(t, map[string]string{"log": exampleLine + "\n", "r.txt": robotsTxt}, "", "-robots", "r.txt", "log"); status != command.OK {
+		t.Errorf("the example cannot be read: exit status %d", status)
+	}
+	if !strings.Contains(stdout, "274 broken lines or records: not read.") {
 		t.Errorf("it prints %s", stdout)
 	}
 }

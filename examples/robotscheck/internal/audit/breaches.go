@@ -109,7 +109,7 @@ func (b *breach) String() string {
 	for _, address := range top[:min(len(top), topAddresses)] {
 		named = append(named, fmt.Sprintf("%s (%s)", command.Printable(address), command.Thousands(b.addresses[address])))
 	}
-	return text + "  " + countAddresses(len(top)) + ": " + strings.Join(named, ", ") + more(len(top)-len(named))
+	return text + "  " + command.Count(len(top), "address") + ": " + strings.Join(named, ", ") + more(len(top)-len(named))
 }
 
 // addresses returns how many addresses a robot has, and the first of them.
@@ -121,14 +121,7 @@ func addresses(robot *audit.Tally) string {
 	for _, address := range robot.FirstAddresses {
 		named = append(named, command.Printable(address))
 	}
-	return countAddresses(robot.Addresses) + ": " + strings.Join(named, ", ") + more(robot.Addresses-len(named))
-}
-
-func countAddresses(n int) string {
-	if n == 1 {
-		return "1 address"
-	}
-	return command.Thousands(n) + " addresses"
+	return command.Count(robot.Addresses, "address") + ": " + strings.Join(named, ", ") + more(robot.Addresses-len(named))
 }
 
 func more(n int) string {

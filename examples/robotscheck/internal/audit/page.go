@@ -23,6 +23,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"visible":  command.Printable,
 	"count":    command.Count,
 	"counts":   counts,
+	"kinds":    func() []audit.Kind { return kinds },
 	"noun":     command.Noun,
 	"number":   command.Thousands,
 	"why":      why,
@@ -50,16 +51,10 @@ type view struct {
 
 type robotView struct {
 	*audit.Tally
-	Kinds    []kindCount
 	Strip    []cell
 	Breaches []*breach
 	Listed   []audit.Violation
 	More     int // how many violations are not listed
-}
-
-type kindCount struct {
-	Kind audit.Kind
-	N    int
 }
 
 // A cell stands for one day in a strip. If there are more than stripCells days,
@@ -90,14 +85,8 @@ func newView(r *audit.Result, found *breaches, notes []string) *view {
 	}
 	v.From, v.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
 	for _, robot := range robots {
-		one := robotView{Tally: robot, Strip: strip(robot, first, last), Breaches: found.ofRobot(robot.Name), Listed: found.listed[robot.Name]}
-		for _, kind := range kinds {
-			if n := robot.Kinds[kind]; n > 0 {
-				one.Kinds = append(one.Kinds, kindCount{kind, n})
-			}
-		}
-		one.More = robot.Violations - len(one.Listed)
-		v.Robots = append(v.Robots, one)
+		listed := found.listed[robot.Name]
+		v.Robots = append(v.Robots, robotView{robot, strip(robot, first, last), found.ofRobot(robot.Name), listed, robot.Violations - len(listed)})
 	}
 	return v
 }

@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +38,17 @@ type span struct {
 	Requests int       `json:"requests"`
 }
 
-func last(r *audit.Result, doubtful []robots.Doubtful) summary {
+// A record is what -json prints about a record.
+type record struct {
+	Name       string `json:"name"`
+	Lines      int    `json:"lines"`
+	Head       string `json:"head"`
+	Both       int    `json:"both,omitempty"`
+	OnlyRecord int    `json:"only_record,omitempty"`
+	OnlyLog    int    `json:"only_log,omitempty"`
+}
+
+func summaryOf(r *audit.Result, doubtful []robots.Doubtful) summary {
 	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, NotShown: r.NotShown, Lines: r.Lines, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps, Doubtful: doubtful}
 	for _, one := range r.Spans {
 		s.Spans = append(s.Spans, span{one.Name, one.First, one.Last, one.Requests})
@@ -66,45 +78,17 @@ const (
 	shownBreaches = 50
 )
 
+// printText prints the result. The caller has printed the violations if verbose
+// is set.
 func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, notes []string) {
+	if verbose && r.Violations > 0 {
+		fmt.Fprintln(w)
+	}
 	fmt.Fprintf(w, "%s, %s, %s\n", command.Count(r.Requests, "request"), command.Count(len(r.Robots), "robot"), command.Count(r.Violations, "violation"))
 	if !verbose {
 		printBreaches(w, found)
 	}
-	rows := [][]string{{"robot", "requests", "robots.txt"}}
-	rows[0] = append(rows[0], kindNames()...)
-	rows[0] = append(rows[0], "shortest gap", "Crawl-delay", "unaudited", "addresses")
-	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
-		row := []string{command.Printable(robot.Name), command.Thousands(robot.Requests), command.Thousands(robot.Fetches)}
-		row = append(row, counts(robot.Kinds)...)
-		row = append(row, interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), command.Thousands(robot.Unaudited), command.Thousands(robot.Addresses))
-		rows = append(rows, row)
-	}
-	command.Table(w, rows)
-	if n := len(r.Robots) - shownRobots; n > 0 {
-		fmt.Fprintf(w, "… and %s\n", command.Count(n, "more robot"))
-	}
-	printAddresses(w, r.Robots)
-	if len(r.Hosts) > 1 {
-		rows = [][]string{append([]string{"host", "requests"}, kindNames()...)}
-		for _, host := range r.Hosts[:min(len(r.Hosts), shownHosts)] {
-			rows = append(rows, append([]string{command.Printable(hostName(host.Name)), command.Thousands(host.Requests)}, counts(host.Kinds)...))
-		}
-		command.Table(w, rows)
-		if n := len(r.Hosts) - shownHosts; n > 0 {
-			fmt.Fprintf(w, "… and %s\n", command.Count(n, "more host"))
-		}
-	}
-	if len(r.Spans) > 0 {
-		rows = [][]string{{"unaudited: no robots.txt is known", "from", "to", "requests"}}
-		for _, s := range r.Spans[:min(len(r.Spans), shownSpans)] {
-			rows = append(rows, []string{command.Printable(hostName(s.Name)), stamp(s.First), stamp(s.Last), command.Thousands(s.Requests)})
-		}
-		command.Table(w, rows)
-		if n := len(r.Spans) - shownSpans; n > 0 {
-			fmt.Fprintf(w, "… and %s\n", command.Count(n, "more span"))
-		}
-	}
+	printTables(w, r)
 	for _, note := range notes {
 		fmt.Fprintf(w, "\n%s\n", note)
 	}
@@ -121,18 +105,79 @@ func printBreaches(w io.Writer, found *breaches) {
 	}
 }
 
-// printAddresses names addresses of the robots that have several.
-func printAddresses(w io.Writer, robots []*audit.Tally) {
+func printTables(w io.Writer, r *audit.Result) {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, string(kind))
+	}
+	heading := slices.Concat([]string{"robot", "requests", "robots.txt"}, names, []string{"shortest gap", "Crawl-delay", "unaudited", "addresses"})
+	printTable(w, r.Robots, shownRobots, "robot", heading, func(robot *audit.Tally) []string {
+		return slices.Concat(
+			[]string{command.Printable(robot.Name), command.Thousands(robot.Requests), command.Thousands(robot.Fetches)}, counts(robot.Kinds),
+			[]string{interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), command.Thousands(robot.Unaudited), command.Thousands(robot.Addresses)})
+	})
 	begin := "\n"
-	for _, robot := range robots[:min(len(robots), shownRobots)] {
+	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
 		if robot.Addresses > 1 {
 			fmt.Fprintf(w, "%s%s  %s\n", begin, command.Printable(robot.Name), addresses(robot))
 			begin = ""
 		}
 	}
+	if len(r.Hosts) > 1 {
+		printTable(w, r.Hosts, shownHosts, "host", slices.Concat([]string{"host", "requests"}, names), func(host *audit.Tally) []string {
+			return append([]string{command.Printable(hostName(host.Name)), command.Thousands(host.Requests)}, counts(host.Kinds)...)
+		})
+	}
+	heading = []string{"unaudited: no robots.txt is known", "from", "to", "requests"}
+	printTable(w, r.Spans, shownSpans, "span", heading, func(s audit.Tally) []string {
+		return []string{command.Printable(hostName(s.Name)), stamp(s.First), stamp(s.Last), command.Thousands(s.Requests)}
+	})
 }
 
-// notes() returns sentences about what the audit could not read or compare, and
+// printTable prints a table of the first entries of a list, and how many more
+// there are. Their name is noun.
+func printTable[T any](w io.Writer, list []T, most int, noun string, heading []string, row func(T) []string) {
+	rows := [][]string{heading}
+	for _, one := range list[:min(len(list), most)] {
+		rows = append(rows, row(one))
+	}
+	command.Table(w, rows)
+	if n := len(list) - most; n > 0 {
+		fmt.Fprintf(w, "… and %s\n", command.Count(n, "more "+noun))
+	}
+}
+
+// recordNotes returns sentences about the records themselves. faults are the
+// first faults in them.
+func recordNotes(r *audit.Result, faults []string) (notes []string) {
+	all, overridden := 0, 0
+	for _, one := range r.Records {
+		notes = append(notes, fmt.Sprintf("%s: %s. The last one has the hash %s", command.Printable(one.Name), command.Count(one.Lines, "line"), one.Head))
+		all += one.Faults
+		overridden += one.Overridden
+		if one.Changed > 0 {
+			notes = append(notes, fmt.Sprintf("%s was changed in %s.", command.Printable(one.Name), command.Count(one.Changed, "place")))
+		}
+		if one.Contradict > 0 {
+			notes = append(notes, fmt.Sprintf("%s contradicts itself, or the log, in %s.", command.Printable(one.Name), command.Count(one.Contradict, "place")))
+		}
+		if one.Both+one.OnlyLog+one.OnlyRecord > 0 {
+			notes = append(notes, fmt.Sprintf("%s are in the record and in the log, %s only in the record, %s only in the log.", command.Count(one.Both, "request"), command.Thousands(one.OnlyRecord), command.Thousands(one.OnlyLog)))
+		}
+	}
+	for _, fault := range faults {
+		notes = append(notes, command.Printable(fault))
+	}
+	if n := all - len(faults); n > 0 {
+		notes = append(notes, "… and "+command.Count(n, "more fault")+" in the record, on standard error")
+	}
+	if overridden > 0 {
+		notes = append(notes, command.Count(overridden, "request")+" obeyed the operator's file, not the site's.")
+	}
+	return notes
+}
+
+// notes returns sentences about what the audit could not read or compare, and
 // about the doubtful files.
 func notes(r *audit.Result, doubtful []robots.Doubtful) (notes []string) {
 	broken, cut := r.Broken, r.Cut
@@ -140,7 +185,7 @@ func notes(r *audit.Result, doubtful []robots.Doubtful) (notes []string) {
 		broken, cut = broken-one.Faults, cut-one.Faults
 	}
 	if broken > 0 {
-		notes = append(notes, fmt.Sprintf("%s: not read. That is %s of all.", linesOrRecords(broken, "broken "), percent(broken, r.Lines)))
+		notes = append(notes, fmt.Sprintf("%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), 100*float64(broken)/float64(max(r.Lines, broken))))
 	}
 	if r.Jumps > 0 {
 		notes = append(notes, linesOrRecords(r.Jumps, "")+" out of order by more than 90 s: not judged on order.")
@@ -160,19 +205,7 @@ func notes(r *audit.Result, doubtful []robots.Doubtful) (notes []string) {
 	return notes
 }
 
-func hostName(s string) string {
-	if s == "" {
-		return "the site"
-	}
-	return s
-}
-
-func kindNames() (names []string) {
-	for _, kind := range kinds {
-		names = append(names, string(kind))
-	}
-	return names
-}
+func hostName(s string) string { return cmp.Or(s, "the site") }
 
 func counts(of map[audit.Kind]int) (cells []string) {
 	for _, kind := range kinds {
@@ -227,19 +260,4 @@ func target(v audit.Violation) string {
 		return v.Host + v.URL
 	}
 	return v.URL
-}
-
-// linesOrRecords writes a count of log lines and archive records in words, such
-// as "1 broken line or record". kind is "" or a word with a space after it.
-func linesOrRecords(n int, kind string) string {
-	text := command.Count(n, kind+"line") + " or record"
-	if n != 1 {
-		text += "s"
-	}
-	return text
-}
-
-// percent writes n as a part of all.
-func percent(n, all int) string {
-	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(all, n, 1)))
 }

@@ -78,3 +78,21 @@ func (c Command) printHelp(w io.Writer, flags *flag.FlagSet) {
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 }
+
+// ListVar declares a flag that may be repeated. Its values are appended to the
+// list.
+func ListVar(flags *flag.FlagSet, list *[]string, name, usage string) {
+	flags.Func(name, usage, func(value string) error {
+		*list = append(*list, value)
+		return nil
+	})
+}
+
+// A UsageError is a mistake on the command line. Command.Run prints it with the
+// usage.
+type UsageError string
+
+func (e UsageError) Error() string { return string(e) }
+
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error { return UsageError(fmt.Sprintf(format, args...)) }

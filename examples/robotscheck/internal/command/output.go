@@ -49,10 +49,14 @@ func Count(n int, noun string) string {
 	return Thousands(n) + " " + Noun(n, noun)
 }
 
-// Noun returns a noun in the form that goes with a number: file, files.
+// Noun returns a noun in the form that goes with a number: file, files;
+// address, addresses.
 func Noun(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return noun
+	case strings.HasSuffix(noun, "s"):
+		return noun + "es"
 	}
 	return noun + "s"
 }

@@ -1,0 +1,153 @@
+package audit
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return name != "-" && err == nil && info.IsDir()
+}
+
+// open opens a file. Other commands take URLs, but audit does not. If the name
+// is a URL, perhaps a mistyped one, the error says this.
+func open(e command.Env, name string) (io.ReadCloser, error) {
+	file, err := e.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && (command.IsURL(name) || command.CheckScheme(name) != nil) {
+		return nil, command.Usagef("%q is no file, and audit fetches no URL: save what is there in a file, and name that", name)
+	}
+	return file, err
+}
+
+// openLogs opens files. closeAll closes those that are open, after an error
+// too.
+func openLogs(e command.Env, names []string) (logs []audit.Input, closeAll func(), _ error) {
+	var opened []io.Closer
+	closeAll = func() {
+		for _, file := range opened {
+			file.Close()
+		}
+	}
+	for _, name := range names {
+		file, err := open(e, name)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		opened = append(opened, file)
+		log := audit.Input{Name: command.ShownName(name), Reader: file}
+		if name == "-" {
+			log.Reader = e.Stdin // which may be a file
+		}
+		logs = append(logs, log)
+	}
+	return logs, closeAll, nil
+}
+
+var errNoHistory = errors.New("there is no robots.txt in it")
+
+// readHistory reads the robots.txt files that -robots names. If one cannot be
+// read, it returns an error. Without that file, the audit would judge by the
+// wrong robots.txt, or by none. The second result has the doubtful files. The
+// robots.txt files in a WARC file are not checked, because AddWARC does not
+// return them.
+func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audit.History, []robots.Doubtful, error) {
+	h := new(audit.History)
+	if name == "" {
+		return h, nil, nil
+	}
+	if isDirectory(name) {
+		doubtful, err := readDirectory(h, name)
+		return h, doubtful, err
+	}
+	file, err := open(e, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	in := bufio.NewReader(file)
+	begin, _ := in.Peek(len("WARC/"))
+	if string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
+		if err := readArchive(h, command.ShownName(name), in, onBroken); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return h, nil, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
+	}
+	h.Add("", time.Time{}, 200, text)
+	if doubt := robots.DoubtOfFetched(text); doubt != "" { // as with a fetched file, the end of a long file is not read
+		return h, []robots.Doubtful{{Source: command.ShownName(name), Doubt: doubt}}, nil
+	}
+	return h, nil, nil
+}
+
+func readArchive(h *audit.History, name string, in io.Reader, onBroken func(audit.Broken)) error {
+	archive, err := audit.NewWARCReader(in)
+	if err != nil {
+		return err
+	}
+	err = h.AddWARC(archive, func(err error) {
+		if broken, ok := errors.AsType[*audit.WARCError](err); ok {
+			onBroken(audit.Broken{Input: name, Line: broken.Record, Err: broken.Err})
+		}
+	})
+	if err == nil && h.Hosts() == 0 {
+		return errNoHistory
+	}
+	return err
+}
+
+// readDirectory adds the *.txt files of a directory to h. The name of each file
+// is the time at which the file came into force. readDirectory returns the
+// doubtful files.
+func readDirectory(h *audit.History, dir string) (doubtful []robots.Doubtful, _ error) {
+	const how = "such as 2026-11-20T10:00:00Z.txt"
+	names, err := fs.Glob(os.DirFS(dir), "*.txt")
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: %w; name them by the time from which on they were in force, %s", dir, errNoHistory, how)
+	}
+	for _, name := range names {
+		file := filepath.Join(dir, name)
+		from, err := timeOf(strings.TrimSuffix(name, ".txt"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: name it by the time from which on it was in force, %s", file, how)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		h.Add("", from, 200, text)
+		if doubt := robots.Doubt(text); doubt != "" {
+			doubtful = append(doubtful, robots.Doubtful{Source: file, Doubt: doubt})
+		}
+	}
+	return doubtful, nil
+}
+
+// timeOf parses the name of a file, without ".txt". The name is a time in the
+// form of RFC 3339. Some systems allow no colons in names, so the form
+// 20261120T100000Z is accepted too.
+func timeOf(name string) (time.Time, error) {
+	if t, err := time.Parse("20060102T150405Z0700", name); err == nil {
+		return t, nil
+	}
+	return time.Parse(time.RFC3339Nano, name)
+}
