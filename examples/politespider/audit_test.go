@@ -78,7 +78,11 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if os.Getenv("COURTESY_CHAOS") != "" {
 		copies, pages = 80, 5000
 	}
-	site, err := demosite.Copies(copies)
+	var domains []string
+	for n := range copies {
+		domains = append(domains, fmt.Sprint(n+1, ".example"))
+	}
+	site, err := demosite.New(domains...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +120,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 
 	// The audit of the server's log gets the robots.txt files from the demo. It
 	// uses no data of the crawl.
-	owners, err := demosite.Copies(copies)
+	owners, err := demosite.New(domains...)
 	if err != nil {
 		t.Fatal(err)
 	}

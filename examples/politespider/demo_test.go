@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +29,7 @@ import (
 // and the pages. They were not taken from the spider's output. A page is
 // missing in the result if it is disallowed, or if no link that may be followed
 // leads to it.
-func requests(t *testing.T, site *demosite.Site) map[string]int {
+func requests(t *testing.T, site *demo) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
 	for _, page := range site.Pages() {
@@ -59,12 +63,15 @@ func TestDemo(t *testing.T) {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
 	}
 	t.Parallel()
-	site, err := demosite.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer site.Close()
-	transport := &http.Transport{DialContext: site.DialContext}
+	site := newDemo(t)
+	server := httptest.NewServer(site)
+	defer server.Close()
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if host, _, _ := net.SplitHostPort(addr); !slices.Contains(site.Hosts(), host) {
+			return site.DialContext(ctx, network, addr) // returns the error for a name that is not in the DNS
+		}
+		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+	}}
 	defer transport.CloseIdleConnections()
 
 	crawlDemo(t, transport)
@@ -206,7 +213,7 @@ func TestDemo_Requests(t *testing.T) {
 
 // conclusions() returns what the spider says about a URL. The result has the
 // form of the conclusions in the demo's files.
-func conclusions(site *demosite.Site, url string, records []line) []string {
+func conclusions(site *demo, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {
 		switch r.Verdict {
@@ -286,12 +293,9 @@ func TestDemo_Text(t *testing.T) {
 	})
 }
 
-func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
+func demoInternet(t *testing.T) (*demo, *robotstest.Internet) {
 	t.Helper()
-	site, err := demosite.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	site := newDemo(t)
 	internet := new(robotstest.Internet)
 	for _, host := range site.Hosts() {
 		internet.Handle(host, site)
@@ -304,7 +308,7 @@ func crawlDemo(t *testing.T, base http.RoundTripper) (record.Summary, []line) {
 	return crawlJSON(t, t.Context(), base, tool.ExitOK)
 }
 
-func auditRequests(t *testing.T, site *demosite.Site) {
+func auditRequests(t *testing.T, site *demo) {
 	t.Helper()
 	got, want := make(map[string]int), requests(t, site)
 	for _, r := range site.Log() {
@@ -330,10 +334,64 @@ func auditRequests(t *testing.T, site *demosite.Site) {
 	}
 }
 
-func byHost(log []demosite.Request) map[string][]demosite.Request {
-	hosts := make(map[string][]demosite.Request)
+func byHost(log []request) map[string][]request {
+	hosts := make(map[string][]request)
 	for _, r := range log {
 		hosts[r.Host] = append(hosts[r.Host], r)
 	}
 	return hosts
+}
+
+// A demo is the demo internet, with its servers' own record of who asked for
+// what and when.
+type demo struct {
+	*demosite.Site
+	mu  sync.Mutex
+	log []request
+}
+
+type request struct {
+	At        time.Time // when the handler began
+	Method    string
+	Host      string // without a port
+	Target    string // path and query, as in the request
+	UserAgent string
+	Status    int
+}
+
+func newDemo(t *testing.T) *demo {
+	t.Helper()
+	site, err := demosite.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &demo{Site: site}
+}
+
+func (d *demo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at, rec := time.Now(), &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	d.Site.ServeHTTP(rec, r)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	host, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
+	d.log = append(d.log, request{at, r.Method, host, r.URL.RequestURI(), r.UserAgent(), rec.status})
+}
+
+// Log returns the requests answered so far, in the order in which they arrived.
+func (d *demo) Log() []request {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	log := slices.Clone(d.log)
+	slices.SortStableFunc(log, func(a, b request) int { return a.At.Compare(b.At) })
+	return log
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
 }

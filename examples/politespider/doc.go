@@ -6,11 +6,12 @@
 //	politespider                      the same as politespider demo
 //
 // The spider obeys every robots.txt, paces its requests to each host, and obeys
-// noindex and nofollow. If a server asks the spider to come back later, the
-// spider does so. It follows links that stay on the hosts of its start URLs.
-// The flag -scope makes the spider follow more links, or fewer. The flag -depth
-// limits how many links lead from a start URL to a page. With -sitemaps, the
-// spider also starts from the URLs in the sites' sitemaps.
+// noindex and nofollow. It also leaves out links with rel="nofollow", as Attach
+// does if Extension.ObeyRelNoFollow is set. If a server asks the spider to come
+// back later, the spider does so. It follows links that stay on the hosts of
+// its start URLs. The flag -scope makes the spider follow more links, or fewer.
+// The flag -depth limits how many links lead from a start URL to a page. With
+// -sitemaps, the spider also starts from the URLs in the sites' sitemaps.
 //
 // # What becomes of a URL
 //

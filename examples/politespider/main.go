@@ -74,7 +74,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			return // not HTML, or not readable
 		}
 		// The job queues page.Queue(), which leaves out links that nofollow
-		// excludes.
+		// or rel=nofollow excludes. (Attach alone follows the latter.)
 		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, pagelinks.Options{})
 		visit.Follow(page, err)
 	})

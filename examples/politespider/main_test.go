@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,6 +135,22 @@ func TestRun_Help(t *testing.T) {
 	}
 }
 
+// The help lists each field of the objects that -json prints.
+func TestRun_HelpHasTheFieldsOfJSON(t *testing.T) {
+	var stdout bytes.Buffer
+	run(t.Context(), []string{"-h"}, &stdout, io.Discard)
+	_, fields, _ := strings.Cut(stdout.String(), "Fields of -json")
+	fields, _, _ = strings.Cut(fields, "Exit status")
+	words := strings.FieldsFunc(fields, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+	for _, of := range []reflect.Type{reflect.TypeFor[record.Record](), reflect.TypeFor[record.Request]()} {
+		for _, f := range reflect.VisibleFields(of) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && !slices.Contains(words, name) {
+				t.Errorf("the help does not mention %s", name)
+			}
+		}
+	}
+}
+
 func TestRun_URLs(t *testing.T) {
 	var other int
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other++ }))
@@ -185,6 +203,9 @@ func TestCrawl_MaxPages(t *testing.T) {
 		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-pages=2", "http://a.example/")
 		if summary.Fetched != 2 || summary.Left != 2 || summary.Stopped != "max-pages" {
 			t.Errorf("%d fetched, %d left, stopped %q; want 2, 2, max-pages", summary.Fetched, summary.Left, summary.Stopped)
+		}
+		if n := len(internet.Log()); n != 3 {
+			t.Errorf("%d requests were sent, want one for robots.txt and one for each page", n)
 		}
 	})
 }
@@ -252,6 +273,9 @@ func TestCrawl_BrokenSites(t *testing.T) {
 			}
 			if l.Verdict == record.Unreachable && !strings.HasPrefix(l.Error, "robots.txt: ") {
 				t.Errorf("%s: %q does not say what is unreachable", l.URL, l.Error)
+			}
+			if strings.Contains(l.Error, "example") {
+				t.Errorf("%s: %q names the host again", l.URL, l.Error)
 			}
 		}
 		if len(summary.Lost) != 2 {

@@ -163,6 +163,9 @@ func TestCrawl_BrokenPages(t *testing.T) {
 					if l.Verdict == record.PutOff && l.Status == 0 {
 						t.Errorf("%s is said to be put off, and was not asked for", l.URL)
 					}
+					if l.Verdict == record.GivenUp && (l.Error == "") != (l.Tries == record.MaxTries) {
+						t.Errorf("%s was given up after %s: %q", l.URL, l.Times(), l.Error)
+					}
 				}
 			})
 		})

@@ -47,6 +47,10 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	c.asked = append(c.asked, r.URL.Path)
 	c.mu.Unlock()
+	if r.URL.Path == "/robots.txt" {
+		fmt.Fprint(w, "User-agent: *\nDisallow: /private")
+		return
+	}
 	var n int
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil || n >= c.pages {
 		http.NotFound(w, r)
@@ -54,7 +58,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.at(r, n)
 	w.Header().Set("Content-Type", "text/html")
-	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
+	fmt.Fprintf(w, "<a href=/%d>next</a> <a href=/private>no</a>", n+1)
 }
 
 // The crawl of a fleet is that of politespider, and has a Fleet.
@@ -130,7 +134,7 @@ func TestRun_Help(t *testing.T) {
 func TestRun_RedisCrawls(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
-	site := &chain{pages: 2, at: func(*http.Request, int) {}}
+	site := &chain{pages: 4, at: func(*http.Request, int) {}}
 	for _, tt := range []struct {
 		name  string
 		args  []string
@@ -139,9 +143,10 @@ func TestRun_RedisCrawls(t *testing.T) {
 	}{
 		{"the first pages", []string{"-crawl=a", "-max-pages=2"}, "/robots.txt /0 /1",
 			"politespider: it goes on in its other processes, or when the same command is given again; add a larger -max-pages\n"},
-		{"the rest", []string{"-crawl=a"}, "/2", "Earlier runs and other processes of this crawl have finished 2 other URLs."},
+		{"the rest", []string{"-crawl=a"}, "/2 /3 /4", "Earlier runs and other processes of this crawl have finished 2 other URLs."},
+		{"what others finished counts too, if nothing was sent for it", []string{"-crawl=a"}, "", "Earlier runs and other processes of this crawl have finished 6 other URLs."},
 		{"nothing is left", []string{"-crawl=a"}, "", "politespider: the crawl \"a\" is complete: to crawl again, give it another name with -crawl\n"},
-		{"under another name", []string{"-crawl=b"}, "/0 /1 /2", "1 host in "}, // robots.txt comes from Redis
+		{"under another name", []string{"-crawl=b"}, "/0 /1 /2 /3 /4", "1 host in "}, // robots.txt comes from Redis
 	} {
 		site.asked = nil
 		// The proxy has a new address each time, but the site keeps its name.
@@ -150,6 +155,46 @@ func TestRun_RedisCrawls(t *testing.T) {
 			t.Errorf("%s: it asked for %q, want %q, and said\n%s\nwant %q", tt.name, got, tt.asked, out, tt.says)
 		}
 	}
+}
+
+// A process that joins a crawl says so, even if others have all its hosts.
+func TestRun_SaysThatItJoins(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	under, answer := make(chan bool), make(chan bool)
+	site := &chain{pages: 3, at: func(_ *http.Request, n int) {
+		if n == 1 {
+			close(under)
+			<-answer
+		}
+	}}
+	proxy := httptest.NewServer(site)
+	defer proxy.Close()
+	args := []string{"-delay=0", agent, "-proxy", proxy.URL, "-redis", "redis://" + server.Addr, "http://a.example/0"}
+	var first sync.WaitGroup
+	first.Go(func() { run(t.Context(), args, io.Discard, io.Discard) })
+	<-under
+	var stdout bytes.Buffer
+	stderr := &joined{says: make(chan string, 1)}
+	var second sync.WaitGroup
+	second.Go(func() { run(t.Context(), args, &stdout, stderr) })
+	if got, want := <-stderr.says, "politespider: this process joins a crawl with 1 URL done, 1 queued and 1 host busy; it begins as soon as a host is free\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	close(answer)
+	first.Wait()
+	second.Wait()
+}
+
+// A joined sends the first text that is written to it.
+type joined struct {
+	once sync.Once
+	says chan string
+}
+
+func (j *joined) Write(text []byte) (int, error) {
+	j.once.Do(func() { j.says <- string(text) })
+	return len(text), nil
 }
 
 // If Redis goes away, the spider waits for it until -max-time has passed.

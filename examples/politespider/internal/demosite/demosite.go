@@ -6,8 +6,7 @@
 //
 // One listener serves all hosts. [Site.DialContext] takes the place of DNS. It
 // connects every host name of the demo to that listener and knows no other
-// name, so a crawl cannot leave the demo. [Site.Log] is the servers' own record
-// of who asked for what and when.
+// name, so a crawl cannot leave the demo.
 //
 //	site, err := demosite.Start()
 //	…
@@ -24,48 +23,31 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Front is the URL of the page that leads to all others.
 const Front = "http://town.example/"
 
-// A Request is one request in the log.
-type Request struct {
-	At        time.Time // when the handler began
-	Method    string
-	Host      string // without a port
-	Target    string // path and query, as in the request
-	UserAgent string
-	Status    int
-}
-
-// A Site has the demo's hosts and their log. [New], [Copies] and [Start] make a
-// Site. It is safe for concurrent use.
+// A Site has the demo's hosts. [New] and [Start] make a Site. It is safe for
+// concurrent use.
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server
 	addr   string
-
-	mu  sync.Mutex
-	log []Request
 }
 
 // New returns the demo without a listener. [Site.ServeHTTP] answers for the
-// hosts that [Site.Hosts] lists.
-func New() (*Site, error) {
+// hosts that [Site.Hosts] lists. If domains are given, the Site is a larger
+// internet, with a copy of the demo for each: the hosts and the links of the
+// copy for "2.example" have names such as museum.2.example.
+func New(domains ...string) (*Site, error) {
+	if len(domains) == 0 {
+		domains = []string{"example"}
+	}
 	s := &Site{hosts: make(map[string]*host)}
-	return s, readHosts(s.hosts, "example")
-}
-
-// Copies returns a larger internet, without a listener: n copies of the demo.
-// Each copy has its own host names, such as museum.2.example in the second
-// copy. The links in a copy use these names.
-func Copies(n int) (*Site, error) {
-	s := &Site{hosts: make(map[string]*host)}
-	for i := range n {
-		if err := readHosts(s.hosts, fmt.Sprintf("%d.example", i+1)); err != nil {
+	for _, domain := range domains {
+		if err := readHosts(s.hosts, domain); err != nil {
 			return nil, err
 		}
 	}
@@ -129,44 +111,13 @@ func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	return dialer.DialContext(ctx, network, s.addr)
 }
 
-// ServeHTTP answers for the host that the request names, and logs the request.
+// ServeHTTP answers for the host that the request names.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	at := time.Now()
 	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
-	rec := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
-	if h, ok := s.hosts[name]; ok {
-		h.ServeHTTP(rec, r)
-	} else {
-		http.Error(rec, "no such host", http.StatusMisdirectedRequest)
+	h, ok := s.hosts[name]
+	if !ok {
+		http.Error(w, "no such host", http.StatusMisdirectedRequest)
+		return
 	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.log = append(s.log, Request{
-		At:        at,
-		Method:    r.Method,
-		Host:      name,
-		Target:    r.URL.RequestURI(),
-		UserAgent: r.UserAgent(),
-		Status:    rec.status,
-	})
-}
-
-// Log returns the requests answered so far, in the order in which they arrived.
-func (s *Site) Log() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	log := slices.Clone(s.log)
-	slices.SortStableFunc(log, func(a, b Request) int { return a.At.Compare(b.At) })
-	return log
-}
-
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *statusRecorder) WriteHeader(status int) {
-	r.status = status
-	r.ResponseWriter.WriteHeader(status)
+	h.ServeHTTP(w, r)
 }

@@ -184,7 +184,9 @@ func (r *replay) line(l line) error {
 	}
 	if p := r.queued[l.Done]; p != nil {
 		delete(r.queued, l.Done)
-		if !l.Free {
+		if l.Free {
+			r.free++
+		} else {
 			r.spent++
 			r.rest(HostKey(p.URL), l)
 		}

@@ -73,6 +73,7 @@ type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
+	Free   int           // pages for which Refund was called, likewise
 	Hosts  int           // hosts with queued pages and no page out; of a shared crawl perhaps too many
 	Next   string        // the host that is due next; "" if a host is due now, or if none is known
 	Wait   time.Duration // how long the crawl waits until Next is due

@@ -319,8 +319,8 @@ func TestBudget(t *testing.T) {
 		if _, ok := f.Take(s.Context()); ok {
 			s.Error("more pages than the budget allows")
 		}
-		if state := f.State(); state.Queued != 1 || state.Spent != 1 {
-			s.Errorf("%+v, want 1 queued, 1 spent", state)
+		if state := f.State(); state.Queued != 1 || state.Spent != 1 || state.Free != 1 {
+			s.Errorf("%+v, want 1 queued, 1 spent, 1 free", state)
 		}
 	})
 }

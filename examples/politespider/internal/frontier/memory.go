@@ -21,6 +21,7 @@ type Memory struct {
 	queued  int
 	out     int // pages handed out and not given back
 	spent   int // pages done; refunded pages do not count
+	free    int // pages refunded
 	err     error
 	changed chan struct{}
 }
@@ -183,6 +184,7 @@ func (m *Memory) Refund(p *Page) {
 	idle := host.idle
 	m.release(p, host.rest)
 	host.idle = idle
+	m.free++
 }
 
 // PutBack queues a page again. Until the given time, no page of its host is
@@ -201,7 +203,7 @@ func (m *Memory) PutBack(p *Page, until time.Time) {
 func (m *Memory) State() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := State{Queued: m.queued, Out: m.out, Spent: m.spent, Hosts: len(m.due), Err: m.err}
+	s := State{Queued: m.queued, Out: m.out, Spent: m.spent, Free: m.free, Hosts: len(m.due), Err: m.err}
 	if len(m.due) > 0 && m.spent+m.out < m.max {
 		if wait := time.Until(m.due[0].due()); wait > 0 {
 			s.Next, s.Wait = m.due[0].name, wait

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
@@ -10,6 +11,12 @@ import (
 // Printable returns text from a server in a form that is safe and short enough
 // for a line of the output or of the report.
 func Printable(s string) string { return terminal.Printable(s, 100) }
+
+// Cause returns the text of an error without the addresses and the URL in it,
+// because the output shows the URL anyway.
+func Cause(text string) string { return address.ReplaceAllString(text, "") }
+
+var address = regexp.MustCompile(`\b(dial|read|write) \w+( \S+)?: (\w+: )?(lookup \S+( on \S+)?: )?|\bparse "[^"]*": `)
 
 // Count returns a number with its noun, such as "2 links".
 func Count(n int, noun string) string {

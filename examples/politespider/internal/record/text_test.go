@@ -8,6 +8,25 @@ import (
 )
 
 // In JSON, a time has at most three digits after the point.
+// What stands beside a URL does not name its host again.
+func TestCause(t *testing.T) {
+	for text, want := range map[string]string{
+		"dial tcp 127.0.0.1:1: connect: connection refused":                                       "connection refused",
+		"dial tcp [::1]:80: connect: connection refused":                                          "connection refused",
+		"dial tcp: lookup a.example on 10.0.0.1:53: no such host":                                 "no such host",
+		"dial tcp: lookup a.example: no such host":                                                "no such host",
+		"read tcp 127.0.0.1:4->127.0.0.1:5: read: connection reset by peer":                       "connection reset by peer",
+		"dial tcp 192.0.2.1:443: i/o timeout":                                                     "i/o timeout",
+		`failed to parse Location header "http://[::1": parse "http://[::1": missing ']' in host`: `failed to parse Location header "http://[::1": missing ']' in host`,
+		"unexpected EOF": "unexpected EOF",
+		"status 503":     "status 503",
+	} {
+		if got := Cause(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSeconds(t *testing.T) {
 	for ms := range 20_000 {
 		d := time.Duration(ms)*time.Millisecond + 400*time.Microsecond

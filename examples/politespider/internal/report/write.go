@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -127,7 +126,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	data.Overview.Lost = []lost{}
 	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
 		data.Overview.Lost = append(data.Overview.Lost, lost{
-			r.URL, r.Host, string(r.Verdict), r.Status, cmp.Or(r.Error, noteOf(r, nil)), ms(duration(r.Seconds)),
+			r.URL, r.Host, string(r.Verdict), r.Status, noteOf(r, nil), ms(duration(r.Seconds)),
 		})
 	}
 	data.Overview.End = ms(duration(s.Seconds))

@@ -97,8 +97,10 @@ func TestWrite(t *testing.T) {
 	if want := []lost{{"http://c.example/", "c.example", "failed", 0, "connection reset", 9000}}; !reflect.DeepEqual(o.Lost, want) {
 		t.Errorf("lost: %+v", o.Lost)
 	}
-	if text := doc.text(); !strings.Contains(text, "The pace was not kept. 1 of 4 requests came sooner") {
-		t.Errorf("nothing is said of the request that came too early:\n%s", text)
+	for _, want := range []string{"The pace was not kept. 1 of 4 requests came sooner", "paused, all hosts together"} {
+		if text := doc.text(); !strings.Contains(text, want) {
+			t.Errorf("nothing is said of %q:\n%s", want, text)
+		}
 	}
 }
 
@@ -283,6 +285,7 @@ func TestNoteOf(t *testing.T) {
 	}{
 		{record.Record{Verdict: record.PutOff, Status: 503, Tries: 2}, "try 2 of 4"},
 		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 4}, "asked for 4 times"},
+		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 2, Error: "meanwhile it answered"}, "asked for twice, meanwhile it answered"},
 		{record.Record{Verdict: record.Checked, Status: 200, For: "http://a.example/busy"}, "to check the server, because http://a.example/busy was put off"},
 		{record.Record{Verdict: record.Moved, Status: 301, Location: "http://a.example/new"}, "to http://a.example/new"},
 		{record.Record{Verdict: record.RobotsTxt, Status: 200, Redirects: 2}, "after 2 redirects"},

@@ -68,34 +68,25 @@ var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+htt
 // replaces a 0, which means no limit or no delay, by the value that the crawl
 // uses.
 func (o *options) check() error {
-	switch {
-	case o.userAgent != "" && !named(o.userAgent):
-		return fmt.Errorf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.userAgent, demoAgent)
-	case !o.scope.known():
-		return fmt.Errorf("-scope %q: write host, domain or prefix", o.scope)
-	case o.maxDepth < 0:
-		return fmt.Errorf("-depth %d: write a positive number, or 0 for no limit", o.maxDepth)
-	case o.maxPages < 0:
-		return fmt.Errorf("-max-pages %d: write a positive number, or 0 for no limit", o.maxPages)
-	case o.maxTime < 0:
-		return fmt.Errorf("-max-time %v: write a positive time such as 1h, or 0 for no limit", o.maxTime)
-	case o.delay < 0:
-		return fmt.Errorf("-delay %v: write a positive time such as 2s, or 0 for none", o.delay)
-	case !(o.adaptive >= 0 && o.adaptive <= 1000):
-		return fmt.Errorf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.adaptive)
-	case o.budget.Requests < 0 || o.budget.Bytes < 0:
-		return fmt.Errorf("-budget-requests %d, -budget-bytes %d: write positive numbers, or 0 for no limit", o.budget.Requests, o.budget.Bytes)
-	case o.hosts < 1:
-		return fmt.Errorf("-hosts %d: write a positive number", o.hosts)
-	case o.pages.All && o.pages.Dir == "":
-		return errors.New("-pages-all: say with -pages where")
-	case o.compare != "" && o.report == "":
-		return errors.New("-compare: say with -report where the report goes")
-	case o.store != "" && (o.resume != "" || o.shared != nil):
-		return errors.New("-store: with -resume and -redis robots.txt is kept there: leave it out")
-	case o.shared != nil:
-		if err := o.shared.Check(); err != nil {
-			return err
+	for _, mistake := range []struct {
+		made bool
+		says string
+	}{
+		{o.userAgent != "" && !named(o.userAgent), fmt.Sprintf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.userAgent, demoAgent)},
+		{!o.scope.known(), fmt.Sprintf("-scope %q: write host, domain or prefix", o.scope)},
+		{o.maxDepth < 0, fmt.Sprintf("-depth %d: write a positive number, or 0 for no limit", o.maxDepth)},
+		{o.maxPages < 0, fmt.Sprintf("-max-pages %d: write a positive number, or 0 for no limit", o.maxPages)},
+		{o.maxTime < 0, fmt.Sprintf("-max-time %v: write a positive time such as 1h, or 0 for no limit", o.maxTime)},
+		{o.delay < 0, fmt.Sprintf("-delay %v: write a positive time such as 2s, or 0 for none", o.delay)},
+		{!(o.adaptive >= 0 && o.adaptive <= 1000), fmt.Sprintf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.adaptive)},
+		{o.budget.Requests < 0 || o.budget.Bytes < 0, fmt.Sprintf("-budget-requests %d, -budget-bytes %d: write positive numbers, or 0 for no limit", o.budget.Requests, o.budget.Bytes)},
+		{o.hosts < 1, fmt.Sprintf("-hosts %d: write a positive number", o.hosts)},
+		{o.pages.All && o.pages.Dir == "", "-pages-all: say with -pages where"},
+		{o.compare != "" && o.report == "", "-compare: say with -report where the report goes"},
+		{o.store != "" && (o.resume != "" || o.shared != nil), "-store: with -resume and -redis robots.txt is kept there: leave it out"},
+	} {
+		if mistake.made {
+			return errors.New(mistake.says)
 		}
 	}
 	if o.maxPages == 0 {
@@ -106,6 +97,9 @@ func (o *options) check() error {
 	}
 	if o.delay == 0 {
 		o.delay = -1
+	}
+	if o.shared != nil {
+		return o.shared.Check()
 	}
 	return nil
 }

@@ -190,6 +190,9 @@ func (v *Visit) putOff(r record.Record) {
 	broken := r.Status == http.StatusServiceUnavailable && !asked && v.job.health.putOff(originOf(p.URL), r.URL, p.Puts)
 	if broken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
+		if r.Tries < record.MaxTries {
+			r.Error = "meanwhile its server has answered other requests"
+		}
 		v.done(r)
 		return
 	}
@@ -243,7 +246,7 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	r.Decision = &disallowed.Decision
 	r.Verdict = record.Blocked
 	if errors.Is(err, robotsmw.ErrUnreachable) {
-		r.Verdict, r.Error = record.Unreachable, "robots.txt: "+disallowed.Decision.Cause
+		r.Verdict, r.Error = record.Unreachable, "robots.txt: "+record.Cause(disallowed.Decision.Cause)
 	}
 	j.ledger.Add(r)
 	j.frontier.Refund(p)
@@ -266,5 +269,5 @@ func reason(err error) string {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
-	return err.Error()
+	return record.Cause(err.Error())
 }

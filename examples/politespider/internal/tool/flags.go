@@ -82,7 +82,7 @@ func (o *options) define(flags *flag.FlagSet) {
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
 	flags.IntVar(&o.maxDepth, "depth", 0, "maximum number of `links` from a start URL to a page; 0: no limit")
-	flags.IntVar(&o.maxPages, "max-pages", 100, "maximum number of `pages` to request; 0: no limit")
+	flags.IntVar(&o.maxPages, "max-pages", 100, "maximum number of `pages` to ask for; each robots.txt, and each further try of a page, is a request more; 0: no limit")
 	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
 	flags.BoolVar(&o.sitemaps, "sitemaps", false, "also begin with the URLs in the sitemaps that robots.txt names")
 
@@ -94,7 +94,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.hosts, "hosts", 32, "`hosts` to crawl at a time")
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nwithout it, through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
 
-	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary")
+	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary; its fields are listed below")
 	flags.StringVar(&o.report, "report", "", "write the outcome of the crawl (in a fleet: of this process) as an HTML `file` for a browser")
 	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
 	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
@@ -176,6 +176,25 @@ func (r *repeated) Set(value string) error {
 	return r.add(value)
 }
 
+const jsonHelp = `
+Fields of -json; those that are empty are left out:
+  seconds, paused_until        since the run began; until then an answer's host is left alone
+  verdict, url, host, from     what became of a URL of a host, and the page that it was found on
+  status, location, error      of the answer, or why there is none
+  waited, tries, again         seconds for the host's pace; requests for the page; seconds until the next one
+  for, redirects               checked: the page that was put off; robots.txt: redirects that were followed
+  requests                     [{at, took, status, interval, asked, url, host}]: those that were sent, in seconds
+  links, links_left            how many links are new; how many are not followed, because of nofollow
+  noindex, nofollow            what the page says to robots
+  examined, coding             how much of the page was read; its content coding, if that is unknown
+  directives, unavailable_after, canonical, refresh, not_followed
+                               each with its place; when the page ends; its links
+  uses, reuse, licenses        what the owner says about use, with the evidence
+  refusal                      who refused, and why
+  decision                     what robots.txt says: {allowed, reason, rule, line, robots_url, …}
+The last line is {"summary": …}: what became of how many URLs, of each host, and what was lost.
+`
+
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprintf(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
 		"  %[1]s [flags] URL...   crawl these sites\n"+
@@ -183,7 +202,7 @@ func usage(w io.Writer, flags *flag.FlagSet) {
 		"  %[1]s [flags] -card    say who would crawl, and how\n\nFlags:\n", flags.Name())
 	flags.SetOutput(w)
 	flags.PrintDefaults()
-	fmt.Fprint(w, "\nExit status:\n"+
+	fmt.Fprint(w, jsonHelp+"\nExit status:\n"+
 		"  0    the crawl ran to its end, or to -max-pages or -max-time\n"+
 		"  1    not a single page was fetched, or something could not be kept:\n"+
 		"       the output, the state of the crawl, a page, the report or the record\n"+

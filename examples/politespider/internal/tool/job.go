@@ -48,13 +48,14 @@ type Job struct {
 	proof     *proof.Record
 	ledger    *output.Ledger
 	stdout    io.Writer
-	fail      func(error) // ends the crawl
+	fail      func(error)                      // ends the crawl
+	say       func(format string, args ...any) // tells the user something
 
 	once         sync.Once
 	stopProgress func()
 }
 
-func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, remembered *revisits, ledger *output.Ledger, logger *slog.Logger, fail func(error)) *Job {
+func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, remembered *revisits, ledger *output.Ledger, logger *slog.Logger, fail func(error), say func(string, ...any)) *Job {
 	w := witness.New(base, max(o.delay, 0), ledger)
 	return &Job{
 		UserAgent: o.userAgent,
@@ -80,6 +81,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof
 		revisits:     remembered,
 		ledger:       ledger,
 		fail:         fail,
+		say:          say,
 		stopProgress: func() {},
 	}
 }
@@ -113,6 +115,10 @@ func (j *Job) Record(opts *robotsmw.Options) error { return j.proof.Observe(opts
 func (j *Job) begin() {
 	j.ledger.Begin()
 	j.discovery.start(j.opts.start)
+	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
+		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
+			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
+	}
 	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)
 }
 

@@ -169,7 +169,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 	if err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
-	job := newJob(o, base, kept, recorded, remembered, ledger, logger, cancel)
+	job := newJob(o, base, kept, recorded, remembered, ledger, logger, cancel, c.say)
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
 	}

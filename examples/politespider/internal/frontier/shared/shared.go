@@ -371,7 +371,7 @@ func (r *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 		reply, err := script.Run(r.ctx, r.client, r.keys(), args...).Slice()
 		if err == nil {
 			r.answered(reply)
-			return reply[4:], true
+			return reply[5:], true
 		}
 		if r.ctx.Err() != nil {
 			return nil, false
@@ -394,7 +394,7 @@ func (r *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 func (r *Queue) answered(reply []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.state = frontier.State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
+	r.state = frontier.State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Free: int(reply[4].(int64)), Err: r.state.Err}
 }
 
 // stick() counts a call that has failed and is being retried. If no other call

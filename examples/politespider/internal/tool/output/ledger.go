@@ -318,7 +318,11 @@ func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 	s := l.total
 	s.Seconds = l.before + record.Since(l.start)
 	s.Stopped, s.Left = stopped, state.Queued
-	s.Elsewhere = max(state.Spent-s.Fetched-s.Unchanged-s.Moved-s.NotFound-s.Refused-s.GivenUp-s.Failed, 0)
+	s.Elsewhere = state.Spent + state.Free
+	for _, v := range record.Verdicts {
+		s.Elsewhere -= s.Count(v)
+	}
+	s.Elsewhere = max(s.Elsewhere, 0)
 	end := time.Now()
 	for _, h := range l.hosts {
 		s.Hosts = append(s.Hosts, h.summary(end))

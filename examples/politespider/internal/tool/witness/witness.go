@@ -114,7 +114,7 @@ func (w *Witness) Decided(_ context.Context, d robotsmw.Decision) {
 
 // Fetched records how a robots.txt was fetched. A robotsmw.Observer calls it.
 func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
-	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: f.Cause}
+	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: record.Cause(f.Cause)}
 	if u, err := url.Parse(f.URL); err == nil {
 		r.Host = frontier.HostKey(u)
 	}

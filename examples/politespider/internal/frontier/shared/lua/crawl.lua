@@ -1,6 +1,6 @@
 -- All scripts except join.lua begin with this file.
 --
--- KEYS: meta   hash: epoch, about, queued, spent, over; "hurt HOST" if the latest page of the host was put off
+-- KEYS: meta   hash: epoch, about, queued, spent, free, over; "hurt HOST" if the latest page of the host was put off
 --       seen   set: hashes of all URLs that were ever added
 --       due    sorted set: hosts with no page out, by when they may be asked; take.lua removes a host without pages at that time
 --       held   sorted set: hosts with a page out, by when its holder counts as dead
@@ -53,6 +53,6 @@ end
 
 -- state returns a script's reply: the state of the crawl, then the arguments.
 local function state(...)
-	local counts = redis.call('HMGET', meta, 'queued', 'spent')
-	return {tonumber(counts[1]), redis.call('ZCARD', held), tonumber(counts[2]), redis.call('ZCARD', due), ...}
+	local counts = redis.call('HMGET', meta, 'queued', 'spent', 'free')
+	return {tonumber(counts[1]), redis.call('ZCARD', held), tonumber(counts[2]), redis.call('ZCARD', due), tonumber(counts[3]) or 0, ...}
 end

@@ -14,6 +14,8 @@ if holds(host, id) then
 	end
 	if fate == 'done' then
 		redis.call('HINCRBY', meta, 'spent', 1)
+	elseif fate == 'refund' then
+		redis.call('HINCRBY', meta, 'free', 1)
 	elseif fate == 'putback' then
 		redis.call('HINCRBY', meta, 'queued', 1)
 		if tonumber(wait) > 0 then
