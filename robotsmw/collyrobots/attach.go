@@ -30,6 +30,10 @@ import (
 // attempt may take as long as the collector's request timeout. That is 10 s,
 // unless SetRequestTimeout sets another time, before or after Attach.
 //
+// Collectors with equal options and the same Limiter (or none) share
+// robots.txt, unless one has a Base, Store, Proxy, client or transport of its
+// own. Logger and Observer may differ.
+//
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
 // Options.RefuseAddress, or if Attach does not know this version of colly.
