@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 // A book may contain anything: what it says is reserved is never negative. A
@@ -45,7 +47,7 @@ func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
 	h := l.find("shop.example", 0)
-	h.hold = &Hold{limiter: l, host: h}
+	h.hold = &hold{limiter: l, host: h}
 	h.learn().crawl, h.learnt.until, h.learnt.level = 7e9, 9e9, 3
 	h.last = 1e9
 	l.openAccount(h.key).taken.requests = 4
@@ -56,8 +58,8 @@ func FuzzHoldState(f *testing.F) {
 	f.Add(append([]byte{0xff}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"...))
 	f.Fuzz(func(t *testing.T, state []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			fleet := make(stateFleet, 1)
-			l := &Limiter{Fleet: fleet, Budget: Budget{Requests: 10, Bytes: 10}}
+			told := make(stateFleet, 1)
+			l := &Limiter{Fleet: told, Budget: Budget{Requests: 10, Bytes: 10}}
 			g := new(Grant)
 			if err := l.ask(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
 				t.Fatal(err)
@@ -65,9 +67,9 @@ func FuzzHoldState(f *testing.F) {
 			g.try(true)
 			h := l.hosts["shop.example"]
 			before := l.due(h, anyone)
-			hold := <-fleet
-			hold.Wait(l.epoch, Record{State: state}, nil)
-			hold.Own(Record{State: state})
+			hold := <-told
+			hold.Wait(l.epoch, fleet.Record{State: state}, nil)
+			hold.Own(fleet.Record{State: state})
 			if after := l.due(h, anyone); after < before {
 				t.Errorf("due %v, and before %v", after, before)
 			}
@@ -80,9 +82,9 @@ func FuzzHoldState(f *testing.F) {
 	})
 }
 
-type stateFleet chan *Hold
+type stateFleet chan fleet.Hold
 
-func (f stateFleet) Look(h *Hold) {
+func (f stateFleet) Look(h fleet.Hold) {
 	select {
 	case f <- h:
 	default:
@@ -90,7 +92,7 @@ func (f stateFleet) Look(h *Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-func (f stateFleet) Landed(string, Record) {}
+func (f stateFleet) Landed(string, fleet.Record) {}
 
 // A Budget was spent while the clock was a year ahead. When the clock has been
 // set right, requests are granted again, without waiting for a year. But claims

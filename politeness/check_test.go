@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 var errUnwanted = errors.New("nobody wants it any more")
@@ -36,8 +37,9 @@ func ExampleWithCheck() {
 	grant, err := limiter.Acquire(context.Background(), u) // the hour has not begun
 	fmt.Println(err)
 	grant.Done(politeness.Outcome{})
-	// Output: politeness: the request to www.example.com is not made: the page
-	// is known already <nil>
+	// Output:
+	// politeness: the request to www.example.com is not made: the page is known already
+	// <nil>
 }
 
 // atOnce returns a Limiter for Within that lets n requests be in flight to all
@@ -221,7 +223,7 @@ func TestWithCheck_Fleet(t *testing.T) {
 			errs <- err
 		}()
 		synctest.Wait()
-		f.one(t).Own(politeness.Record{})
+		f.one(t).Own(fleet.Record{})
 		if err := <-errs; !errors.Is(err, errUnwanted) {
 			t.Errorf("Acquire: %v", err)
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -286,7 +287,7 @@ func TestBudget_Fleet(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: b})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.started() // nothing starts, because the fleet has not stored the claim yet
 		if f.fleet.one(t) != h {
 			t.Fatal("it is not told")
@@ -327,10 +328,10 @@ func TestBudget_Fleet(t *testing.T) {
 					for _, h := range f.fleet.looks() {
 						if !owned {
 							owned = true
-							h.Own(politeness.Record{State: tt.state})
+							h.Own(fleet.Record{State: tt.state})
 						}
 						if r, over := h.Give(false); !over {
-							h.Own(politeness.Record{State: r.State})
+							h.Own(fleet.Record{State: r.State})
 						}
 					}
 				}
@@ -352,20 +353,20 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 		time.Sleep(24*time.Hour - time.Second)
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		synctest.Wait()
 		yesterday := give(t, h, false, false)
 		if len(yesterday) == 0 {
 			t.Fatal("there is no claim")
 		}
 		time.Sleep(2 * time.Second)
-		h.Own(politeness.Record{}) // the Limiter looks again, and makes a claim for today
+		h.Own(fleet.Record{}) // the Limiter looks again, and makes a claim for today
 		synctest.Wait()
-		h.Own(politeness.Record{State: yesterday})
+		h.Own(fleet.Record{State: yesterday})
 		if starts, _ := f.seen(); len(starts) != 0 {
 			t.Errorf("started at %v, before the fleet knew", starts)
 		}
-		h.Own(politeness.Record{State: give(t, h, false, false)})
+		h.Own(fleet.Record{State: give(t, h, false, false)})
 		if starts, _ := f.seen(); len(starts) != 1 {
 			t.Errorf("started at %v", starts)
 		}

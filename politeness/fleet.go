@@ -6,56 +6,17 @@ import (
 	"encoding/binary"
 	"math"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
-// A Fleet connects a Limiter with other Limiters, so that only one of them at a
-// time asks a host. That Limiter owns the host and paces it with its own clock,
-// as if it were alone. Package redislimit has a Fleet in Redis or Valkey. Each
-// Limiter has a Fleet of its own.
-//
-// The Limiter asks for a host by passing a new [Hold] to the Fleet. The Fleet
-// tells the Hold when the host is owned and when the host is lost. Later the
-// Fleet takes the host back from the Hold, and gives the host to another
-// Limiter, together with what was learnt about the host.
-type Fleet interface {
-	// Look tells the Fleet to look at h. The Limiter calls Look when h is new,
-	// when the result of h.Give may have changed, and when the time that was
-	// passed to h.Wait has come. The Limiter's lock is held, so Look must
-	// return at once and must not call a method of h.
-	Look(h *Hold)
+// A Fleet lets only one of many Limiters at a time ask a host. See
+// [Limiter.Fleet]. Package redislimit makes Fleets; its methods are for the
+// Limiter alone.
+type Fleet = fleet.Fleet
 
-	// Trusted reports whether it is certain at this moment that the hosts of
-	// this Fleet's Limiter have no other owner. Trusted is called before each
-	// request, with the Limiter's lock held. When the result is true again
-	// after it was false, the Fleet calls Own or Lose for each owned Hold. Then
-	// waiting requests check again whether they may start.
-	Trusted() bool
-
-	// Landed tells the Fleet that a request has taught or ended something at a
-	// host that this Limiter has given away. The Record says how many of its
-	// requests to the host are still in flight, and has a State if the owner
-	// must learn of a pause. The Limiter's lock is held, as for Look.
-	Landed(host string, r Record)
-}
-
-// A Record is what members tell each other about a host.
-type Record struct {
-	State    []byte        // what was learnt about the host; nil means nothing is known
-	Keep     time.Duration // from Give and for Landed: how long the State matters
-	InFlight int           // requests in flight of members that do not own the host
-	Age      time.Duration // how old the State is
-	MinAge   time.Duration // how old the requests that it knows are at least, whatever clocks do
-	Missing  bool          // other requests, which the State misses, may be only as old as MinAge
-}
-
-// A Hold is a Limiter's claim to one host, from the first request until the
-// host is given away or lost. First the host is asked for, then it is owned,
-// then it is given away or lost. After that the Hold is over, and the Limiter
-// makes a new Hold if it needs the host again.
-//
-// Its methods are for a [Fleet]. Only one goroutine at a time may call them,
-// and that goroutine must hold no lock that Look or Trusted takes.
-type Hold struct {
+// A hold is the fleet.Hold of a Limiter.
+type hold struct {
 	limiter *Limiter
 	host    *host
 
@@ -82,14 +43,9 @@ const (
 	memory  = time.Hour             // how long the fleet remembers what a host has taught
 )
 
-// Host returns the key of the host.
-func (p *Hold) Host() string { return p.host.key }
+func (p *hold) Host() string { return p.host.key }
 
-// Own tells the Hold that the host is owned from now on, and what is known of
-// it. If the host is owned already, r.State is the latest one that Give
-// returned, or nil if the Fleet has not stored it. Own makes the waiting
-// requests check again whether they may start.
-func (p *Hold) Own(r Record) {
+func (p *hold) Own(r fleet.Record) {
 	l := p.limiter
 	l.mu.Lock()
 	h, now := p.host, l.now()
@@ -119,16 +75,11 @@ func (p *Hold) Own(r Record) {
 	}
 }
 
-// Wait tells the Hold why the host cannot be owned now. The time until is the
-// earliest at which this Limiter can own the host, or the zero time if nobody
-// knows it. When it has come, the Limiter calls Look.
-func (p *Hold) Wait(until time.Time, r Record, why error) { p.wait(until, r, why, false) }
+func (p *hold) Wait(until time.Time, r fleet.Record, why error) { p.wait(until, r, why, false) }
 
-// Refuse tells the Hold that this Fleet can never own the host. All requests to
-// the host end with a [DelayError] that wraps why.
-func (p *Hold) Refuse(why error) { p.wait(time.Now().Add(24*time.Hour), Record{}, why, true) }
+func (p *hold) Refuse(why error) { p.wait(time.Now().Add(24*time.Hour), fleet.Record{}, why, true) }
 
-func (p *Hold) wait(until time.Time, r Record, why error, ever bool) {
+func (p *hold) wait(until time.Time, r fleet.Record, why error, ever bool) {
 	l := p.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,9 +98,7 @@ func (p *Hold) wait(until time.Time, r Record, why error, ever bool) {
 	l.settle(h) // retime may have refused all waiting requests
 }
 
-// Tell tells an owner what others know: how many of their requests are in
-// flight, and which pause one of these has met.
-func (p *Hold) Tell(r Record) {
+func (p *hold) Tell(r fleet.Record) {
 	l := p.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,8 +110,7 @@ func (p *Hold) Tell(r Record) {
 	}
 }
 
-// Lose tells the Hold that another Limiter may own the host already.
-func (p *Hold) Lose() {
+func (p *hold) Lose() {
 	l := p.limiter
 	l.mu.Lock()
 	current := p.host.hold == p
@@ -175,23 +123,13 @@ func (p *Hold) Lose() {
 	}
 }
 
-// Give ends the Hold if the host can be given away now. ok reports whether the
-// Hold is over. The argument says whether other members wait for the host. The
-// host can be given away in three cases: the host is owned and no longer
-// needed; other members wait and it is their turn; or the host was only asked
-// for, and no request needs it any more. If ok is false, the Limiter calls Look
-// when the result may have changed.
-//
-// If ok is true, r is for the next owner. Requests may still be in flight; the
-// Limiter calls Landed as they end. If ok is false and r.State is not nil, the
-// Fleet stores it, in case this member dies, and then calls Own with it.
-func (p *Hold) Give(others bool) (r Record, ok bool) {
+func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
 	h, now := p.host, l.now()
 	if h.hold != p {
 		l.mu.Unlock()
-		return Record{}, true
+		return fleet.Record{}, true
 	}
 	if p.others && !others {
 		h.pokeHeads() // nobody else waits any more, so our requests may start again
@@ -219,7 +157,7 @@ func (p *Hold) Give(others bool) (r Record, ok bool) {
 // mayGive returns how long it is until p may be given away. It returns the
 // constant forever if a request has to start or end first, or if an idle host
 // is kept because it may be asked again soon.
-func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
+func (l *Limiter) mayGive(p *hold, now time.Duration) time.Duration {
 	h, hope := p.host, p.hope-now
 	switch {
 	case !p.owned && h.waiting == 0:
@@ -248,7 +186,7 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 // lookAfter makes the fleet look at p after a wait. If the wait is forever,
 // lookAfter does nothing. A new wait replaces an earlier one, because more is
 // known now.
-func (p *Hold) lookAfter(wait time.Duration) {
+func (p *hold) lookAfter(wait time.Duration) {
 	if wait <= 0 {
 		p.limiter.Fleet.Look(p)
 	} else if wait != forever {
@@ -256,7 +194,7 @@ func (p *Hold) lookAfter(wait time.Duration) {
 	}
 }
 
-func (p *Hold) ring() {
+func (p *hold) ring() {
 	l := p.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +210,7 @@ func (l *Limiter) want(h *host, now time.Duration) {
 		return
 	}
 	l.engage(h)
-	p := &Hold{limiter: l, host: h, since: now, idle: never, hope: never, until: never, kept: new(host).lesson()}
+	p := &hold{limiter: l, host: h, since: now, idle: never, hope: never, until: never, kept: new(host).lesson()}
 	p.timer = time.AfterFunc(forever, p.ring)
 	h.hold = p
 	l.Fleet.Look(p)
@@ -281,7 +219,7 @@ func (l *Limiter) want(h *host, now time.Duration) {
 // end ends p. If requests are waiting, end asks for the host anew. If given is
 // true, the fleet knows what was used of the host's Budget, and all members may
 // use the remainder.
-func (l *Limiter) end(p *Hold, given bool) {
+func (l *Limiter) end(p *hold, given bool) {
 	h := p.host
 	h.hold = nil
 	p.timer.Stop()
@@ -307,7 +245,7 @@ func (l *Limiter) owns(h *host, now time.Duration) bool {
 }
 
 // yields reports whether p's turn is over and others wait.
-func (p *Hold) yields(now time.Duration) bool {
+func (p *hold) yields(now time.Duration) bool {
 	return p.others && p.served && now >= p.since+turn
 }
 
@@ -344,7 +282,7 @@ func (l *Limiter) inform(h *host) {
 	now := l.now()
 	paused := h.learnt != nil && h.learnt.until > now
 	if p := h.hold; p == nil || !p.owned {
-		r := Record{InFlight: int(h.inFlight)}
+		r := fleet.Record{InFlight: int(h.inFlight)}
 		if paused {
 			r.State, r.Keep = l.leave(h, now, false)
 		}
@@ -355,7 +293,7 @@ func (l *Limiter) inform(h *host) {
 }
 
 // review makes the fleet look at p when p may be given away.
-func (l *Limiter) review(p *Hold) {
+func (l *Limiter) review(p *hold) {
 	now := l.now()
 	if !p.host.busy() && p.idle == never {
 		p.idle = now
@@ -381,7 +319,7 @@ func (l *Limiter) why(key string) error {
 
 // news reports whether this member has something about the host to tell the
 // fleet: a new lesson, or a claim to more of the Budget.
-func (p *Hold) news() bool {
+func (p *hold) news() bool {
 	was, a := p.kept, p.limiter.accountOf(p.host.key)
 	p.kept = p.host.lesson()
 	return p.kept != was || a != nil && a.claim != (purse{})
@@ -491,7 +429,7 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 // told a Crawl-delay after it asked for the host, that Crawl-delay counts. If
 // the state has no adaptive delay or no back-off level, this member keeps its
 // own.
-func (l *Limiter) inherit(p *Hold, r Record, now time.Duration) {
+func (l *Limiter) inherit(p *hold, r fleet.Record, now time.Duration) {
 	if r.State == nil {
 		return
 	}

@@ -12,24 +12,25 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 // handFleet is a Fleet that only notes its Holds. The tests call the methods of
 // the Holds.
 type handFleet struct {
 	mu       sync.Mutex
-	holds    []*politeness.Hold
-	landed   []politeness.Record
+	holds    []fleet.Hold
+	landed   []fleet.Record
 	distrust bool
 }
 
-func (f *handFleet) Look(h *politeness.Hold) {
+func (f *handFleet) Look(h fleet.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holds = append(f.holds, h)
 }
 
-func (f *handFleet) Landed(_ string, r politeness.Record) {
+func (f *handFleet) Landed(_ string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.landed = append(f.landed, r)
@@ -49,7 +50,7 @@ func (f *handFleet) trust(yes bool) {
 
 // looks() lets all goroutines run until they wait. It returns the Holds that
 // were passed to Look since the previous call of looks().
-func (f *handFleet) looks() (holds []*politeness.Hold) {
+func (f *handFleet) looks() (holds []fleet.Hold) {
 	synctest.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +59,7 @@ func (f *handFleet) looks() (holds []*politeness.Hold) {
 }
 
 // one() returns the latest Hold that was passed to Look.
-func (f *handFleet) one(t *testing.T) *politeness.Hold {
+func (f *handFleet) one(t *testing.T) fleet.Hold {
 	t.Helper()
 	holds := f.looks()
 	if len(holds) == 0 || holds[len(holds)-1].Host() != "shop.example" {
@@ -138,7 +139,7 @@ func (f *fleetTest) started(want ...time.Duration) {
 	}
 }
 
-func give(t *testing.T, h *politeness.Hold, others, want bool) []byte {
+func give(t *testing.T, h fleet.Hold, others, want bool) []byte {
 	t.Helper()
 	r, got := h.Give(others)
 	if got != want {
@@ -159,7 +160,7 @@ func TestFleet_WaitsForTheHost(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		time.Sleep(3 * time.Second)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.started(3 * time.Second)
 		f.done()
 		f.ask(t.Context(), shop)
@@ -178,7 +179,7 @@ func TestFleet_UncleanHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
-		f.fleet.one(t).Own(politeness.Record{Missing: true})
+		f.fleet.one(t).Own(fleet.Record{Missing: true})
 		time.Sleep(10 * time.Second)
 		f.started(5 * time.Second)
 		f.done()
@@ -192,7 +193,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 		a := newFleetTest(t, &politeness.Limiter{})
 		a.ask(politeness.WithCrawlDelay(t.Context(), 7*time.Second), shop)
 		h := a.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		a.started(0)
 		time.Sleep(time.Second)
 		a.done()
@@ -205,7 +206,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 
 		b := newFleetTest(t, &politeness.Limiter{})
 		b.ask(t.Context(), shop)
-		b.fleet.one(t).Own(politeness.Record{State: state})
+		b.fleet.one(t).Own(fleet.Record{State: state})
 		time.Sleep(10 * time.Second)
 		starts, _ := b.seen()
 		if want := 7*time.Second - 1050*time.Millisecond; len(starts) != 1 || starts[0] < want || starts[0] > want+time.Microsecond {
@@ -226,7 +227,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 			f := newFleetTest(t, &politeness.Limiter{})
 			f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
 			h := f.fleet.one(t)
-			h.Own(politeness.Record{})
+			h.Own(fleet.Record{})
 			f.started(0)
 			f.done()
 			time.Sleep(40 * time.Second)
@@ -236,7 +237,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
 			f.ask(ctx, shop)
-			f.fleet.one(t).Own(politeness.Record{State: []byte{}}) // the previous owner was told that there is no longer a Crawl-delay
+			f.fleet.one(t).Own(fleet.Record{State: []byte{}}) // the previous owner was told that there is no longer a Crawl-delay
 			f.started(0, 40*time.Second)
 			f.done()
 			f.ask(t.Context(), shop)
@@ -262,7 +263,7 @@ func TestFleet_Turn(t *testing.T) {
 					f.ask(t.Context(), shop)
 				}
 				h := f.fleet.one(t)
-				h.Own(politeness.Record{})
+				h.Own(fleet.Record{})
 				give(t, h, true, false)
 				f.started(0)
 				time.Sleep(850 * time.Millisecond)
@@ -291,10 +292,10 @@ func TestFleet_Turn(t *testing.T) {
 				if next == h {
 					t.Fatal("the Hold is over")
 				}
-				next.Own(politeness.Record{State: []byte{}, InFlight: tt.concurrency})
+				next.Own(fleet.Record{State: []byte{}, InFlight: tt.concurrency})
 				time.Sleep(time.Second)
 				f.started(0, 900*time.Millisecond, 1800*time.Millisecond) // all slots are taken by requests of others
-				next.Tell(politeness.Record{InFlight: tt.concurrency - 1})
+				next.Tell(fleet.Record{InFlight: tt.concurrency - 1})
 				time.Sleep(time.Second)
 				if starts, _ := f.seen(); len(starts) != 4 {
 					t.Errorf("%v", starts)
@@ -313,7 +314,7 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 		f.ask(t.Context(), shop)
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(politeness.Record{Missing: true})
+		h.Own(fleet.Record{Missing: true})
 		give(t, h, true, false)
 		time.Sleep(9 * time.Second)
 		give(t, h, true, false)
@@ -324,7 +325,7 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 			t.Error("another Hold")
 		}
 		give(t, h, true, true)
-		f.fleet.one(t).Own(politeness.Record{})
+		f.fleet.one(t).Own(fleet.Record{})
 		time.Sleep(10 * time.Second)
 		f.started(10*time.Second, 20*time.Second)
 		f.done()
@@ -337,11 +338,11 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Within: atOnce(1)})
 		f.ask(t.Context(), &url.URL{Host: "slow.example"})
-		f.fleet.looks()[0].Own(politeness.Record{})
+		f.fleet.looks()[0].Own(fleet.Record{})
 		f.started(0)
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		give(t, h, true, false)
 		time.Sleep(2*time.Second + time.Millisecond)
 		if f.fleet.one(t) != h {
@@ -350,7 +351,7 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 		give(t, h, true, true)
 		again := f.fleet.one(t)
 		f.done()
-		again.Own(politeness.Record{})
+		again.Own(fleet.Record{})
 		if starts, _ := f.seen(); len(starts) != 2 {
 			t.Errorf("%v", starts)
 		}
@@ -369,7 +370,7 @@ func TestFleet_Trust(t *testing.T) {
 		}})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.started(0)
 		f.done()
 		f.fleet.trust(false)
@@ -377,7 +378,7 @@ func TestFleet_Trust(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		f.started(0)
 		f.fleet.trust(true)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.started(0, 20*time.Second)
 		f.done()
 		f.fleet.trust(false)
@@ -387,7 +388,7 @@ func TestFleet_Trust(t *testing.T) {
 		f.fleet.trust(true)
 		next := f.fleet.one(t)
 		f.started(0, 20*time.Second)
-		next.Own(politeness.Record{Missing: true})
+		next.Own(fleet.Record{Missing: true})
 		time.Sleep(time.Second)
 		f.started(0, 20*time.Second, 41*time.Second)
 		f.done()
@@ -407,7 +408,7 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 		f.ask(ctx, shop)
 		f.ask(ctx, shop)
 		away := errors.New("away")
-		f.fleet.one(t).Wait(time.Now().Add(2*time.Minute), politeness.Record{}, away)
+		f.fleet.one(t).Wait(time.Now().Add(2*time.Minute), fleet.Record{}, away)
 		_, errs := f.seen()
 		if time.Since(f.began) != 0 || len(errs) != 2 {
 			t.Fatalf("%v after %v", errs, time.Since(f.began))
@@ -427,7 +428,7 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
 		h := f.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.done()
 		time.Sleep(10 * time.Second)
 		if r, over := h.Give(false); !over || len(r.State) == 0 || r.Keep != time.Hour {
@@ -443,7 +444,7 @@ func TestFleet_LooksAgainInTime(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Wait(time.Now().Add(3*time.Second), politeness.Record{}, errors.New("not yet"))
+		h.Wait(time.Now().Add(3*time.Second), fleet.Record{}, errors.New("not yet"))
 		time.Sleep(2999 * time.Millisecond)
 		if n := len(f.fleet.looks()); n != 0 {
 			t.Errorf("%d looks too early", n)
@@ -452,7 +453,7 @@ func TestFleet_LooksAgainInTime(t *testing.T) {
 		if f.fleet.one(t) != h {
 			t.Error("another Hold")
 		}
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.started(3001 * time.Millisecond)
 		f.done()
 	})
@@ -469,7 +470,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 		}
 		h := f.fleet.looks()[0]
 		give(t, h, false, false)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		give(t, h, false, false)
 		time.Sleep(time.Second)
 		give(t, h, true, false)
@@ -503,7 +504,7 @@ func TestFleet_CancelledAsk(t *testing.T) {
 			t.Error("another Hold")
 		}
 		give(t, h, false, true)
-		h.Own(politeness.Record{}) // too late: the Hold is over
+		h.Own(fleet.Record{}) // too late: the Hold is over
 		if s := f.limiter.Stats(); s.Hosts != 1 || s.Waiting != 0 {
 			t.Errorf("%+v", s)
 		}
@@ -517,7 +518,7 @@ func TestFleet_IdleHost(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		synctest.Wait()
 		f.done()
 		give(t, h, false, false)
@@ -527,7 +528,7 @@ func TestFleet_IdleHost(t *testing.T) {
 		}
 		f.ask(t.Context(), shop)
 		h = f.fleet.one(t)
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.end(politeness.Outcome{Status: 503, Header: map[string][]string{"Retry-After": {"3600"}}})
 		if state := give(t, h, false, true); len(state) == 0 {
 			t.Error("a pause of an hour is not left to the next owner")
@@ -553,7 +554,7 @@ func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 		if s := within.Stats(); s.InFlight != 0 || s.Waiting != 0 {
 			t.Errorf("%+v", s)
 		}
-		h.Own(politeness.Record{})
+		h.Own(fleet.Record{})
 		f.started(0)
 		f.done()
 		if s := within.Stats(); s.InFlight != 0 {

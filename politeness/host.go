@@ -27,7 +27,7 @@ type host struct {
 	overtaking int32   // how many requests wait in robots
 	heeding    int32   // how many requests in queue need their estimated start (see Grant.heeds)
 	gone       bool    // the Limiter has forgotten this host
-	hold       *Hold   // in a fleet: this Limiter's claim to the host; nil means none
+	hold       *hold   // in a fleet: this Limiter's claim to the host; nil means none
 }
 
 // learnt is what a host's answers and its robots.txt have taught the Limiter.

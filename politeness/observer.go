@@ -14,7 +14,7 @@ import (
 // Many goroutines call the functions at once, with no lock held: the goroutines
 // that make requests and, in a fleet, the goroutines of the Fleet. The
 // functions must return quickly. A panic in a function reaches the caller of
-// the Limiter, Transport or Hold.
+// the Limiter, the Transport or the Fleet.
 //
 // The context is the request's context, and may have ended. Answered, Ended and
 // BackedOff may get a background context instead: [Grant.Done] has no context,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 const (
@@ -69,7 +69,7 @@ type member struct {
 //	unsure   any   no      no     yes   yes, with requests in flight
 type place struct {
 	host   string
-	hold   *politeness.Hold // the Hold that asks for the host or owns it; nil means there is none
+	hold   fleet.Hold // the Hold that asks for the host or owns it; nil means there is none
 	phase  phase
 	others bool // others wait for the host
 	drop   bool // Redis has to be told that the host is no longer wanted
@@ -77,13 +77,13 @@ type place struct {
 	news   bool // Redis does not have the latest record (phase owned) or lesson (otherwise)
 
 	token   int64 // proves the ownership to Redis
-	record  politeness.Record
-	lesson  politeness.Record // of requests in flight after the host was given away
-	flights int               // requests of others in flight; -1: ask Redis
-	offered int64             // the token of the latest offer that came as a hint
-	heard   time.Time         // when that hint came
-	holder  string            // the owner that Redis named last; "" means none
-	told    string            // the holder and state that the Hold was told last; "" means none
+	record  fleet.Record
+	lesson  fleet.Record // of requests in flight after the host was given away
+	flights int          // requests of others in flight; -1: ask Redis
+	offered int64        // the token of the latest offer that came as a hint
+	heard   time.Time    // when that hint came
+	holder  string       // the owner that Redis named last; "" means none
+	told    string       // the holder and state that the Hold was told last; "" means none
 }
 
 type phase uint8
@@ -184,7 +184,7 @@ func (m *member) askAgain(most int) {
 }
 
 // look handles a Hold that the Limiter has passed to Look.
-func (m *member) look(h *politeness.Hold) {
+func (m *member) look(h fleet.Hold) {
 	p := cmp.Or(m.places[h.Host()], &place{host: h.Host()})
 	if p.hold == h {
 		m.consider(p)
@@ -204,7 +204,7 @@ func (m *member) look(h *politeness.Hold) {
 }
 
 // landed handles what the Limiter has passed to Landed.
-func (m *member) landed(host string, r politeness.Record) {
+func (m *member) landed(host string, r fleet.Record) {
 	if p := m.places[host]; p != nil && p.phase != owned && p.lesson.InFlight > 0 {
 		p.lesson, p.news, m.todo[p] = r, true, true
 	}
@@ -225,7 +225,7 @@ func (m *member) consider(p *place) {
 	if over {
 		p.drop = p.drop || p.phase != owned
 		if p.phase == owned {
-			p.phase, p.news, p.lesson = leaving, false, politeness.Record{InFlight: r.InFlight}
+			p.phase, p.news, p.lesson = leaving, false, fleet.Record{InFlight: r.InFlight}
 		}
 		p.hold, p.others = nil, false
 	}
@@ -337,7 +337,7 @@ func (m *member) succeed(sent time.Time) {
 	if m.lapsed {
 		for _, p := range m.places {
 			if p.phase == owned {
-				p.hold.Own(politeness.Record{}) // so that waiting requests check again whether they may start
+				p.hold.Own(fleet.Record{}) // so that waiting requests check again whether they may start
 			}
 		}
 	}
@@ -396,7 +396,7 @@ func (m *member) fail(err error) {
 func (m *member) away(p *place) {
 	if m.told && p.hold != nil && p.phase != owned {
 		p.told = ""
-		p.hold.Wait(m.retry, politeness.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
+		p.hold.Wait(m.retry, fleet.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
 
@@ -443,7 +443,7 @@ type operation struct {
 func (m *member) compose(due bool) (args []any, operations []operation) {
 	m.number++
 	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number)
-	say := func(name any, p *place, r *politeness.Record, when bool) {
+	say := func(name any, p *place, r *fleet.Record, when bool) {
 		if when {
 			keep := (r.Keep + time.Millisecond - 1).Milliseconds()
 			args = append(args, name, p.host, p.token, r.State, keep, r.InFlight)
@@ -474,7 +474,7 @@ func (m *member) compose(due bool) (args []any, operations []operation) {
 	if len(m.todo) == 0 {
 		m.todo = make(map[*place]bool) // a map does not shrink, and a large one takes long to search
 	}
-	say("beat", new(place), new(politeness.Record), due)
+	say("beat", new(place), new(fleet.Record), due)
 	return args, operations
 }
 
@@ -559,7 +559,7 @@ func (m *member) heed(reply []any, operations []operation) {
 
 // answer applies Redis's answer to the operation "want" for p's host.
 func (m *member) answer(p *place, answer []any, now time.Time) {
-	r := politeness.Record{Age: max(milliseconds(answer, 4)-time.Millisecond, 0), InFlight: int(at[int64](answer, 6))}
+	r := fleet.Record{Age: max(milliseconds(answer, 4)-time.Millisecond, 0), InFlight: int(at[int64](answer, 6))}
 	r.MinAge = max(r.Age-slack, 0)
 	if lost := milliseconds(answer, 5); lost >= 0 {
 		r.MinAge, r.Missing = lost, true
@@ -575,11 +575,11 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 	case p.phase == owned:
 		m.lose(p)
 	case word == "own":
-		p.phase, p.token, p.flights, p.lesson, p.news = owned, at[int64](answer, 1), r.InFlight, politeness.Record{}, false
+		p.phase, p.token, p.flights, p.lesson, p.news = owned, at[int64](answer, 1), r.InFlight, fleet.Record{}, false
 		if p.offered == p.token { // the last owner gave the host back before the offer came
 			r.MinAge = max(r.MinAge, now.Sub(p.heard))
 		}
-		p.record = politeness.Record{State: r.State, Keep: time.Hour} // to be entered into the next epoch
+		p.record = fleet.Record{State: r.State, Keep: time.Hour} // to be entered into the next epoch
 		p.others = at[int64](answer, 2) > 0
 		p.hold.Own(r)
 		if p.others {
@@ -587,7 +587,7 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 		}
 	case word == "closed":
 		opens := now.Add(milliseconds(answer, 1) + time.Millisecond)
-		p.hold.Wait(opens, politeness.Record{}, errNew)
+		p.hold.Wait(opens, fleet.Record{}, errNew)
 	case word == "other":
 		holder := fmt.Sprint("member ", at[int64](answer, 1))
 		if told := holder + string(r.State); told != p.told { // the Hold is told only what is new

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 // Options are the settings of a Fleet. The zero value suits most fleets.
@@ -126,7 +127,7 @@ var (
 )
 
 // Look implements politeness.Fleet.
-func (f *Fleet) Look(h *politeness.Hold) {
+func (f *Fleet) Look(h fleet.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.put(func() { f.member.look(h) })
@@ -134,7 +135,7 @@ func (f *Fleet) Look(h *politeness.Hold) {
 }
 
 // Landed implements politeness.Fleet.
-func (f *Fleet) Landed(host string, r politeness.Record) {
+func (f *Fleet) Landed(host string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.done != nil { // otherwise no host has been given away

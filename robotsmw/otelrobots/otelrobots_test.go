@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -70,60 +69,28 @@ func TestInstruments(t *testing.T) {
 	})
 }
 
-// A handFleet is a politeness.Fleet that passes its Holds to the test. The test
-// answers them.
-type handFleet chan *politeness.Hold
-
-func (f handFleet) Look(h *politeness.Hold) { f <- h }
-
-func (f handFleet) Trusted() bool { return true }
-
-func (f handFleet) Landed(string, politeness.Record) {}
-
 // Each of two hosts is owned after a wait of 3 s. Then one of them is handed
 // over, and the other is lost.
 func TestHostsOfAFleetAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var counted meter
-		_, pace, err := otelrobots.New(&counted)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fleet := make(handFleet, 10)
-		limiter := &politeness.Limiter{Observer: pace, Fleet: fleet}
-		own := func(host string) *politeness.Hold {
-			asked := make(chan *politeness.Hold)
-			go func() {
-				h := <-fleet
-				time.Sleep(3 * time.Second)
-				h.Own(politeness.Record{})
-				asked <- h
-			}()
-			grant, err := limiter.Acquire(t.Context(), &url.URL{Scheme: "http", Host: host})
-			if err != nil {
-				t.Fatal(err)
-			}
-			grant.Done(politeness.Outcome{Status: 200})
-			return <-asked
-		}
-		a, b := own("a.example"), own("b.example")
-		a.Give(true)
-		time.Sleep(time.Minute)
-		if _, ok := a.Give(true); !ok {
-			t.Error("the host was not given")
-		}
-		b.Lose()
-		want := []string{
-			"politeness.events politeness.event=handed over 1",
-			"politeness.events politeness.event=lost 1",
-			"politeness.events politeness.event=owned 2",
-			"politeness.fleet.waits 2",
-			"politeness.waits 2",
-		}
-		if got := counted.series(); !slices.Equal(got, want) {
-			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-	})
+	var counted meter
+	_, pace, err := otelrobots.New(&counted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"a.example", "b.example"} {
+		pace.Owned(t.Context(), politeness.Event{Host: host, Wait: 3 * time.Second})
+	}
+	pace.HandedOver(t.Context(), politeness.Event{Host: "a.example"})
+	pace.Lost(t.Context(), politeness.Event{Host: "b.example"})
+	want := []string{
+		"politeness.events politeness.event=handed over 1",
+		"politeness.events politeness.event=lost 1",
+		"politeness.events politeness.event=owned 2",
+		"politeness.fleet.waits 2",
+	}
+	if got := counted.series(); !slices.Equal(got, want) {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 func TestStoreFailuresAreCounted(t *testing.T) {
