@@ -8,47 +8,38 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// eachFile finds the files that an argument stands for. For every file that
-// matches, it calls each() with the file's name and a function that reads the
-// file. If the argument is a directory or an archive, match is a pattern for
-// the paths of files. If the argument is a WARC file, match is a pattern for
-// hosts. Any other argument is a list of file names, and match must be empty.
-// If match is empty, every file matches.
-func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
+// A visit is called for every robots.txt, or with the reason why it cannot be
+// read. If it returns an error, there are no further calls.
+type visit func(text []byte, err error) error
+
+// A noFile is the status of an answer without a robots.txt: any status other
+// than 2xx.
+type noFile int
+
+func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n)) }
+
+// eachFile finds the files that an argument stands for. If the argument is a
+// directory or an archive, match is a pattern for the paths of files. If the
+// argument is a WARC file, match is a pattern for hosts. Any other argument is a
+// list of file names, and match must be empty. If match is empty, every file
+// matches.
+func eachFile(e command.Env, arg, match string, each visit) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)
 		return match == "" || ok
 	}
-	if arg != "-" {
-		info, err := os.Stat(arg)
-		if err != nil {
-			return err
-		}
-		if info.IsDir() {
-			return filepath.WalkDir(arg, func(file string, entry fs.DirEntry, err error) error {
-				switch {
-				case err != nil:
-					return each(file, func() ([]byte, error) { return nil, err })
-				case !entry.Type().IsRegular():
-					return nil
-				}
-				if name, err := filepath.Rel(arg, file); err != nil || !matches(filepath.ToSlash(name)) {
-					return err
-				}
-				if isWARC(file) {
-					return eachInFile(file, func(in io.Reader) error { return eachInWARC(file, in, everyHost, each) }, each)
-				}
-				return each(file, func() ([]byte, error) { return readFile(file) })
-			})
-		}
+	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+		return eachInDirectory(arg, matches, each)
 	}
 	in, err := e.Open(arg)
 	if err != nil {
@@ -73,6 +64,29 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 	return eachInList(command.ShownName(arg), in, each)
 }
 
+func eachInDirectory(dir string, matches func(string) bool, each visit) error {
+	return filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return each(nil, err)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		if name, err := filepath.Rel(dir, file); err != nil || !matches(filepath.ToSlash(name)) {
+			return err
+		}
+		if !isWARC(file) {
+			return each(readFile(file))
+		}
+		in, err := os.Open(file)
+		if err != nil {
+			return each(nil, err)
+		}
+		defer in.Close()
+		return eachInWARC(file, in, func(string) bool { return true }, each)
+	})
+}
+
 // longestFile is how much of a file is read. What is longer may be no
 // robots.txt, and of any size.
 const longestFile = 16 << 20
@@ -95,43 +109,42 @@ const trials = 10
 // be read, the input is probably no list, and eachInList returns an error.
 // Without this error, each line of the input would be reported as a missing
 // file.
-func eachInList(arg string, in io.Reader, each func(name string, read func() ([]byte, error)) error) error {
-	type file struct {
-		name string
-		text []byte
-		err  error
-	}
-	var waiting []file // the first files, until one of them can be read
+func eachInList(arg string, in io.Reader, each visit) error {
+	var missing []error // of the first files, until one can be read
 	found := false
 	lines := bufio.NewScanner(in)
-	for len(waiting) < trials && lines.Scan() {
+	for len(missing) < trials && lines.Scan() {
 		name := strings.TrimSpace(lines.Text())
 		if name == "" {
 			continue
 		}
 		text, err := readFile(name)
-		waiting = append(waiting, file{name, text, err})
-		if found = found || err == nil; !found {
+		if err != nil && !found {
+			missing = append(missing, err)
 			continue
 		}
-		for _, f := range waiting {
-			if err := each(f.name, func() ([]byte, error) { return f.text, f.err }); err != nil {
+		found = true
+		for _, err := range missing {
+			if err := each(nil, err); err != nil {
 				return err
 			}
 		}
-		waiting = waiting[:0]
+		missing = nil
+		if err := each(text, err); err != nil {
+			return err
+		}
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read the list %s: %w", arg, err)
 	}
-	if len(waiting) > 0 {
+	if len(missing) > 0 {
 		return fmt.Errorf("%s is taken for a list, but the first files that it names cannot be read: %s; name a directory, an archive, or a file with one path a line",
-			arg, command.Printable(waiting[0].err.Error())) // a file's name may have any bytes
+			arg, command.Printable(missing[0].Error())) // a file's name may have any bytes
 	}
 	return nil
 }
 
-func eachInArchive(arg string, in io.Reader, matches func(string) bool, each func(name string, read func() ([]byte, error)) error) error {
+func eachInArchive(arg string, in io.Reader, matches func(string) bool, each visit) error {
 	archive := tar.NewReader(in)
 	for {
 		h, err := archive.Next()
@@ -143,7 +156,51 @@ func eachInArchive(arg string, in io.Reader, matches func(string) bool, each fun
 		case h.Typeflag != tar.TypeReg || !matches(path.Clean(h.Name)):
 			continue
 		}
-		if err := each(h.Name, func() ([]byte, error) { return begin(archive) }); err != nil {
+		if err := each(begin(archive)); err != nil {
+			return err
+		}
+	}
+}
+
+func isWARC(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz")
+}
+
+// eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset:
+// every answer to a request for robots.txt, if the host matches.
+func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each visit) error {
+	archive, err := audit.NewWARCReader(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", arg, err)
+	}
+	for {
+		record, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var status int
+		var text []byte
+		ok := false
+		if err == nil {
+			if u, err := url.Parse(record.TargetURI); err != nil || !matches(u.Host) {
+				continue
+			}
+			status, text, ok, err = record.RobotsTxt()
+		}
+		_, isRecord := errors.AsType[*audit.WARCError](err)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("%s: %w", arg, err)
+			if !isRecord {
+				return each(nil, err) // nothing after the error can be read
+			}
+		case !ok:
+			continue
+		case status/100 != 2:
+			err = noFile(status)
+		}
+		if err := each(text, err); err != nil {
 			return err
 		}
 	}

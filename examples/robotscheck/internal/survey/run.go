@@ -21,7 +21,7 @@ type survey struct {
 
 // run reads each file and gives it to a worker. It returns the tally of all
 // files.
-func (s *survey) run(ctx context.Context, eachFile func(func(name string, read func() ([]byte, error)) error) error) (*tally, error) {
+func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, error) {
 	files := make(chan []byte)
 	total := newTally()
 	var mu sync.Mutex // for total
@@ -36,12 +36,10 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 			}
 		})
 	}
-	without := make(map[string]int)
 	done, began, shown := 0, time.Now(), time.Time{}
-	err := eachFile(func(name string, read func() ([]byte, error)) error {
-		text, err := read()
+	err := eachFile(func(text []byte, err error) error {
 		if status, ok := errors.AsType[noFile](err); ok {
-			without[fmt.Sprintf("%dxx", status/100)]++
+			total.Without[fmt.Sprintf("%dxx", status/100)]++
 			return nil
 		}
 		if err != nil {
@@ -68,6 +66,5 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 	if err != nil {
 		return nil, err
 	}
-	total.without = without
 	return total, nil
 }

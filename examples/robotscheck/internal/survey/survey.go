@@ -60,20 +60,19 @@ With -json, one object:
 				return 0, command.Usagef("-match %q: %v", *match, err)
 			}
 			s := survey{stderr: e.Stderr, live: terminal.Is(e.Stderr)}
-			total, err := s.run(ctx, func(each func(name string, open func() ([]byte, error)) error) error {
-				return eachFile(e, args[0], *match, each)
-			})
+			total, err := s.run(ctx, func(each visit) error { return eachFile(e, args[0], *match, each) })
 			if err != nil {
 				return 0, err
 			}
+			total.finish(*top)
 			switch {
-			case total.files == 0 && s.failed == 0:
+			case total.Files == 0 && s.failed == 0:
 				return 0, fmt.Errorf("%s: there are no such files", args[0])
-			case total.files == 0:
+			case total.Files == 0:
 			case *asJSON:
-				command.JSON(e.Stdout).Encode(total.result(*top))
+				command.JSON(e.Stdout).Encode(total)
 			default:
-				total.result(*top).print(e.Stdout)
+				total.print(e.Stdout)
 			}
 			if s.failed > 0 {
 				return 0, fmt.Errorf("%s could not be read", command.Count(s.failed, "file"))

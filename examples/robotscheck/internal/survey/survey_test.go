@@ -142,14 +142,18 @@ func TestTally_CountsOverFiles(t *testing.T) {
 	} {
 		all.add(examine([]byte(text)))
 	}
-	counted := all.result(10)
-	if got := fmt.Sprint(counted.Robots); got != "[{b1 2 1} {* 1 0} {a 1 1}]" {
+	all.finish(10)
+	var robots []robotRow
+	for _, r := range all.Robots {
+		robots = append(robots, *r)
+	}
+	if got := fmt.Sprint(robots); got != "[{b1 2 1} {* 1 0} {a 1 1}]" {
 		t.Errorf("the robots are %s", got)
 	}
-	if got := fmt.Sprint(counted.Rules); got != `[{any pattern 5 3} {"*" 1 1} {"*" not at the end alone 1 1} {a final "$" 1 1} {an escape such as %20 1 1} {a query 1 1}]` {
+	if got := fmt.Sprint(all.Rules); got != `[{any pattern 5 3} {"*" 1 1} {"*" not at the end alone 1 1} {a final "$" 1 1} {an escape such as %20 1 1} {a query 1 1}]` {
 		t.Errorf("the rules are %s", got)
 	}
-	if got := fmt.Sprint(counted.Sizes[1]); got != "{lines 3 4 4 4}" {
+	if got := fmt.Sprint(all.Sizes[1]); got != "{lines 3 4 4 4}" {
 		t.Errorf("the lines are %s", got)
 	}
 }
@@ -160,10 +164,10 @@ func TestSurvey_Progress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
 		s := survey{stderr: &screen, live: true}
-		if _, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
+		if _, err := s.run(t.Context(), func(each visit) error {
 			for _, took := range []time.Duration{500 * time.Millisecond, 50 * time.Millisecond, time.Second} {
 				time.Sleep(took)
-				if err := each("robots.txt", func() ([]byte, error) { return nil, nil }); err != nil {
+				if err := each(nil, nil); err != nil {
 					return err
 				}
 			}
@@ -190,14 +194,14 @@ func TestSurvey_Corpus(t *testing.T) {
 		shared = filepath.Join("..", "..", "..", "..", shared)
 	}
 	s := survey{stderr: os.Stderr}
-	total, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
+	total, err := s.run(t.Context(), func(each visit) error {
 		return eachFile(command.Env{}, filepath.Join(shared, "corpus", "corpus.tar.gz"), "robots/*.txt", each)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total.files != 3491 || total.nbytes != 20048874 {
-		t.Errorf("%d files, %d bytes; want 3491 and 20048874", total.files, total.nbytes)
+	if total.Files != 3491 || total.Bytes != 20048874 {
+		t.Errorf("%d files, %d bytes; want 3491 and 20048874", total.Files, total.Bytes)
 	}
 }
 
@@ -217,16 +221,16 @@ func BenchmarkSurvey(b *testing.B) {
 	for b.Loop() {
 		start := time.Now()
 		s := survey{stderr: io.Discard}
-		total, err := s.run(b.Context(), func(each func(string, func() ([]byte, error)) error) error {
+		total, err := s.run(b.Context(), func(each visit) error {
 			for _, text := range files {
-				if err := each("robots.txt", func() ([]byte, error) { return text, nil }); err != nil {
+				if err := each(text, nil); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil || total.files != len(files) {
-			b.Fatal(err, total.files)
+		if err != nil || total.Files != len(files) {
+			b.Fatal(err, total.Files)
 		}
 		ours += time.Since(start)
 

@@ -1,94 +1,154 @@
 package survey
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
+// A tally is the whole survey, as -json prints it.
 type tally struct {
-	files, nbytes int
-	without       map[string]int // how many answers had no file, by class of status, such as "4xx"
-	have          map[string]int // how many files have a feature, by the feature's name
-	patterns      [][2]int       // for each pattern feature: how many rules and how many files have it
-	sizes         [len(sizeNames)][]int
-	worst         map[string]int // how many files there are, by the severity of their worst problem
-	problems      map[problemKind]problemCount
-	robots        map[string]robotCount
+	Files    int            `json:"files"`
+	Bytes    int            `json:"bytes"`
+	Without  map[string]int `json:"without,omitempty"` // how many answers had no file, by class of status, such as "4xx"
+	Have     []featureRow   `json:"have"`
+	Rules    []patternRow   `json:"rules"`
+	Sizes    []sizeRow      `json:"sizes"`
+	Worst    map[string]int `json:"worst"` // how many files there are, by the severity of their worst problem
+	Problems []*problemRow  `json:"problems"`
+	Robots   []*robotRow    `json:"robots"`
+
+	sizes    [len(sizeNames)][]int
+	problems map[lint.Problem]*problemRow // by code and severity
+	robots   map[string]*robotRow
+}
+
+type featureRow struct {
+	What  string `json:"what"`
+	Files int    `json:"files"`
+}
+
+type patternRow struct {
+	What  string `json:"what"`
+	Rules int    `json:"rules"`
+	Files int    `json:"files"`
+}
+
+type sizeRow struct {
+	What   string `json:"what"`
+	Median int    `json:"median"`
+	P90    int    `json:"p90"`
+	P99    int    `json:"p99"`
+	Max    int    `json:"max"`
+}
+
+type problemRow struct {
+	Code     lint.Code `json:"code"`
+	Severity string    `json:"severity"`
+	Files    int       `json:"files"`
+	Times    int       `json:"times"`
+
+	severity lint.Severity
+	last     int // the number of the last file with the problem
+}
+
+type robotRow struct {
+	Name    string `json:"name"`
+	Files   int    `json:"files"`
+	ShutOut int    `json:"shut_out"`
 }
 
 var sizeNames = [...]string{"bytes", "lines", "groups", "rules", "rules of the largest group"}
 
-type problemKind struct {
-	code     lint.Code
-	severity lint.Severity
-}
-
-type problemCount struct{ files, times int }
-
-type robotCount struct{ files, shut int }
-
 func newTally() *tally {
-	return &tally{
-		have:     make(map[string]int),
-		patterns: make([][2]int, len(patterns)),
-		worst:    make(map[string]int),
-		problems: make(map[problemKind]problemCount),
-		robots:   make(map[string]robotCount),
+	t := &tally{
+		Without:  make(map[string]int),
+		Worst:    make(map[string]int),
+		Problems: []*problemRow{},
+		Robots:   []*robotRow{},
+		problems: make(map[lint.Problem]*problemRow),
+		robots:   make(map[string]*robotRow),
 	}
+	for _, f := range features {
+		t.Have = append(t.Have, featureRow{What: f.name})
+	}
+	for _, p := range patterns {
+		t.Rules = append(t.Rules, patternRow{What: p.name})
+	}
+	return t
 }
 
 func (t *tally) add(f *surveyed) {
-	t.files++
-	t.nbytes += f.nbytes
+	t.Files++
+	t.Bytes += f.nbytes
 	for i, n := range []int{f.nbytes, f.lines, len(f.groups), f.rules, f.largest} {
 		t.sizes[i] = append(t.sizes[i], n)
 	}
-	for _, feature := range features {
+	for i, feature := range features {
 		if feature.has(f) {
-			t.have[feature.name]++
+			t.Have[i].Files++
 		}
 	}
 	for i, p := range patterns {
 		if n := f.countRules(p.is); n > 0 {
-			t.patterns[i][0] += n
-			t.patterns[i][1]++
+			t.Rules[i].Rules += n
+			t.Rules[i].Files++
 		}
 	}
 	t.addProblems(f.problems)
 	for name, isShut := range f.robots {
 		r := t.robots[name]
-		r.files++
-		if isShut {
-			r.shut++
+		if r == nil {
+			r = &robotRow{Name: name}
+			t.robots[name] = r
 		}
-		t.robots[name] = r
+		r.Files++
+		if isShut {
+			r.ShutOut++
+		}
 	}
 }
 
 func (t *tally) addProblems(problems []lint.Problem) {
-	worst := "none"
-	found := make(map[problemKind]bool)
-	for i, p := range problems {
-		kind := problemKind{p.Code, p.Severity}
-		c := t.problems[kind]
-		if c.times++; !found[kind] {
-			c.files++
-			found[kind] = true
-		}
-		t.problems[kind] = c
-		if i == 0 || p.Severity > severityOf(worst) {
-			worst = p.Severity.String()
-		}
+	if len(problems) == 0 {
+		t.Worst["none"]++
+		return
 	}
-	t.worst[worst]++
+	worst := lint.Info
+	for _, p := range problems {
+		kind := lint.Problem{Code: p.Code, Severity: p.Severity}
+		row := t.problems[kind]
+		if row == nil {
+			row = &problemRow{Code: p.Code, Severity: p.Severity.String(), severity: p.Severity}
+			t.problems[kind] = row
+		}
+		if row.Times++; row.last != t.Files {
+			row.Files++
+			row.last = t.Files
+		}
+		worst = max(worst, p.Severity)
+	}
+	t.Worst[worst.String()]++
 }
 
-// severityOf returns the severity whose String is s. For any other text, it
-// returns Info.
-func severityOf(s string) lint.Severity {
-	for _, severity := range []lint.Severity{lint.Warning, lint.Error} {
-		if severity.String() == s {
-			return severity
+// finish puts the counts into the order of the output. top is how many robots
+// the result has at most: those that occur in the most files.
+func (t *tally) finish(top int) {
+	for i, sizes := range t.sizes {
+		if slices.Sort(sizes); len(sizes) > 0 {
+			at := func(percent int) int { return sizes[(len(sizes)*percent+99)/100-1] } // by the nearest-rank method
+			t.Sizes = append(t.Sizes, sizeRow{sizeNames[i], at(50), at(90), at(99), at(100)})
 		}
 	}
-	return lint.Info
+	t.Problems = slices.AppendSeq(t.Problems, maps.Values(t.problems))
+	slices.SortFunc(t.Problems, func(a, b *problemRow) int {
+		return cmp.Or(cmp.Compare(b.severity, a.severity), cmp.Compare(b.Files, a.Files), cmp.Compare(a.Code, b.Code))
+	})
+	t.Robots = slices.AppendSeq(t.Robots, maps.Values(t.robots))
+	slices.SortFunc(t.Robots, func(a, b *robotRow) int {
+		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Name, b.Name))
+	})
+	t.Robots = t.Robots[:min(len(t.Robots), top)]
 }

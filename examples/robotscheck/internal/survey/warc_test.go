@@ -156,11 +156,11 @@ func BenchmarkSurvey_WARC(b *testing.B) {
 	}
 	for b.Loop() {
 		s := survey{stderr: io.Discard}
-		total, err := s.run(b.Context(), func(each func(string, func() ([]byte, error)) error) error {
+		total, err := s.run(b.Context(), func(each visit) error {
 			return eachFile(command.Env{}, name, "", each)
 		})
-		if err != nil || total.files != files {
-			b.Fatal(err, total.files)
+		if err != nil || total.Files != files {
+			b.Fatal(err, total.Files)
 		}
 	}
 	b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "files/s")
