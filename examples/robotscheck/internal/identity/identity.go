@@ -54,10 +54,7 @@ With -json, one object:
 	Setup: func(flags *flag.FlagSet) command.Action {
 		var m maker
 		flags.StringVar(&m.dir, "out", "", "make the directory in `DIR` instead of checking one")
-		flags.Func("key", "with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated", func(file string) error {
-			m.keys = append(m.keys, file)
-			return nil
-		})
+		command.ListVar(flags, &m.keys, "key", "with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated")
 		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour, "with -out: the `time` for which the signatures hold")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		userAgent := robots.UserAgentFlag(flags)

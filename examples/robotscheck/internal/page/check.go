@@ -66,6 +66,9 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 		in.RSL = append(in.RSL, terms)
 	}
 	r := p.report(command.ShownName(name), text, says, in)
+	for _, l := range in.Licenses() {
+		r.Licenses = append(r.Licenses, license{License: l})
+	}
 	if p.links {
 		u, err := command.ParseURL(base)
 		if err != nil {
@@ -93,18 +96,11 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		KeepFiles:     true,
 		Logger:        slog.New(slog.DiscardHandler),
 	})
-	if err != nil && p.agent == "" {
-		return nil, robots.UserAgentError(userAgent)
-	}
 	if err != nil {
-		return nil, err
+		return nil, robots.UserAgentError(userAgent) // the token of -agent was checked
 	}
 	p.agent = t.Checker().Tokens()[0] // the report is about the robot that fetches the page
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := (&http.Client{Transport: t}).Do(req)
+	resp, err := get(ctx, t, u)
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
 		rules, _ := heard.Text(blocked.Decision.SHA256())
 		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{},
@@ -140,14 +136,9 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		Header: resp.Header,
 		Page:   says.Directives,
 	}
-	terms := fetchTerms(ctx, t, page, in.Licenses())
-	for _, f := range terms {
-		in.RSL = append(in.RSL, f.RSL)
-	}
+	licenses := addTerms(ctx, t, page, &in)
 	r := p.report(page.String(), text, says, in)
-	for i := range r.Licenses {
-		r.Licenses[i].Error = errorOf(terms, r.Licenses[i].URL)
-	}
+	r.Licenses = licenses
 	r.Status, r.Decision = resp.StatusCode, &decision
 	if r.Doubt == "" {
 		rules, _ := heard.Text(decision.SHA256())
@@ -175,9 +166,6 @@ func (p *check) report(source string, text []byte, says robotsmw.Page, in prefer
 	}
 	if says.Refusal.Kind != 0 {
 		r.Refusal = &says.Refusal
-	}
-	for _, l := range in.Licenses() {
-		r.Licenses = append(r.Licenses, license{License: l})
 	}
 	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.TrainAIImages, preference.AIInput} {
 		r.Uses = append(r.Uses, in.For(use))

@@ -56,10 +56,7 @@ With -json, one object:
 			return robots.CheckName(s)
 		})
 		flags.Func("header", "`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
-		flags.Func("rsl", "RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated", func(name string) error {
-			p.terms = append(p.terms, name)
-			return nil
-		})
+		command.ListVar(flags, &p.terms, "rsl", "RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated")
 		flags.BoolVar(&p.links, "links", false, "list the page's links, and which a polite robot follows")
 		base := flags.String("base", "", "`URL` of the page in a FILE; -links needs it")
 		asJSON := flags.Bool("json", false, "print JSON, one object")

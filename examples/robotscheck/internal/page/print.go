@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,20 +15,18 @@ import (
 )
 
 func (r *report) print(w io.Writer) {
-	defer r.printDoubt(w)
-	whom := "everybody"
-	if r.Agent != "" {
-		whom = r.Agent
-	}
+	defer func() {
+		if r.Doubt != "" {
+			fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", command.Printable(r.doubtful), command.Printable(r.Doubt))
+		}
+	}()
+	whom := cmp.Or(r.Agent, "everybody")
 	if r.Decision != nil && !r.Decision.Allowed {
 		fmt.Fprintf(w, "%s is not for %s, so that what it says is never seen:\n  %v\n", command.Printable(r.Source), whom, r.Decision)
 		return
 	}
-	told := "nothing restricted"
-	if len(r.Restrictions) > 0 {
-		told = command.Printable(strings.Join(r.Restrictions, ", "))
-	}
-	fmt.Fprintf(w, "%s, to %s: %s\n", command.Printable(r.Source), whom, told)
+	told := cmp.Or(strings.Join(r.Restrictions, ", "), "nothing restricted")
+	fmt.Fprintf(w, "%s, to %s: %s\n", command.Printable(r.Source), whom, command.Printable(told))
 	switch r.Examined {
 	case robotsmw.PageComplete.String():
 	case robotsmw.PagePartial.String():
@@ -61,12 +60,6 @@ func (r *report) print(w io.Writer) {
 	}
 }
 
-func (r *report) printDoubt(w io.Writer) {
-	if r.Doubt != "" {
-		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", command.Printable(r.doubtful), command.Printable(r.Doubt))
-	}
-}
-
 func (r *report) printDirectives(w io.Writer) {
 	if len(r.Directives) == 0 {
 		return
@@ -96,17 +89,14 @@ func (r *report) printUses(w io.Writer) {
 	fmt.Fprintln(w, "\nuses")
 	rows := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, v := range r.Uses {
-		fmt.Fprintf(rows, "  %s\t%v", v.Use, v.Answer)
-		for i, s := range v.Evidence {
-			if i > 0 {
-				fmt.Fprint(rows, "  \t")
-			}
-			fmt.Fprintf(rows, "\t%s", command.Printable(s.String()))
-			if i < len(v.Evidence)-1 {
-				fmt.Fprint(rows, "\n")
-			}
+		begin := fmt.Sprintf("  %s\t%v", v.Use, v.Answer)
+		if len(v.Evidence) == 0 {
+			fmt.Fprintln(rows, begin)
 		}
-		fmt.Fprintln(rows)
+		for _, statement := range v.Evidence {
+			fmt.Fprintf(rows, "%s\t%s\n", begin, command.Printable(statement.String()))
+			begin = "  \t"
+		}
 	}
 	if r.Reuse != nil {
 		fmt.Fprintf(rows, "  reuse\t%s\tby %s in %s, line %d\n", strings.TrimPrefix(r.Reuse.Raw, "use="), r.Reuse.Signal, r.Reuse.Where, r.Reuse.Line)

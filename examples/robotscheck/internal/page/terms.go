@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -21,38 +20,31 @@ const (
 	maxTermsSize = 2 << 20
 )
 
-// A termsFile is an RSL file, or the reason why it could not be read.
-type termsFile struct {
-	*preference.RSL
-	address string // as the robots.txt or the Link header gives it
-	err     error
-}
-
-func errorOf(files []termsFile, address string) string {
-	for _, f := range files {
-		if f.address == address && f.err != nil {
-			return f.err.Error()
+// addTerms fetches the RSL files that the licences of in name, adds them to in,
+// and returns the licences. It fetches each file once, and at most maxTerms
+// files. t obeys robots.txt and keeps the pace.
+func addTerms(ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input) (all []license) {
+	fetched := make(map[string]error)
+	for _, l := range in.Licenses() {
+		err, ok := fetched[l.URL]
+		switch {
+		case ok:
+		case len(fetched) == maxTerms:
+			err = fmt.Errorf("only %d are read for a page", maxTerms)
+		default:
+			var terms *preference.RSL
+			if terms, err = fetchRSL(ctx, t, page, l.URL); err == nil {
+				in.RSL = append(in.RSL, terms)
+			}
+			fetched[l.URL] = err
 		}
+		one := license{License: l}
+		if err != nil {
+			one.Error = err.Error()
+		}
+		all = append(all, one)
 	}
-	return ""
-}
-
-// fetchTerms fetches the RSL files that the licences name: each file once, and
-// at most maxTerms files. t obeys robots.txt and keeps the pace.
-func fetchTerms(ctx context.Context, t http.RoundTripper, page *url.URL, licenses []preference.License) (files []termsFile) {
-	for _, l := range licenses {
-		if slices.ContainsFunc(files, func(f termsFile) bool { return f.address == l.URL }) {
-			continue
-		}
-		f := termsFile{address: l.URL}
-		if len(files) < maxTerms {
-			f.RSL, f.err = fetchRSL(ctx, t, page, l.URL)
-		} else {
-			f.err = fmt.Errorf("only %d are read for a page", maxTerms)
-		}
-		files = append(files, f)
-	}
-	return files
+	return all
 }
 
 func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address string) (*preference.RSL, error) {
@@ -63,11 +55,7 @@ func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address s
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("its address is not http or https")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := (&http.Client{Transport: t}).Do(req)
+	resp, err := get(ctx, t, u)
 	if err != nil {
 		return nil, err
 	}
@@ -80,4 +68,12 @@ func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address s
 		return nil, err
 	}
 	return preference.ParseRSL(text)
+}
+
+func get(ctx context.Context, t http.RoundTripper, u *url.URL) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return (&http.Client{Transport: t}).Do(req)
 }
