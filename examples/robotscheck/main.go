@@ -1,14 +1,51 @@
 // Robotscheck answers questions about robots.txt, for site owners and for
 // crawler operators.
 //
-//	robotscheck explain -agent ExampleBot robots.txt /private/a.html    may it be fetched, and which line says so
-//	robotscheck lint https://example.com/                               what is wrong with the file
-//	robotscheck batch < questions.jsonl                                 many files, agents and URLs
-//	robotscheck diff old.txt new.txt -urls urls.txt                     what an edit changes
-//	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
-//	robotscheck page https://example.com/a.html                         what a page says about itself
-//	robotscheck identity https://bot.example                            whether servers can recognise a crawler by its signatures
-//	robotscheck audit -robots robots.txt access.log                     which robots broke the rules
+//	go install github.com/goodbots/courtesy/examples/robotscheck@latest
+//	robotscheck help
+//	robotscheck help explain     # a command's flags, JSON and exit status
+//	robotscheck version          # the build
+//
+// May a robot fetch a path, and which line says so?
+//
+//	robotscheck explain -agent ExampleBot robots.txt /private/a.html
+//	robotscheck explain -agent Googlebot -agent Bingbot https://example.com/a
+//
+// What is wrong with a robots.txt?
+//
+//	robotscheck lint robots.txt
+//	robotscheck lint -severity warning https://example.com/
+//
+// Many files, robots and URLs, as JSON lines:
+//
+//	robotscheck batch questions.jsonl
+//	echo '{"file":"robots.txt","agent":"ExampleBot","url":"/a"}' | robotscheck batch
+//
+// Which URLs does an edit open or close, and for whom?
+//
+//	robotscheck diff old.txt new.txt -urls urls.txt
+//	robotscheck diff https://example.com/robots.txt new.txt -urls urls.txt
+//
+// What have many robots.txt files in common?
+//
+//	robotscheck survey -match 'robots/*.txt' corpus.tar.gz
+//	robotscheck survey -top 100 CC-MAIN-20261120100000-00000.warc.gz
+//
+// What does a page say about itself, to search engines and AI crawlers?
+//
+//	robotscheck page https://example.com/a.html
+//	robotscheck page -links -agent ExampleBot https://example.com/
+//
+// Can servers tell a crawler by its signatures (Web Bot Auth)?
+//
+//	robotscheck identity https://bot.example
+//	robotscheck identity -out keys -key key.pem https://bot.example
+//
+// Which robots broke the rules?
+//
+//	robotscheck audit -robots robots.txt access.log
+//	robotscheck audit -robots robots.txt -since 2026-11-20 -html audit.html access.log*
+//	robotscheck audit record/    # written by politespider -evidence
 //
 // RFC 9309 and package robotstxt say how a robots.txt is read. The argument "-"
 // stands for standard input. The commands explain, lint and diff also take a
@@ -25,20 +62,19 @@
 //     read, or the robots.txt is unreachable;
 //   - 3 if the answer is doubtful: the robots.txt was cut at 500 KiB, is binary
 //     or is an HTML page, or the page is not text.
-//
-// "robotscheck help explain" describes the command explain: its flags, its JSON
-// and its exit status.
 package main
 
 import (
 	"bufio"
 	"context"
+	"embed"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 
 	"github.com/goodbots/courtesy/examples/internal/arguments"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/audit"
@@ -53,7 +89,8 @@ import (
 )
 
 // commands are the subcommands, in the order of the help. To add one, write a
-// package that exports a Command, and add it here.
+// package that exports a Command and has its help as the doc in doc.go, and add
+// it here.
 var commands = []command.Command{
 	explain.Command,
 	lint.Command,
@@ -110,7 +147,24 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 		fmt.Fprintf(e.Stderr, "robotscheck: there is no command %q; %s\n", name, meant)
 		return command.CannotTell
 	}
-	return commands[i].Run(ctx, e, args)
+	c := commands[i]
+	c.Help = helpOf(name)
+	return c.Run(ctx, e, args)
+}
+
+//go:embed internal/*/doc.go
+var docs embed.FS
+
+// helpOf returns the help of a command: the doc of its package, but for the
+// first paragraph.
+func helpOf(name string) string {
+	source, err := docs.ReadFile("internal/" + name + "/doc.go")
+	if err != nil {
+		panic(err) // the command has no doc.go
+	}
+	comment, _, _ := strings.Cut(string(source), "\npackage ")
+	_, comment, _ = strings.Cut(comment, "\n//\n// ")
+	return strings.NewReplacer("\n// ", "\n", "\n//\t", "\n  ", "\n//", "\n").Replace(comment)
 }
 
 func printOverview(w io.Writer) {

@@ -217,6 +217,38 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// The doc of the program has examples of each command, and of each the help has
+// some too. What the members of a verdict mean stands in the help of three
+// commands, in the same words.
+func TestHelp_Examples(t *testing.T) {
+	doc, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts := make(map[string][]string)
+	for _, c := range commands {
+		_, help, _ := robotscheck(t, "", "help", c.Name)
+		for name, text := range map[string]string{"main.go": string(doc), "the help of " + c.Name: help} {
+			if !strings.Contains(text, " robotscheck "+c.Name+" ") && !strings.Contains(text, "\trobotscheck "+c.Name+" ") {
+				t.Errorf("%s has no example of %s", name, c.Name)
+			}
+		}
+		if _, after, ok := strings.Cut(help, "  allowed  "); ok {
+			after, _, _ = strings.Cut(after, `for "/x/../private/"`)
+			verdict := strings.Join(strings.Fields(after), " ")
+			verdicts[verdict] = append(verdicts[verdict], c.Name)
+		}
+	}
+	if len(verdicts) != 1 {
+		t.Errorf("a verdict is described in %d ways: %v", len(verdicts), verdicts)
+	}
+	for _, names := range verdicts {
+		if len(names) != 3 {
+			t.Errorf("a verdict is described by %v, want explain, batch and diff", names)
+		}
+	}
+}
+
 // The version is the build's own; a test's is that of a development build.
 func TestRun_Version(t *testing.T) {
 	status, stdout, stderr := robotscheck(t, "", "version")

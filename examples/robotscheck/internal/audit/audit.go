@@ -1,10 +1,3 @@
-// Package audit implements robotscheck audit, which finds the robots that broke
-// a site's rules. It looks in server logs, WARC files, and the records of
-// crawls.
-//
-// Package robotsmw/evidence/audit judges the requests. This package reads the
-// files and directories that the arguments name. It prints the violations as
-// JSON lines or tables, and can also write a page for a browser.
 package audit
 
 import (
@@ -28,85 +21,6 @@ var Command = command.Command{
 	Name:  "audit",
 	Usage: "[flags] LOG…",
 	Short: "which robots broke the rules, by a server's log, an archive or a crawl's own record",
-	Help: `
-Audit answers the question "who broke my robots.txt?" from access logs, WARC files, and the records of crawls: directories
-that politespider -evidence or package robotsmw/evidence wrote. "-" is standard input. It says only what its input proves; in
-doubt it is for the robot, and it counts what it could not judge.
-
-  robotscheck audit -robots robots.txt access.log*
-  robotscheck audit -robots robots.txt -since 2026-11-19 -until 2026-11-20 access.log access.log.1
-  robotscheck audit -robots history/ -html audit.html access.log.gz
-  robotscheck audit crawl.warc.gz
-  robotscheck audit record/
-
-The second line is about one day. Give it the log of the day before too: it shows which robots.txt a robot had.
-
-For each robot and each rule that it broke there is a line (how often, from when to when, from which addresses) and an
-example; -v lists every violation. Then come all robots, with what they did and how many addresses they have, and what could
-not be read.
-
-A log has the combined format of nginx and Apache, or is Caddy's JSON. It may be compressed with gzip. The logs of one site
-and of its front ends may come in any order, also one behind the other in one file. The combined format has only whole
-seconds, and the time at which a request was over, so a request may have begun up to a minute before. Audit proves more gaps
-if it knows when a request began, which follows from two more fields at the end of the line:
-
-  log_format audit '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
-                   '"$http_user_agent" $msec $request_time';
-
-A robot is named by the word that its User-Agent begins with or, if that is Mozilla, by the one after "compatible;", by one
-such as bingbot/2.0, or by the one before a URL such as +https://example.com/bot. Others are browsers, which are not judged.
-A robot obeys the group of its name, else that of another name that its operator published (Applebot: Googlebot), else "*".
--obeys says it of robots that audit does not know. Anybody can use a robot's name: look at the addresses.
-
-Without -robots, a robots.txt in a WARC file counts from its date on, and an access log is audited only for what needs no
-robots.txt. While no robots.txt is known, requests are unaudited: nothing is said of them. Where the log shows that
-robots.txt was a 404, nothing is forbidden until it is a 200 again. Pages are "not shown" if their robot may have got
-robots.txt before the log began, or where it does not show: they are judged by robots.txt, but nobody is accused of not
-having asked for it. Standard error names the lines that cannot be read, but for each problem of a file at most three of them.
-
-For a record, audit first checks the hashes in it, and compares each line with those that it rests on. It names each line,
-robots.txt and WARC file that was changed, or that another line contradicts, and what was lost or cut off: all on standard
-error, and the first of them in the result. Then each request must have its decision, each decision must follow again from
-a robots.txt that was fresh, and each gap must be as long as it had to be. Requests that obeyed a file of the operator's
-own, in place of the site's, are counted. -robots has no effect on records.
-
-Whoever can write all of a record could make its hashes again. So compare it with what he cannot write. -head is a HEAD of
-the record, which politespider -evidence prints every hour and at its end, and which somebody else has kept: the exit status
-is 2 if the record does not have that line. -against is the site's own log: a request of this robot that only the log has,
-or that only the record has although it was answered, counts as broken. Somebody else may have used the robot's name.
-
-  robotscheck audit -head 1234:9f86…  -against access.log record/
-
-Kinds of violation:
-  disallowed         robots.txt forbids it, and did so when the robot last fetched it, or the robot never fetched it
-  stale              robots.txt forbids it; it did not when the robot last fetched it, more than 24 hours before
-  before-robots-txt  the robot's first page on a host, more than 24 hours after the log began, if the robot did not ask for
-                     robots.txt until then, and other robots' requests for it are in the log
-  gap                more pages were asked for, from one address, than one in each Crawl-delay; a request may have been sent a
-                     second before it arrived
-  retry-after        within the time for which a 429, 503 or redirect asked the robot to stay away (Caddy, WARC)
-
-Exit status: 0 no violation, 1 there are some, 2 none was found, but something is unaudited, or could not be read to its
-end, or 1 % of the lines or more could not be read, or there was no request. The exit status is also 2 if a file that you
-name cannot be read, and then there is no result, or if the page cannot be written. 3 the answer is doubtful: a robots.txt of
--robots is cut at 500 KiB, binary, in UTF-16, or an HTML page. The result ends with a note that says so. A robots.txt in a
-WARC file is not checked for this.
-
-With -json, one object for each violation, in the order of time:
-  time, robot, address (of the client), host, url, kind
-  line, rule  of robots.txt
-  previous    the time that counts: of the page before (gap), of the robot's last fetch of robots.txt (stale), or of the
-              answer that asked for the pause (retry-after)
-  gap         the seconds since then
-  want        the least that gap may be; for stale, the most
-and a last one:
-  requests, violations, robots (how many), unaudited (requests), not_shown (pages), lines (lines and records that were
-  read), broken (those that could not be read)
-  overridden (requests of a record that obeyed the operator's file)
-  records  [{"name", "lines", "head", "both", "only_record", "only_log"}]: the hash of the last line; what -against has
-  cut (inputs that could not be read to their end), jumps (lines out of order by more than 90 s), if there are any
-  spans  [{"host", "from", "to", "requests"}]: what is unaudited
-  doubtful  [{"source", "doubt"}]: the files of -robots that are doubtful, and why`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		o := options{groups: make(map[string][]string)}
 		flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each violation and one at the end")

@@ -12,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/goodbots/courtesy/examples/internal/arguments"
 )
@@ -32,7 +31,7 @@ type Command struct {
 	Name  string
 	Usage string // what follows the name in the usage line
 	Short string // one line for the list of commands
-	Help  string // the full text of the help
+	Help  string // the full text of the help; package main sets it
 	// Setup declares the flags. It returns the Action to run after they are
 	// parsed.
 	Setup func(*flag.FlagSet) Action
@@ -74,7 +73,7 @@ func (c Command) Run(ctx context.Context, e Env, args []string) Status {
 }
 
 func (c Command) printHelp(w io.Writer, flags *flag.FlagSet) {
-	fmt.Fprintf(w, "robotscheck %s %s\n\n%s\n\nFlags:\n", c.Name, c.Usage, strings.TrimSpace(c.Help))
+	fmt.Fprintf(w, "robotscheck %s %s\n\n%s\n\nFlags:\n", c.Name, c.Usage, c.Help)
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 }

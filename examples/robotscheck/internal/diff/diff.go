@@ -1,5 +1,3 @@
-// Package diff implements robotscheck diff, which shows which URLs an edit of a
-// robots.txt opens or closes, and for which robots.
 package diff
 
 import (
@@ -20,23 +18,6 @@ var Command = command.Command{
 	Name:  "diff",
 	Usage: "[flags] OLD NEW -urls FILE",
 	Short: "which URLs an edit opens or closes, for whom",
-	Help: `
-Diff says which of the URLs in a file change their verdict between two robots.txt files, for which robots, and by which
-lines. OLD and NEW are files or URLs, so you can compare an edit with the robots.txt in force:
-
-  robotscheck diff https://example.com/robots.txt edited.txt -urls urls.txt
-
-Exit status: 0 no verdict changes, 1 one does, 2 there is no answer, 3 the answer is doubtful: OLD or NEW is cut at 500 KiB,
-binary, in UTF-16, or an HTML page. Diff says so first.
-
-With -json, first an object for each of OLD and NEW that is doubtful:
-  source    the file, or the URL of the robots.txt
-  doubt     why it is doubtful
-and one for each URL and robots that share the change:
-  url       as in the file
-  agents    the robots for which it changes
-  old, new  the verdicts, each with:
-` + robots.VerdictHelp,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		urls := flags.String("urls", "", "`file` with a URL or \"/path?query\" a line, \"-\" for standard input; required")
 		named := robots.TokensFlag(flags, "product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\"")

@@ -1,5 +1,3 @@
-// Package explain implements robotscheck explain, which says whether a robot
-// may fetch a path, and which line of the robots.txt decides.
 package explain
 
 import (
@@ -17,29 +15,6 @@ var Command = command.Command{
 	Name:  "explain",
 	Usage: "-agent TOKEN [flags] FILE|URL [PATH...]",
 	Short: "may a robot fetch a path, and which line says so",
-	Help: `
-Explain says whether a robot may fetch each PATH, which rule of the robots.txt decides, and what would decide without that
-rule (the runner-up). It also says which lines speak of the use of PATH for search and AI. If Google's parser or the draft
-of 1996 would decide otherwise, it says so, too. PATH is "/path?query" or a whole URL. If there is no PATH and the URL has a
-path, that URL is explained.
-
-  robotscheck explain -agent ExampleBot robots.txt /private/ /private/press.html
-  robotscheck explain -agent Googlebot https://example.com/private/
-
-Exit status: 0 all are allowed, 1 one is disallowed, 2 there is no answer, 3 the answer is doubtful: the robots.txt is cut
-at 500 KiB, binary, or an HTML page.
-
-With -json, one object for each PATH and agent:
-  source    the file, or the URL of the robots.txt
-  agent     the robot's product token
-  url       the PATH
-` + robots.VerdictHelp + `
-  group     the user-agent lines that select the group: [{"value", "line"}]
-  runner_up what would decide without that rule: allowed, reason, rule, line
-  uses      what the file says about "search", "train-ai" and "ai-input": [{"use", "answer", "evidence"}], and "reuse", the
-            least "use" of its Content-Signal; as robotscheck page prints them
-  dialects  what "google" (its parser) and "koster1996" (the draft of 1996) say: allowed, reason, rule, line
-` + robots.DoubtHelp + "\n" + fetchedHelp,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		agents := robots.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line")

@@ -40,9 +40,6 @@ type fetchInfo struct {
 	SHA256  string    `json:"sha256,omitempty"`
 }
 
-const fetchedHelp = `  fetched   for a URL, how its robots.txt was fetched: status, from (the URL after redirects), time, expires, cause,
-            next_try, sha256`
-
 func fetchedOf(s *robots.Source) *fetchInfo {
 	if s.Decision == nil {
 		return nil

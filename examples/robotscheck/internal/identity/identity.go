@@ -1,6 +1,3 @@
-// Package identity implements robotscheck identity. It checks whether servers
-// can recognise a crawler by its signatures. It also makes the key directory
-// that the crawler's own web server has to serve for this.
 package identity
 
 import (
@@ -22,35 +19,6 @@ var Command = command.Command{
 	Name:  "identity",
 	Usage: "[flags] URL",
 	Short: "whether servers can tell a crawler by its signatures",
-	Help: `
-Identity fetches the keys with which servers check who signed a request (Web Bot Auth,
-draft-ietf-webbotauth-httpsig-protocol-01), and checks the answer as a verifier does: whether it is a 200 without a
-redirect, its media type, the keys and their names, its signatures and how long they hold, and how long the answer may be
-cached. URL is that of the key directory, or of its origin alone.
-
-  robotscheck identity https://bot.example
-
-With -out, it makes the directory from private keys instead, so that the web server needs no private key. It writes three
-files into DIR. If it makes them again from the same keys, only times and signatures change:
-
-  http-message-signatures-directory          what to serve, at /.well-known/http-message-signatures-directory
-  http-message-signatures-directory.headers  the header fields to serve it with
-  http-message-signatures-directory.nginx    both, for nginx to include in the server block of URL's host
-
-Make them again before half of -validity is over. While you change keys, give both: -key new.pem -key old.pem.
-
-  openssl genpkey -algorithm ed25519 -out key.pem
-  robotscheck identity -out keys -key key.pem https://bot.example
-
-Exit status: 0 all is well, or the files are written, 1 something is wrong, 2 there is no answer, or the files could not be
-made.
-
-With -json, one object:
-  url       of the directory
-  keys      [{"id", "signed_until"}], those that a verifier can use; signed_until is absent if no signature holds
-  problems  sentences
-  files     with -out: what was written
-  renew     with -out: the time by which to make the files again`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		var m maker
 		flags.StringVar(&m.dir, "out", "", "make the directory in `DIR` instead of checking one")

@@ -12,11 +12,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// DoubtHelp describes a doubt. It is part of the help of each command that
-// prints one as JSON.
-const DoubtHelp = `  doubt     why the answer is doubtful: the robots.txt is longer than the 500 KiB that are read of it, binary, in UTF-16,
-            or an HTML page; absent if it is not doubtful`
-
 // A Doubtful names a doubtful robots.txt and says why it is doubtful. Commands
 // that read several robots.txt files print the name, so that users know which
 // file is meant.

@@ -22,17 +22,6 @@ type Verdict struct {
 	Resolved string `json:"resolved,omitempty"`
 }
 
-// VerdictHelp describes a Verdict. It is part of the help of each command that
-// prints one.
-const VerdictHelp = `  allowed   true or false
-  reason    "rule" (a rule decides), "no-match" (no rule of the group matches), "empty-group", "no-group" (none for this
-            robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
-            expensive: disallowed), "unavailable" (4xx: allowed), "unreachable" (5xx, network: disallowed)
-  rule      the rule that decides, as "Disallow: /a"
-  line      the number of its line
-  resolved  the other path that servers may take the URL for, if the rule disallows that: "/private/" for
-            "/x/../private/"`
-
 // reasons maps each reason of robotstxt to the same reason of robotsmw.
 var reasons = [...]robotsmw.Reason{
 	robotstxt.NoGroup:     robotsmw.NoGroup,

@@ -30,8 +30,8 @@ func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n
 
 // eachFile finds the files that an argument stands for. If the argument is a
 // directory or an archive, match is a pattern for the paths of files. If the
-// argument is a WARC file, match is a pattern for hosts. Any other argument is a
-// list of file names, and match must be empty. If match is empty, every file
+// argument is a WARC file, match is a pattern for hosts. Any other argument is
+// a list of file names, and match must be empty. If match is empty, every file
 // matches.
 func eachFile(e command.Env, arg, match string, each visit) error {
 	matches := func(name string) bool {

@@ -1,0 +1,41 @@
+// Package lint implements robotscheck lint.
+//
+// Lint lists the problems in each file, a line for each: errors, lines that are
+// not read as their author seems to expect, and what is worth knowing:
+//
+//	FILE:LINE:COLUMN: CODE: MESSAGE [SEVERITY]
+//
+// For example:
+//
+//	robotscheck lint robots.txt
+//	robotscheck lint -severity warning https://example.com/
+//
+// If lint knows what the line should be, that follows below it. A problem of
+// the whole file is shown at 1:1. An error is a line that has no effect, or an
+// effect that nobody can want. A warning is a line that robots read differently
+// than its author seems to expect, or that not all robots read alike. Info is
+// worth knowing; perhaps nothing is wrong. Package robotstxt/lint explains the
+// codes, which do not change.
+//
+// If more than three problems of a file have the same message, only the first
+// is shown, and then the lines of the others. Messages that differ only in one
+// short place, such as a name, count as the same, and that place follows the
+// line:
+//
+//	robots.txt:3:1: unknown-field: no known robot reads a field "Foo" [warning]
+//	  and 3 more in lines 4, 9 ("Bar"), 10 ("Baz") (-all shows each)
+//
+// Exit status: 0 there is at most info, 1 there is a warning or an error, 2 a
+// file could not be read or does not exist.
+//
+// With -json, one object for each problem:
+//
+//	file      the file, or the URL of the robots.txt
+//	line      counted from 1; 0 for the file as a whole
+//	column    in bytes, counted from 1; 0 for the line as a whole
+//	code      such as "no-leading-slash"
+//	severity  "info", "warning" or "error"
+//	message   a sentence
+//	fix       what the line should be, with "\n" between several; absent if
+//	          only the author can say
+package lint

@@ -1,0 +1,46 @@
+// Package page implements robotscheck page.
+//
+// Page lists what an HTML page and its response header tell robots (noindex,
+// nofollow and the like), what the owner says about uses of the page (search,
+// AI), and where each of these is said. A URL is fetched if its robots.txt
+// allows that to the robot of -agent or, without -agent, of -user-agent. What
+// that robots.txt says about uses counts, too, and so do the RSL files that its
+// License lines and the header's Link name. They are fetched only if their
+// robots.txt allows it, too. For a FILE, -header gives the header and -rsl the
+// RSL files.
+//
+//	robotscheck page -agent ExampleBot -header 'X-Robots-Tag: noindex' a.html
+//	robotscheck page -links https://example.com/
+//
+// Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows
+// it, 2 there is no answer, 3 there is an answer, but the page is not text, or
+// the robots.txt is cut at 500 KiB, binary, or an HTML page.
+//
+// With -json, one object:
+//
+//	source        the file, or the URL after redirects
+//	agent         the robot that it is said to; absent for what a FILE says to
+//	              everybody
+//	status        of the response, for a URL
+//	examined      "complete", "partial" (the page is longer than the 256 KiB
+//	              that are examined), "header only" (no HTML)
+//	refusal       {"by", "kind", "sure", "evidence"}, if it has the marks of a
+//	              bot wall's page
+//	restrictions  the result: "noindex", "nofollow", "noarchive", "nosnippet",
+//	              "max-snippet: 20", ...
+//	directives    [{"name", "value", "known", "source", "scope", "line",
+//	              "raw"}]: all that was said
+//	uses          [{"use", "answer", "evidence"}]: "search", "train-ai",
+//	              "train-ai-images", "ai-input" are "allow", "deny" or
+//	              "unknown", by [{"use", "answer", "signal", "where", "line",
+//	              "path", "raw", "policy", "draft"}]
+//	reuse         the least "use" of Content-Signal ("use=immediate",
+//	              "use=reference" or "use=full", in raw), as above
+//	licenses      [{"url", "where", "line", "error"}]; if there is an error,
+//	              the terms could not be read
+//	links         with -links: [{"url", "element", "rel", "follow", "why"}]
+//	doubt         why the page is not text, or, for a URL, why its robots.txt
+//	              may not be meant for robots; absent if there is no doubt
+//	decision      for a URL, what its robots.txt says: url, allowed, reason,
+//	              rule, line, robots_url, status, ...
+package page
