@@ -71,7 +71,7 @@ func queue(ctx context.Context) (*nats.Conn, jetstream.Stream, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	stream, err := js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: "PAGES", Subjects: []string{"pages.*"},
 		Retention: jetstream.WorkQueuePolicy, // what is acknowledged is gone
 	})
