@@ -180,8 +180,10 @@ func pages(w http.ResponseWriter, r *http.Request) {
 // What a page makes Chromium ask for: frames, popups, hops, forms, downloads,
 // service workers, prefetches. Nothing that is disallowed reaches the site.
 func TestDisallowedIsNeverRequested(t *testing.T) {
+	t.Parallel()
 	for _, subresources := range []bool{false, true} {
 		t.Run(fmt.Sprintf("subresources=%t", subresources), func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t, pages)
 			gate, _ := newGate(t, 10*time.Millisecond)
 			ctx, refusals := openBrowser(t, gate, subresources)
@@ -216,6 +218,7 @@ func TestDisallowedIsNeverRequested(t *testing.T) {
 
 // Subresources are not judged unless that is asked for.
 func TestSubresources(t *testing.T) {
+	t.Parallel()
 	for _, subresources := range []bool{false, true} {
 		s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "<img src=/private.png><script>fetch('/private.json'); new Worker('/private.js')</script>")
@@ -235,6 +238,7 @@ func TestSubresources(t *testing.T) {
 }
 
 func TestNoIndex(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, pages)
 	gate, _ := newGate(t, 10*time.Millisecond)
 	ctx, _ := openBrowser(t, gate, false)
@@ -248,6 +252,7 @@ func TestNoIndex(t *testing.T) {
 
 // A site that is over its limit is left alone, whoever heard so.
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1000")
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -268,6 +273,7 @@ func TestRetryAfter(t *testing.T) {
 
 // Without a gate nothing is requested.
 func TestGateAway(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, pages)
 	ctx, refusals := openBrowser(t, "http://127.0.0.1:1", false)
 	if _, err := visit(ctx, agent, s.URL+"/"); err == nil || len(refusals()) != 1 || len(s.requests()) > 0 {
@@ -277,6 +283,7 @@ func TestGateAway(t *testing.T) {
 
 // A page that is left while it waits gives its slot back.
 func TestPageThatIsLeft(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, pages)
 	gate, opts := newGate(t, time.Second)
 	ctx, _ := openBrowser(t, gate, false)
