@@ -20,7 +20,9 @@
 //     what robots.txt forbids.
 //   - save: a page, the jobs for its links and the job's own completion are
 //     stored in one transaction. So a worker that is killed leaves all or
-//     nothing, and no link is lost.
+//     nothing, and no link is lost. PostgreSQL may end such a transaction
+//     because of a deadlock. Without the next try, the page would be fetched
+//     again.
 //   - A queue for each part, by [worker.Part]. All pages of a host are in one
 //     queue, and one worker at a time serves it, so that the pace needs no
 //     Redis. Do not start two workers for one part.
@@ -44,6 +46,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -185,7 +188,7 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+	store := func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO page (url, status, links) VALUES ($1, $2, $3) ON CONFLICT (url) DO NOTHING", job.Args.URL, resp.StatusCode, len(links)); err != nil {
 			return err
 		}
@@ -196,8 +199,19 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 		}
 		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 		return err
-	})
+	}
+	for tries := 0; ; tries++ {
+		err := pgx.BeginFunc(ctx, p.pool, store)
+		if ended, ok := errors.AsType[*pgconn.PgError](err); !ok || ended.Code != deadlock || tries == 5 {
+			return err
+		}
+	}
 }
+
+// deadlock is PostgreSQL's code for a transaction that it has ended because two
+// waited for each other. The one in save locks the jobs of all links, and so
+// does River when it moves jobs, in another order.
+const deadlock = "40P01"
 
 // linksOf returns the pages of the same host that the response leads to: the
 // target of a redirect, or the links that may be followed.
