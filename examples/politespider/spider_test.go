@@ -359,7 +359,7 @@ func TestCrawl_Ports(t *testing.T) {
 			t.Errorf("exit status %d", status)
 		}
 		for _, want := range []string{
-			"http://a.example 404: everything allowed; http://a.example:8080 200\n",
+			"http://a.example 404: everything allowed, 1.0s owed; http://a.example:8080 200, 3.0s owed\n",
 			"the ports of a host share one pace",
 			" 1.0s     3.0s ", // the interval that had to be kept, and the shortest time that passed
 		} {

@@ -175,8 +175,9 @@ type UseSummary struct {
 // A HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
 	Host      string  `json:"host"`
-	Requests  int     `json:"requests"` // includes requests for robots.txt and repeated requests
-	Interval  float64 `json:"interval"` // the least number of seconds that must pass from one page to the next
+	Requests  int     `json:"requests"`                   // includes requests for robots.txt and repeated requests
+	Interval  float64 `json:"interval"`                   // the least number of seconds that must pass from one page to the next
+	Longest   float64 `json:"longest_interval,omitempty"` // that of the port with the longest Crawl-delay, if they differ
 	Fetched   int     `json:"fetched"`
 	Moved     int     `json:"moved"`
 	NotFound  int     `json:"not_found"`

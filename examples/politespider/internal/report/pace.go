@@ -15,6 +15,7 @@ type pace struct {
 	early   []time.Duration // by how much each mark came too early; 0 if it did not
 	earlies int
 	sent    int
+	answers int // how many requests were answered
 
 	// These two fields are about the pair of consecutive requests that came
 	// closest to breaking the pace, or broke it most. The first is the time
@@ -66,7 +67,7 @@ func paceOf(marks []mark, interval time.Duration) pace {
 		freeForPages = max(freeForPages, m.at+m.owed)
 	}
 	p.median, p.p90, p.p99, p.slowest = -time.Millisecond, -time.Millisecond, -time.Millisecond, -time.Millisecond
-	if len(took) > 0 {
+	if p.answers = len(took); p.answers > 0 {
 		slices.Sort(took)
 		// This is the nearest-rank method: the p90 of ten values is the ninth.
 		rank := func(percent int) time.Duration { return took[(len(took)*percent+99)/100-1] }

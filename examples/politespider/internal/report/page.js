@@ -12,9 +12,9 @@ const kinds = [ // letters: see the map "letters" in crawl.go
 	{name: 'moved', letters: 'm', colour: '--moved', shape: 'triangle'},
 	{name: 'robots.txt', letters: 'r', colour: '--robots', shape: 'diamond'},
 	{name: 'checked', letters: 'c', colour: '--robots', shape: 'dot'},
-	{name: 'not found', letters: 'n', colour: '--notfound', shape: 'ring'},
+	{name: 'not found', letters: 'n', colour: '--notfound', shape: 'frame'},
 	{name: 'put off', letters: 'p', colour: '--later', shape: 'square'},
-	{name: 'blocked', letters: 'b', colour: '--blocked', shape: 'ring'},
+	{name: 'blocked', letters: 'b', colour: '--blocked', shape: 'no entry'},
 	{name: 'lost', letters: 'dgux', colour: '--lost', shape: 'cross'},
 ];
 const kindOf = {};
@@ -174,9 +174,9 @@ function glyph(k) {
 	svg.setAttribute('aria-hidden', 'true');
 	path.setAttribute('d', {
 		dot: 'M7 2a5 5 0 1 0 .01 0z', triangle: 'M3 2l9 5-9 5z', diamond: 'M7 1l6 6-6 6-6-6z', square: 'M2 2h10v10H2z',
-		ring: 'M7 2a5 5 0 1 0 .01 0z', cross: 'M3 3l8 8M11 3l-8 8',
+		ring: 'M7 2a5 5 0 1 0 .01 0z', cross: 'M3 3l8 8M11 3l-8 8', frame: 'M3 3h8v8H3z', 'no entry': 'M7 2a5 5 0 1 0 .01 0zM4 7h6',
 	}[k.shape]);
-	const outline = k.shape === 'ring' || k.shape === 'cross';
+	const outline = ['ring', 'cross', 'frame', 'no entry'].includes(k.shape);
 	path.style.fill = outline ? 'none' : `var(${k.colour})`;
 	path.style.stroke = outline ? `var(${k.colour})` : 'none';
 	path.style.strokeWidth = 2.4;
@@ -254,7 +254,7 @@ function laneOf(h) {
 		e.preventDefault();
 		zoom(e.deltaY < 0 ? 1.4 : 1 / 1.4, timeAt(canvas, e.offsetX));
 	}, {passive: false});
-	const facts = element('p', {}, many(h.requests, 'request') + ', ' + (h.interval ? seconds(h.interval) + ' owed' : 'no interval'), element('br'));
+	const facts = element('p', {}, many(h.requests, 'request') + ', ' + (h.interval ? seconds(h.interval) + (h.longest ? ' to ' + seconds(h.longest) : '') + ' owed' : 'no interval'), element('br'));
 	if (h.early) facts.append(element('span', {class: 'bad'}, h.early.toLocaleString('en') + ' too early'));
 	else if (h.tightest >= 0) facts.append('tightest gap ' + seconds(h.tightest) + (h.owed !== h.interval ? ' of ' + seconds(h.owed) : ''));
 	lane = {canvas, chosen: -1, element: element('div', {class: 'lane', id: 'lane-' + h.number}, element('div', {}, element('h3', {}, visible(h.name)), facts), canvas)};
@@ -373,6 +373,8 @@ function shape(c, name, x, y, size) {
 	switch (name) {
 	case 'dot': c.arc(0, 0, 4, 0, 7); c.fill(); break;
 	case 'ring': c.arc(0, 0, 3.6, 0, 7); c.stroke(); break;
+	case 'frame': c.strokeRect(-3.4, -3.4, 6.8, 6.8); break;
+	case 'no entry': c.arc(0, 0, 3.6, 0, 7); c.moveTo(-2, 0); c.lineTo(2, 0); c.stroke(); break;
 	case 'square': c.fillRect(-4, -4, 8, 8); break;
 	case 'triangle': c.moveTo(-3, -5); c.lineTo(6, 0); c.lineTo(-3, 5); c.fill(); break;
 	case 'diamond': c.moveTo(0, -6); c.lineTo(5, 0); c.lineTo(0, 6); c.lineTo(-5, 0); c.fill(); break;
@@ -555,7 +557,7 @@ function onKey(e, h) {
 	case 'Escape': hideTip(); choose(h, -1); return;
 	case 'Enter': {
 		const rule = i >= 0 && d.verdicts[i] === 'b' && h.rules.find(r => r.note === d.note[i]);
-		if (rule) { showFile(h, rule); $('blocked').scrollIntoView(); $('text')?.focus({preventScroll: true}); }
+		if (rule) { [...$('rules').querySelectorAll('button')].find(b => b.rule.key === keyOf(rule))?.click(); $('blocked').scrollIntoView(); $('text')?.focus({preventScroll: true}); }
 		return;
 	}
 	default: return;
@@ -634,29 +636,47 @@ function kindCell(letter, status) {
 // ---- blocked
 
 let files;
+const keyOf = rule => rule.file + ' ' + rule.line;
+
+// showRules lists the lines that blocked something. Hosts whose robots.txt is the same are listed once.
 function showRules() {
-	const items = [];
+	const groups = new Map(); // by the hash of robots.txt
 	for (const h of hosts) {
 		const notes = h.rules.length && isFiltering() ? blockedNotes(timeline(h)) : null;
-		const rules = h.rules.filter(r => !notes || notes.has(r.note));
-		if (rules.length === 0) continue;
-		items.push(element('h3', {}, visible(h.name)));
-		const several = rules.some(r => originOf(r.robots) !== originOf(rules[0].robots));
-		for (const r of rules.sort((a, b) => b.count - a.count || a.line - b.line)) {
-			items.push(element('button', {type: 'button', 'aria-pressed': String(chosenRule === r), tabindex: -1, onclick: () => showFile(h, r)},
-				element('span', {class: 'soft'}, 'line ' + r.line + (several ? ' of ' + visible(r.robots) : '')), element('code', {}, visible(r.text)), element('span', {class: 'n'}, r.count.toLocaleString('en'))));
+		for (const r of h.rules) {
+			if (notes && !notes.has(r.note)) continue;
+			if (!groups.has(r.file)) groups.set(r.file, {places: new Map(), lines: new Map()});
+			const {places, lines} = groups.get(r.file);
+			places.set(r.robots, h.rules.some(o => originOf(o.robots) !== originOf(r.robots)) ? r.robots : h.name);
+			if (!lines.has(r.line)) lines.set(r.line, {...r, key: keyOf(r), count: 0, of: [], places, lines});
+			lines.get(r.line).count += r.count;
+			lines.get(r.line).of.push({h, r});
+		}
+	}
+	const items = [];
+	for (const {places, lines} of groups.values()) {
+		items.push(named('h3', [...new Set(places.values())], 'host'));
+		for (const r of [...lines.values()].sort((a, b) => b.count - a.count || a.line - b.line)) {
+			items.push(element('button', {type: 'button', 'aria-pressed': String(chosenRule === r.key), tabindex: -1, onclick: () => showFile(r)},
+				element('span', {class: 'soft'}, 'line ' + r.line), element('code', {}, visible(r.text)), element('span', {class: 'n'}, r.count.toLocaleString('en'))));
 			items.at(-1).rule = r;
 		}
 	}
 	$('rules').replaceChildren(...(items.length ? items : [nothing()]));
 	const buttons = [...$('rules').querySelectorAll('button')];
-	const current = buttons.find(b => b.rule === chosenRule) || buttons[0];
+	const current = buttons.find(b => b.rule.key === chosenRule) || buttons[0];
 	if (!current) { $('file').replaceChildren(); chosenRule = null; return; }
-	current.tabIndex = 0;
 	$('rules').scrollTop = current.offsetTop - $('rules').clientHeight / 2;
-	if (current.rule !== chosenRule) current.click();
-	else fillURLs();
+	showFile(current.rule);
 }
+
+// named shows the first of some names. The others can be unfolded.
+function named(kind, names, noun) {
+	if (names.length === 1) return element(kind, {}, visible(names[0]));
+	return element('details', {class: 'names'}, element('summary', {}, element(kind, {}, visible(names[0])), ' and ' + many(names.length - 1, 'more ' + noun)),
+		element('ul', {class: 'urls'}, ...names.slice(1).map(name => element('li', {}, visible(name)))));
+}
+
 $('rules').addEventListener('keydown', e => {
 	const buttons = [...$('rules').querySelectorAll('button')], at = buttons.indexOf(document.activeElement);
 	const to = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1}[e.key];
@@ -690,18 +710,18 @@ function ruleURLs(h, r) {
 // proofLink returns a link to a line of the record. Some browsers scroll to that line.
 const proofLink = p => element('a', {href: p.file + '#:~:text=' + encodeURIComponent(`"n":${p.line},`), class: 'proof'}, 'proof: line ' + p.line);
 
-let chosenRule = null, fillURLs = () => {};
+let chosenRule = null;
 const around = 200; // lines of a long file shown before and after the one that decided
 
-function showFile(h, r) {
-	chosenRule = r;
+function showFile(r) {
+	chosenRule = r.key;
 	for (const b of $('rules').querySelectorAll('button')) {
 		b.setAttribute('aria-pressed', String(b.rule === r));
 		b.tabIndex = b.rule === r ? 0 : -1;
 	}
 	files ??= JSON.parse($('files').textContent);
 	const lines = files[r.file], place = element('div', {id: 'text', tabindex: 0, role: 'region', 'aria-label': 'Text of ' + visible(r.robots)});
-	const deciding = new Set(h.rules.filter(o => o.file === r.file).map(o => o.line)), group = new Set(r.group);
+	const group = new Set(r.group);
 	if (!lines) {
 		place.append(element('div', {class: 'here'}, element('span', {}, r.line), element('code', {}, visible(r.text))));
 	} else {
@@ -709,43 +729,48 @@ function showFile(h, r) {
 		const skipped = n => place.append(element('div', {class: 'skipped'}, many(n, 'line') + ' not shown'));
 		if (from > 1) skipped(from - 1);
 		for (let n = from; n <= to; n++) {
-			const kind = n === r.line ? 'here' : deciding.has(n) ? 'deciding' : group.has(n) ? 'group' : null;
+			const kind = n === r.line ? 'here' : r.lines.has(n) ? 'deciding' : group.has(n) ? 'group' : null;
 			place.append(element('div', {class: kind, 'aria-current': n === r.line ? 'true' : null}, element('span', {}, n), element('code', {}, visible(lines[n - 1]))));
 		}
 		if (to < lines.length) skipped(lines.length - to);
 	}
-	const urls = element('div', {id: 'urls', tabindex: 0, role: 'region', 'aria-label': 'URLs that this line blocked'});
-	$('file').replaceChildren(element('p', {}, element('b', {}, visible(r.robots)), element('br'),
-		element('span', {class: 'soft'}, `line ${r.line} blocked ${many(r.count, 'URL')}`)), place, urls);
+	const all = r.of.flatMap(({h, r}) => ruleURLs(h, r)), most = 200;
+	const urls = element('div', {id: 'urls', tabindex: 0, role: 'region', 'aria-label': 'URLs that this line blocked'},
+		element('ul', {class: 'urls'}, ...all.slice(0, most).map(u => element('li', {class: 'code'}, visible(u.url), ...(u.proof ? [' ', proofLink(u.proof)] : [])))));
+	if (all.length > most) urls.append(element('p', {class: 'soft'}, 'and ' + many(all.length - most, 'more URL')));
+	$('file').replaceChildren(element('div', {class: 'title'}, named('b', [...r.places.keys()], 'file'),
+		element('div', {class: 'soft'}, `line ${r.line} blocked ${many(r.count, 'URL')}`)), place, urls);
 	const here = place.querySelector('.here');
 	place.scrollTop = here.offsetTop - place.clientHeight / 2;
-	fillURLs = () => {
-		const all = ruleURLs(h, r), most = 200;
-		urls.replaceChildren(element('ul', {class: 'urls'}, ...all.slice(0, most).map(u => element('li', {class: 'code'}, visible(u.url), ...(u.proof ? [' ', proofLink(u.proof)] : [])))));
-		if (all.length > most) urls.append(element('p', {class: 'soft'}, 'and ' + many(all.length - most, 'more URL')));
-	};
-	fillURLs();
 }
 
 // ---- what pages say, what was lost, who is slow
 
+// showSaid lists what pages say. Hosts whose pages say the same share a row.
 function showSaid() {
-	const rows = [];
+	const rows = new Map();
 	for (const h of hosts) for (const s of h.said) {
-		if (textMatches(h.name) || [...s.flags, ...s.evidence, ...s.urls.flatMap(u => [u.url, ...u.links || []])].some(textMatches)) rows.push({h, s});
+		if (![h.name, ...s.flags, ...s.evidence, ...s.urls.flatMap(u => [u.url, ...u.links || []])].some(textMatches)) continue;
+		const key = JSON.stringify([s.flags, s.evidence]);
+		if (!rows.has(key)) rows.set(key, {flags: s.flags, evidence: s.evidence, hosts: [], urls: [], count: 0, links: 0});
+		const row = rows.get(key);
+		row.hosts.push(h.name);
+		row.urls.push(...s.urls);
+		row.count += s.count;
+		row.links += s.links;
 	}
 	list($('said-list'), 'What pages say', [
-		{head: 'host', show: o => visible(o.h.name), key: o => o.h.name},
-		{head: 'means', show: o => o.s.flags.map(f => element('span', {class: 'chip no'}, visible(f))), key: o => o.s.flags.join()},
-		{head: 'says', class: 'url', show: o => o.s.evidence.map(e => element('div', {}, visible(e))), key: o => o.s.evidence.join()},
-		{head: 'pages', class: 'n', show: o => many(o.s.count, 'page') + (o.s.links ? ', ' + many(o.s.links, 'link') : ''), key: o => o.s.count},
+		{head: 'host', class: 'hosts', show: o => named('span', o.hosts, 'host'), key: o => o.hosts[0]},
+		{head: 'means', show: o => o.flags.map(f => element('span', {class: 'chip no'}, visible(f))), key: o => o.flags.join()},
+		{head: 'says', class: 'url', show: o => o.evidence.map(e => element('div', {}, visible(e))), key: o => o.evidence.join()},
+		{head: 'pages', class: 'n', show: o => many(o.count, 'page') + (o.links ? ', ' + many(o.links, 'link') : ''), key: o => o.count},
 		{head: 'such as', class: 'url', show: o => {
-			const items = o.s.urls.map(u => element('li', {}, visible(u.url), ...u.links ? [element('details', {}, element('summary', {}, many(u.links.length, 'nofollow link')),
+			const items = o.urls.slice(0, 20).map(u => element('li', {}, visible(u.url), ...u.links ? [element('details', {}, element('summary', {}, many(u.links.length, 'nofollow link')),
 				element('ul', {class: 'urls'}, ...u.links.map(l => element('li', {}, visible(l)))))] : []));
 			if (items.length < 4) return element('ul', {class: 'urls'}, ...items);
-			return element('details', {}, element('summary', {}, visible(o.s.urls[0].url)), element('ul', {class: 'urls'}, ...items));
-		}, key: o => o.s.urls[0]?.url || ''},
-	], rows);
+			return element('details', {}, element('summary', {}, visible(o.urls[0].url)), element('ul', {class: 'urls'}, ...items));
+		}, key: o => o.urls[0]?.url || ''},
+	], [...rows.values()]);
 }
 
 function showLost() {
@@ -759,9 +784,11 @@ function showLost() {
 	], rows);
 }
 
+// showSlow lists the slowest hosts. One answer says nothing about the speed of a host.
 function showSlow() {
-	const slow = hosts.filter(h => h.median >= 0).sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
+	const slow = hosts.filter(h => h.answers > 1).sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
 	const most = Math.max(...slow.map(h => h.slowest), 1);
+	if (slow.length === 0) { $('slow-list').replaceWith(element('p', {class: 'soft'}, 'No host has answered twice.')); return; }
 	$('slow-list').replaceChildren(...slow.map(h => {
 		const bar = element('div', {class: 'bar', 'aria-hidden': 'true'}, element('i'), element('i'));
 		bar.firstChild.style.width = 100 * h.slowest / most + '%';
@@ -820,7 +847,7 @@ const wantsDark = matchMedia('(prefers-color-scheme: dark)');
 const isDark = () => (document.documentElement.dataset.theme || (wantsDark.matches ? 'dark' : 'light')) === 'dark';
 function themed() {
 	palette = null;
-	$('theme').setAttribute('aria-pressed', isDark());
+	$('theme').textContent = isDark() ? 'Switch to light' : 'Switch to dark';
 	redraw();
 }
 $('theme').addEventListener('click', () => { document.documentElement.dataset.theme = isDark() ? 'light' : 'dark'; themed(); });

@@ -59,6 +59,7 @@ type hostOverview struct {
 	Summary  record.HostSummary `json:"-"`
 	Paused   int64              `json:"paused"` // how long the host was left alone because of its answers
 	Interval int64              `json:"interval"`
+	Longest  int64              `json:"longest"`  // the interval of the port with the longest one; 0 if they do not differ
 	Tightest int64              `json:"tightest"` // see pace.smallest; -1 if there were fewer than two requests
 	Owed     int64              `json:"owed"`     // see pace.owed
 	Early    int                `json:"early"`
@@ -66,6 +67,7 @@ type hostOverview struct {
 	P90      int64              `json:"p90"`
 	P99      int64              `json:"p99"`
 	Slowest  int64              `json:"slowest"`
+	Answers  int                `json:"answers"` // how many requests were answered
 	Robots   string             `json:"robots"`
 	Counts   map[string]int     `json:"counts"` // by mark.letter: how many marks have this letter
 	Rules    []*rule            `json:"rules"`
@@ -166,8 +168,8 @@ func (h *host) overview(name string, s record.HostSummary, interval time.Duratio
 	o := hostOverview{
 		Name: name, Origin: h.origin, Marks: len(h.marks),
 		Requests: s.Requests, Summary: s, Paused: ms(duration(s.Paused)),
-		Interval: ms(duration(s.Interval)), Tightest: ms(p.smallest), Owed: ms(p.owed), Early: p.earlies,
-		Median: ms(p.median), P90: ms(p.p90), P99: ms(p.p99), Slowest: ms(p.slowest), Robots: s.RobotsTxt,
+		Interval: ms(duration(s.Interval)), Longest: ms(duration(s.Longest)), Tightest: ms(p.smallest), Owed: ms(p.owed), Early: p.earlies,
+		Median: ms(p.median), P90: ms(p.p90), P99: ms(p.p99), Slowest: ms(p.slowest), Answers: p.answers, Robots: s.RobotsTxt,
 		Counts: make(map[string]int), Rules: append([]*rule{}, h.rules...), Said: append([]*said{}, h.said...),
 	}
 	if p.smallest < 0 {

@@ -52,7 +52,7 @@ func TestWrite(t *testing.T) {
 		Seconds: 9, Fetched: 1, Blocked: 2, Failed: 1, Lost: records[5:],
 		Hosts: []record.HostSummary{
 			{Host: "a.example", Requests: 3, Fetched: 1, Blocked: 2, Interval: 2, RobotsTxt: "200 after 1 redirect"},
-			{Host: "b.example", Requests: 1, Interval: 1},
+			{Host: "b.example", Requests: 1, Interval: 1, Longest: 3.5},
 			{Host: "c.example", Lost: 1, Interval: 1},
 		},
 	})
@@ -97,7 +97,7 @@ func TestWrite(t *testing.T) {
 	if want := []lost{{"http://c.example/", "c.example", "failed", 0, "connection reset", 9000}}; !reflect.DeepEqual(o.Lost, want) {
 		t.Errorf("lost: %+v", o.Lost)
 	}
-	for _, want := range []string{"The pace was not kept. 1 of 4 requests came sooner", "paused, all hosts together"} {
+	for _, want := range []string{"The pace was not kept. 1 of 4 requests came sooner", "pauses, all hosts", "1.00 s to 3.50 s"} {
 		if text := doc.text(); !strings.Contains(text, want) {
 			t.Errorf("nothing is said of %q:\n%s", want, text)
 		}

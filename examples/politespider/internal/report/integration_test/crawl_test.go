@@ -96,6 +96,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				r.NoIndex = true
 				r.Said = record.Said{Examined: "complete", Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 4, Name: "noindex", Known: true, Raw: "noindex"}}}
 			case dice < 20:
+				r.NoIndex = dice == 19
 				r.Said = record.Said{Examined: "complete", Uses: []record.Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
 					Use: preference.TrainAI, Answer: preference.Deny, Signal: "Content-Usage", Where: "header", Line: 1, Raw: "train-ai=n", Draft: "draft-ietf-aipref-vocab",
 				}}}}}
@@ -127,9 +128,11 @@ Crawl-delay: 1
 Sitemap: http://www.example/sitemap.xml
 `
 
-func inventedChecker(t testing.TB) *robotsmw.Checker {
+func inventedChecker(t testing.TB) *robotsmw.Checker { return checkerOf(t, inventedRobots) }
+
+func checkerOf(t testing.TB, robotsTxt string) *robotsmw.Checker {
 	t.Helper()
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", KeepFiles: true, Base: everywhere{inventedRobots}})
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", KeepFiles: true, Base: everywhere{robotsTxt}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -361,8 +361,8 @@ func TestThemes(t *testing.T) {
 		tb := open(t, path, 800, 900, dark)
 		tb.wait(`document.querySelector('canvas[data-marks]')`)
 		papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
-		if pressed := eval[string](tb, `theme.ariaPressed`); pressed != strconv.FormatBool(dark) {
-			t.Errorf("dark is %v, and the button says %s", dark, pressed)
+		if says, want := eval[string](tb, `theme.textContent`), map[bool]string{false: "Switch to dark", true: "Switch to light"}[dark]; says != want {
+			t.Errorf("dark is %v, and the button says %q", dark, says)
 		}
 		for range 2 { // switch the theme, and switch it back
 			tb.run(chromedp.Click(chromedp.CSS("#theme")))
@@ -410,28 +410,88 @@ func TestPhone_Answers(t *testing.T) {
 	}
 }
 
-// Two ports of a host may have the same rule in the same line. Each rule is
-// listed with its robots.txt, and with the URLs that it blocked.
-func TestBlocked_TwoPorts(t *testing.T) {
+// A robots.txt that several hosts or ports have is listed once, with all URLs
+// that it blocked. Two ports whose robots.txt differ are told apart.
+func TestBlocked_Folds(t *testing.T) {
 	t.Parallel()
-	checker := inventedChecker(t)
-	c := report.New("two ports", "ExampleBot/1.0", time.Now(), time.Second)
+	c := report.New("some ports", "ExampleBot/1.0", time.Now(), time.Second)
 	var s record.Summary
-	for n, u := range []string{"http://a.example/private/1", "http://a.example/private/2", "http://a.example:8080/private/3"} {
-		c.Add(record.Record{Seconds: float64(n), Verdict: record.Blocked, URL: u, Host: "a.example", Decision: check(t, checker, u)})
+	same, other := inventedChecker(t), checkerOf(t, "User-agent: *\nDisallow: /private/\n")
+	for n, u := range []string{"http://a.example/private/1", "http://a.example/private/2", "http://b.example/private/3", "http://b.example:8080/private/4", "http://c.example/private/5"} {
+		checker, host := same, u[len("http://"):][:len("a.example")]
+		if n == 3 {
+			checker = other
+		}
+		c.Add(record.Record{Seconds: float64(n), Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, checker, u)})
 	}
-	s.Hosts = []record.HostSummary{{Host: "a.example", Blocked: 3}}
+	s.Hosts = []record.HostSummary{{Host: "a.example", Blocked: 2}, {Host: "b.example", Blocked: 2}, {Host: "c.example", Blocked: 1}}
 	tb := open(t, write(t, c, s), 1400, 900, false)
-	for n, want := range []struct{ label, urls string }{
-		{"line 8 of http://a.example/robots.txt", "http://a.example/private/1http://a.example/private/2"},
-		{"line 8 of http://a.example:8080/robots.txt", "http://a.example:8080/private/3"},
+	if got, want := eval[string](tb, `document.getElementById('rules').textContent`),
+		"a.example and 2 more hostshttp://b.example/robots.txtc.example"+"line 8Disallow: /private/4"+
+			"http://b.example:8080/robots.txt"+"line 2Disallow: /private/1"; got != want {
+		t.Errorf("the rules are %q, want %q", got, want)
+	}
+	for n, want := range []string{
+		"http://a.example/private/1http://a.example/private/2http://b.example/private/3http://c.example/private/5",
+		"http://b.example:8080/private/4",
 	} {
 		tb.do(fmt.Sprintf(`document.querySelectorAll('#rules button')[%d].click()`, n))
-		label := eval[string](tb, fmt.Sprintf(`document.querySelectorAll('#rules button')[%d].querySelector('.soft').textContent`, n))
-		urls := eval[string](tb, `document.getElementById('urls').textContent`)
-		if label != want.label || urls != want.urls {
-			t.Errorf("rule %d: %q with %q, want %q with %q", n+1, label, urls, want.label, want.urls)
+		if urls := eval[string](tb, `document.getElementById('urls').textContent`); urls != want {
+			t.Errorf("rule %d blocked %q, want %q", n+1, urls, want)
 		}
+	}
+}
+
+// What the pages of several hosts say alike is one row.
+func TestSaid_Folds(t *testing.T) {
+	t.Parallel()
+	c := report.New("many hosts", "ExampleBot/1.0", time.Now(), time.Second)
+	var s record.Summary
+	for n := range 39 {
+		host := fmt.Sprintf("h%02d.example", n)
+		c.Add(record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, NoIndex: true})
+		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Fetched: 1})
+	}
+	tb := open(t, write(t, c, s), 1400, 900, false)
+	rows := `[...document.querySelectorAll('#said-list tbody tr')].map(r => [r.cells[0].querySelector('summary, span').textContent, r.cells[3].textContent].join(': '))`
+	if got := eval[[]string](tb, rows); len(got) != 1 || got[0] != "h00.example and 38 more hosts: 39 pages" {
+		t.Errorf("the rows are %q", got)
+	}
+	tb.filter(`search.value = 'h07'; search.dispatchEvent(new Event('input'))`)
+	if got := eval[[]string](tb, rows); len(got) != 1 || got[0] != "h07.example: 1 page" {
+		t.Errorf("with a filter, the rows are %q", got)
+	}
+}
+
+// Kinds of marks differ in shape, not only in colour.
+func TestKinds_HaveShapes(t *testing.T) {
+	t.Parallel()
+	c := report.New("all kinds", "ExampleBot/1.0", time.Now(), time.Second)
+	for n, verdict := range []record.Verdict{record.Fetched, record.Unchanged, record.Moved, record.NotFound, record.PutOff, record.Blocked, record.Failed, record.RobotsTxt} {
+		c.Add(record.Record{Seconds: float64(n), Verdict: verdict, URL: "http://a.example/", Host: "a.example"})
+	}
+	tb := open(t, write(t, c, record.Summary{Hosts: []record.HostSummary{{Host: "a.example"}}}), 1400, 900, false)
+	shapes := eval[[]string](tb, `[...document.querySelectorAll('#kinds path')].map(p => p.getAttribute('d') + ' ' + (p.style.fill === 'none'))`)
+	slices.Sort(shapes)
+	if n := len(slices.Compact(shapes)); n != 8 {
+		t.Errorf("8 kinds have %d shapes: %q", n, shapes)
+	}
+}
+
+// A host that has answered once is not among the slowest.
+func TestSlowest_NeedsTwoAnswers(t *testing.T) {
+	t.Parallel()
+	c := report.New("slow", "ExampleBot/1.0", time.Now(), time.Second)
+	var s record.Summary
+	for host, answers := range map[string]int{"once.example": 1, "twice.example": 2} {
+		for n := range answers {
+			c.Add(record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, Status: 200, Requests: []record.Request{{At: float64(n), Took: 0.5, Status: 200}}})
+		}
+		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: answers})
+	}
+	tb := open(t, write(t, c, s), 1400, 900, false)
+	if got := eval[[]string](tb, `[...document.querySelectorAll('#slow-list .name')].map(e => e.textContent)`); !slices.Equal(got, []string{"twice.example"}) {
+		t.Errorf("the slowest are %q", got)
 	}
 }
 

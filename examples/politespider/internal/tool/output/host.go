@@ -15,39 +15,47 @@ import (
 // they share one pace.
 type host struct {
 	record.HostSummary
-	last    time.Time         // when the host's latest page was requested
-	paused  time.Time         // the time until which the host is left alone
-	answers map[string]string // the key is an origin, the value the outcome of fetching its robots.txt
-	decided bool              // whether robots.txt has decided about a page
+	last      time.Time          // when the host's latest page was requested
+	paused    time.Time          // the time until which the host is left alone
+	answers   map[string]string  // by origin: the outcome of fetching its robots.txt
+	intervals map[string]float64 // by origin: how many seconds are owed between two pages, as robots.txt says
 }
 
-func (h *host) answered(r record.Record) {
-	if h.answers == nil {
-		h.answers = make(map[string]string)
+// originOf returns the scheme, host and port of a URL.
+func originOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return rawURL
 	}
-	address := r.URL
-	if u, err := url.Parse(r.URL); err == nil {
-		address = u.Scheme + "://" + u.Host
-	}
-	h.answers[address] = robotsSummary(r)
+	return u.Scheme + "://" + u.Host
 }
 
 // summary returns the host's part of the summary at the end of the crawl. If
-// the host has several robots.txt files, the summary names the origin of each.
-// A pause that ends after the given time counts only up to that time.
+// the host has several robots.txt files, the summary names the origin of each,
+// and the intervals if they differ. A pause that ends after the time end counts
+// only up to that time.
 func (h *host) summary(end time.Time) record.HostSummary {
 	s := h.HostSummary
 	s.Paused = record.Seconds(duration(s.Paused) - max(h.paused.Sub(end), 0))
-	var answers []string
-	for _, address := range slices.Sorted(maps.Keys(h.answers)) {
-		if answer := h.answers[address]; len(h.answers) > 1 {
-			answers = append(answers, address+" "+answer)
-		} else {
-			answers = append(answers, answer)
+	if intervals := slices.Sorted(maps.Values(h.intervals)); intervals != nil {
+		s.Interval = intervals[0]
+		if longest := intervals[len(intervals)-1]; longest > s.Interval {
+			s.Longest = longest
 		}
 	}
+	var answers []string
+	for _, origin := range slices.Sorted(maps.Keys(h.answers)) {
+		answer := h.answers[origin]
+		if len(h.answers) > 1 {
+			answer = origin + " " + answer
+		}
+		if interval, ok := h.intervals[origin]; ok && s.Longest > 0 {
+			answer += ", " + seconds(interval) + " owed"
+		}
+		answers = append(answers, answer)
+	}
 	s.RobotsTxt = strings.Join(answers, "; ")
-	if answers == nil && h.decided {
+	if answers == nil && h.intervals != nil {
 		s.RobotsTxt = "kept from before"
 	}
 	s.Addresses = max(len(h.answers), 1)

@@ -208,7 +208,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 	case record.Blocked:
 		h.Blocked++
 	case record.RobotsTxt:
-		h.answered(r)
+		h.answers[originOf(r.URL)] = robotsSummary(r)
 	}
 	if r.Verdict.Lost() {
 		h.Lost++
@@ -221,12 +221,10 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		l.total.Statuses[r.Status]++
 	}
 	if d := r.Decision; d != nil {
-		// The ports of a host may have different Crawl-delays. The shortest
-		// interval is kept here.
-		if interval := max(l.opts.Interval, d.CrawlDelay).Seconds(); !h.decided || interval < h.Interval {
-			h.Interval = interval
+		if h.intervals == nil {
+			h.intervals = make(map[string]float64)
 		}
-		h.decided = true
+		h.intervals[originOf(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
 	}
 	if r.NoIndex {
 		l.total.NoIndex++
@@ -344,7 +342,7 @@ func (l *Ledger) Err() error { return l.out.err }
 func (l *Ledger) host(name string) *host {
 	h := l.hosts[name]
 	if h == nil {
-		h = &host{HostSummary: record.HostSummary{Host: name, Interval: l.opts.Interval.Seconds()}}
+		h = &host{HostSummary: record.HostSummary{Host: name, Interval: l.opts.Interval.Seconds()}, answers: make(map[string]string)}
 		l.hosts[name] = h
 	}
 	return h
