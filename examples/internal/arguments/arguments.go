@@ -1,11 +1,13 @@
-// Package arguments parses a command line with flags before, between and after
-// the arguments.
+// Package arguments has what the commands need at a command line and at a
+// terminal. It parses a command line with flags before, between and after the
+// arguments, and makes text from servers safe to print.
 package arguments
 
 import (
 	"errors"
 	"flag"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -14,98 +16,60 @@ import (
 
 // Parse parses the flags in args, and returns the arguments that are not flags.
 // A flag may stand before, between or after them. Everything after "--" is an
-// argument. Parse returns the error of the flag set, such as flag.ErrHelp. For
-// an unknown flag, the error names the flag that the user probably meant.
+// argument, and so no flag can have the value "--". Parse returns the error of
+// the flag set, such as flag.ErrHelp. For an unknown flag, the error names the
+// flag that the user probably meant. For a wrong number or time, it says what
+// to write.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
-	defer advise(flags)()
-	for len(args) > 0 {
-		switch n := lengthOf(flags, args); {
-		case args[0] == "--":
-			return append(rest, args[1:]...), nil
-		case n == 0:
-			rest, args = append(rest, args[0]), args[1:]
-		default:
-			if err := flags.Parse(args[:n]); err != nil {
-				if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
-					flags.VisitAll(func(f *flag.Flag) {
-						if IsNear(unknown, f.Name) {
-							err = fmt.Errorf("there is no flag -%s: did you mean -%s?", unknown, f.Name)
-						}
-					})
-				}
-				return nil, err
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, advise(flags, err)
+		}
+		parsed := args[:len(args)-flags.NArg()]
+		args = flags.Args()
+		if len(args) == 0 || len(parsed) > 0 && parsed[len(parsed)-1] == "--" {
+			return append(rest, args...), nil
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+}
+
+var parseError = regexp.MustCompile(`(?s)^(invalid value (".*") for flag -(.*): )parse error$`)
+
+// advise replaces an error of flags.Parse by one that helps, if it has one.
+func advise(flags *flag.FlagSet, err error) error {
+	if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		flags.VisitAll(func(f *flag.Flag) {
+			if IsNear(unknown, f.Name) {
+				err = fmt.Errorf("there is no flag -%s: did you mean -%s?", unknown, f.Name)
 			}
-			args = args[n:]
+		})
+		return err
+	}
+	wrong := parseError.FindStringSubmatch(err.Error())
+	if wrong == nil {
+		return err
+	}
+	value, ok := flags.Lookup(wrong[3]).Value.(flag.Getter)
+	if !ok {
+		return err
+	}
+	advice := ""
+	switch value.Get().(type) {
+	case time.Duration:
+		advice = "write a time such as 30s or 2h"
+		text, _ := strconv.Unquote(wrong[2])
+		if n, err := strconv.ParseFloat(text, 64); err == nil && 0 < n && n < 1e6 {
+			advice = fmt.Sprintf("write %v, if that is in seconds", time.Duration(n*float64(time.Second)))
 		}
+	case int, int64:
+		advice = "write a whole number"
+	case float64:
+		advice = "write a number"
+	default:
+		return err
 	}
-	return rest, nil
-}
-
-// lengthOf returns how many elements of args belong to the flag in args[0]: 0
-// if args[0] is not a flag, 2 if args[1] is the flag's value, and 1 in every
-// other case. A value may be any text, even "--".
-func lengthOf(flags *flag.FlagSet, args []string) int {
-	name, isFlag := strings.CutPrefix(args[0], "-")
-	if !isFlag || name == "" {
-		return 0
-	}
-	f := flags.Lookup(strings.TrimPrefix(name, "-"))
-	if f == nil { // the flag is unknown, or is followed by "=" and its value
-		return 1
-	}
-	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
-		return 1
-	}
-	return min(2, len(args))
-}
-
-// advise changes the flags whose values are numbers or times, so that their
-// errors are helpful. If the text for such a flag cannot be parsed, the error
-// says what to write. The standard library would only say "parse error". advise
-// returns a function that changes the flags back.
-func advise(flags *flag.FlagSet) (undo func()) {
-	was := make(map[*flag.Flag]flag.Value)
-	flags.VisitAll(func(f *flag.Flag) {
-		getter, ok := f.Value.(flag.Getter)
-		if !ok {
-			return
-		}
-		advice := ""
-		switch getter.Get().(type) {
-		case time.Duration:
-			advice = "write a time such as 30s or 2h"
-		case int, int64:
-			advice = "write a whole number"
-		case float64:
-			advice = "write a number"
-		default:
-			return
-		}
-		was[f], f.Value = f.Value, advised{f.Value, advice}
-	})
-	return func() {
-		for f, value := range was {
-			f.Value = value
-		}
-	}
-}
-
-// The type "advised" is the value of a flag, with advice for the user. If Set
-// cannot parse a text, it returns the advice as the error.
-type advised struct {
-	flag.Value
-	advice string
-}
-
-func (a advised) Set(text string) error {
-	err := a.Value.Set(text)
-	if err != nil && err.Error() == "parse error" {
-		if n, err := strconv.ParseFloat(text, 64); err == nil && strings.Contains(a.advice, "time") && 0 < n && n < 1e6 {
-			return fmt.Errorf("write %v, if that is in seconds", time.Duration(n*float64(time.Second)))
-		}
-		return errors.New(a.advice)
-	}
-	return err
+	return errors.New(wrong[1] + advice)
 }
 
 // IsNear reports whether a and b differ by at most one typing error: a byte
