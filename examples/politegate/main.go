@@ -40,7 +40,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/internal/arguments"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	store := flags.String("store", "", "keep robots.txt in this `directory`")
 	maxBody := flags.Int64("max-body", 64<<20, "`bytes` of a page that /fetch passes on at most")
 	private := flags.Bool("allow-private", false, "let clients reach private and loopback addresses")
-	rest, err := arguments.Parse(flags, args)
+	rest, err := cli.Parse(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprintln(stdout, "usage: politegate -user-agent NAME [flags]\n\nThe doc of package robotsmw/gate says what clients may ask.")

@@ -76,7 +76,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goodbots/courtesy/examples/internal/arguments"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/audit"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/batch"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -133,14 +133,14 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 		}
 		name, args = args[0], []string{"-h"}
 	case "version", "-version", "--version":
-		fmt.Fprintln(e.Stdout, "robotscheck "+arguments.Version())
+		fmt.Fprintln(e.Stdout, "robotscheck "+cli.Version())
 		return command.OK
 	}
 	i := slices.IndexFunc(commands, func(c command.Command) bool { return c.Name == name })
 	if i < 0 {
 		meant := "\"robotscheck help\" lists them"
 		for _, c := range commands {
-			if arguments.IsNear(name, c.Name) {
+			if cli.IsNear(name, c.Name) {
 				meant = "did you mean " + c.Name + "?"
 			}
 		}

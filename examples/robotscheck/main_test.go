@@ -19,7 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/goodbots/courtesy/examples/internal/arguments"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -252,7 +252,7 @@ func TestHelp_Examples(t *testing.T) {
 // The version is the build's own; a test's is that of a development build.
 func TestRun_Version(t *testing.T) {
 	status, stdout, stderr := robotscheck(t, "", "version")
-	if want := "robotscheck " + arguments.Version() + "\n"; status != command.OK || stdout != want || stderr != "" || !strings.Contains(stdout, "(go1.") {
+	if want := "robotscheck " + cli.Version() + "\n"; status != command.OK || stdout != want || stderr != "" || !strings.Contains(stdout, "(go1.") {
 		t.Errorf("exit status %d, standard output %q, standard error %q", status, stdout, stderr)
 	}
 }

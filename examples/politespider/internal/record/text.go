@@ -5,12 +5,12 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
 // Printable returns text from a server in a form that is safe and short enough
 // for a line of the output or of the report.
-func Printable(s string) string { return terminal.Printable(s, 100) }
+func Printable(s string) string { return cli.Printable(s, 100) }
 
 // Cause returns the text of an error without the addresses and the URL in it,
 // because the output shows the URL anyway.

@@ -15,7 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/goodbots/courtesy/examples/internal/arguments"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/proof"
@@ -78,7 +78,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	o := options{shared: c.Shared}
 	o.define(flags)
 	version := flags.Bool("version", false, "print the version of the program, and do not crawl")
-	args, err := arguments.Parse(flags, c.Args)
+	args, err := cli.Parse(flags, c.Args)
 	if errors.Is(err, flag.ErrHelp) {
 		usage(c.Stdout, flags)
 		return ExitOK, nil
@@ -86,7 +86,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitUsage, fmt.Errorf("%w (%s -h lists the flags)", err, name)
 	}
 	if *version {
-		fmt.Fprintln(c.Stdout, name+" "+arguments.Version())
+		fmt.Fprintln(c.Stdout, name+" "+cli.Version())
 		return ExitOK, nil
 	}
 	if err := o.finish(flags, args); err != nil {

@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goodbots/courtesy/examples/internal/arguments"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
 // A Status is an exit status of the program.
@@ -47,7 +47,7 @@ func (c Command) Run(ctx context.Context, e Env, args []string) Status {
 	flags := flag.NewFlagSet("robotscheck "+c.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	do := c.Setup(flags)
-	args, err := arguments.Parse(flags, args)
+	args, err := cli.Parse(flags, args)
 	if errors.Is(err, flag.ErrHelp) {
 		c.printHelp(e.Stdout, flags)
 		return OK

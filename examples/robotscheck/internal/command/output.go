@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
 // JSON returns an encoder that writes one object per line.
@@ -42,7 +42,7 @@ func Table(w io.Writer, rows [][]string) {
 
 // Printable makes text from servers safe to print. It keeps at most 400
 // characters, so nearly every line of a robots.txt is shown in full.
-func Printable(s string) string { return terminal.Printable(s, 400) }
+func Printable(s string) string { return cli.Printable(s, 400) }
 
 // Count returns a number with its noun, such as "1 file" or "3,491 files".
 func Count(n int, noun string) string {

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/goodbots/courtesy/examples/internal/arguments"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
 // IsURL reports whether an argument is a URL, rather than the name of a file.
@@ -26,9 +26,9 @@ func MeantURL(s string) string {
 		return "" // nothing follows the scheme, or s is a directory such as http/
 	}
 	switch hasS := strings.Contains(name, "s"); {
-	case hasS && arguments.IsNear(name, "https"):
+	case hasS && cli.IsNear(name, "https"):
 		return "https://" + rest
-	case arguments.IsNear(name, "http"):
+	case cli.IsNear(name, "http"):
 		return "http://" + rest
 	}
 	return ""

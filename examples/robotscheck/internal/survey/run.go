@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
@@ -54,14 +54,14 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 		}
 		if done++; s.live && time.Since(shown) > 100*time.Millisecond {
 			shown = time.Now()
-			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", terminal.EraseLine, command.Count(done, "file"), float64(done)/time.Since(began).Seconds())
+			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", cli.EraseLine, command.Count(done, "file"), float64(done)/time.Since(began).Seconds())
 		}
 		return nil
 	})
 	close(files)
 	workers.Wait()
 	if s.live {
-		fmt.Fprint(s.stderr, terminal.EraseLine)
+		fmt.Fprint(s.stderr, cli.EraseLine)
 	}
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
@@ -28,7 +28,7 @@ var Command = command.Command{
 			case err != nil:
 				return 0, command.Usagef("-match %q: %v", *match, err)
 			}
-			s := survey{stderr: e.Stderr, live: terminal.Is(e.Stderr)}
+			s := survey{stderr: e.Stderr, live: cli.IsTerminal(e.Stderr)}
 			total, err := s.run(ctx, func(each visit) error { return eachFile(e, args[0], *match, each) })
 			if err != nil {
 				return 0, err

@@ -19,7 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
@@ -175,7 +175,7 @@ func TestSurvey_Progress(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		want := terminal.EraseLine + "  1 file, 2 a second\r" + terminal.EraseLine + "  3 files, 2 a second\r" + terminal.EraseLine
+		want := cli.EraseLine + "  1 file, 2 a second\r" + cli.EraseLine + "  3 files, 2 a second\r" + cli.EraseLine
 		if got := screen.String(); got != want {
 			t.Errorf("the terminal got\n%q, want\n%q", got, want)
 		}

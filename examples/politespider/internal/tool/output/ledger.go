@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
@@ -69,7 +69,7 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 		out:   &checkedWriter{w: w, failed: opts.Failed},
 		hosts: make(map[string]*host),
 	}
-	l.print = newPrinter(l.out, terminal.Is(w), opts.JSON)
+	l.print = newPrinter(l.out, cli.IsTerminal(w), opts.JSON)
 	if opts.Report != "" {
 		l.report = report.New(opts.What, opts.UserAgent, now, opts.Interval)
 		if opts.Before != nil {

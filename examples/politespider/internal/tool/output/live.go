@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
@@ -31,15 +31,15 @@ func (p livePrinter) progress(soFar record.Summary, q frontier.State) {
 	if runes := []rune(line); len(runes) > progressWidth {
 		line = string(runes[:progressWidth])
 	}
-	fmt.Fprintf(p.w, "%s  %s\r", terminal.EraseLine, p.paint(dim, line))
+	fmt.Fprintf(p.w, "%s  %s\r", cli.EraseLine, p.paint(dim, line))
 }
 
 func (p livePrinter) record(r record.Record) {
-	fmt.Fprint(p.w, terminal.EraseLine)
+	fmt.Fprint(p.w, cli.EraseLine)
 	p.textPrinter.record(r)
 }
 
 func (p livePrinter) summary(s record.Summary) {
-	fmt.Fprint(p.w, terminal.EraseLine)
+	fmt.Fprint(p.w, cli.EraseLine)
 	p.textPrinter.summary(s)
 }

@@ -1,6 +1,4 @@
-// Package terminal tells the commands whether they write to a terminal, and
-// makes text from servers safe to print there.
-package terminal
+package cli
 
 import (
 	"io"
@@ -13,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Is reports whether w is a terminal that can erase a line.
-func Is(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal that can erase a line.
+func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }

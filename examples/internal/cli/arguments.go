@@ -1,7 +1,7 @@
-// Package arguments has what the commands need at a command line and at a
+// Package cli has what the commands need at a command line and at a
 // terminal. It parses a command line with flags before, between and after the
 // arguments, and makes text from servers safe to print.
-package arguments
+package cli
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package terminal_test
+package cli
 
 import (
 	"bytes"
@@ -6,11 +6,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
-func TestIs_Not(t *testing.T) {
+func TestIsTerminal_Not(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/out")
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +20,7 @@ func TestIs_Not(t *testing.T) {
 	}
 	defer null.Close()
 	for name, w := range map[string]io.Writer{"a file": file, os.DevNull: null, "no file": new(bytes.Buffer)} {
-		if terminal.Is(w) {
+		if IsTerminal(w) {
 			t.Errorf("%s is taken for a terminal", name)
 		}
 	}
@@ -41,7 +39,7 @@ func TestPrintable(t *testing.T) {
 		"Disallow: /\u202egpj.exe":   `Disallow: /\u202egpj.exe`,
 		strings.Repeat("ä", 1<<20):   strings.Repeat("ä", 100) + "…",
 	} {
-		if got := terminal.Printable(text, 100); got != want {
+		if got := Printable(text, 100); got != want {
 			t.Errorf("%.40q: got %q, want %q", text, got, want)
 		}
 	}
