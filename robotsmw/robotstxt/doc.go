@@ -117,7 +117,6 @@
 // wait for 30. A Crawl-delay belongs to the user-agent lines since the previous
 // Crawl-delay of its group. If there are no such lines, it belongs to the same
 // user-agent lines as the previous Crawl-delay, and the larger value counts.
-// All dialects read a Crawl-delay like this.
 //
 // [File.Sitemaps] returns the sitemaps, which belong to no group. [File.Fields]
 // yields all lines that are neither user-agent lines nor rules, as written.
@@ -126,8 +125,8 @@
 //
 // # Other readings
 //
-// Not every robot reads files like this. The dialects [Google] and [Koster1996]
-// show how other robots read a file.
+// Not every robot reads files like this. The dialect [Google] shows how
+// Googlebot reads a file.
 //
 // # Cost
 //

@@ -251,13 +251,6 @@ func TestCrawlDelayOfWhom(t *testing.T) {
 			}
 		}
 	}
-	// The draft of 1996 does not merge records, and blank lines separate them.
-	f := Koster1996.Parse([]byte("user-agent: a\ncrawl-delay: 3\nuser-agent: b\ncrawl-delay: 4\ndisallow: /x\n\nuser-agent: a\ncrawl-delay: 9\n"))
-	for token, want := range map[string]time.Duration{"a": 3 * time.Second, "b": 4 * time.Second} {
-		if got, _ := f.Rules(token).CrawlDelay(); got != want || f.Rules(token).Allowed("/x") {
-			t.Errorf("in the draft of 1996 %s has to wait %v, want %v", token, got, want)
-		}
-	}
 }
 
 func TestGroupsAndFields(t *testing.T) {

@@ -35,14 +35,13 @@ func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	return rules
 }
 
-// twinGroups returns the groups that name a robot. In the dialect Koster1996,
-// only the first such group counts.
+// twinGroups returns the groups that name a robot.
 func twinGroups(f *File, name string) (groups [][]syntax.Record) {
 	for all := f.syntax.Groups(); all.Next(); {
 		names := func(r syntax.Record) bool {
 			return r.Field == syntax.UserAgent && f.syntax.IsFor(&r, syntax.NewToken(name))
 		}
-		if slices.ContainsFunc(all.Group, names) && (groups == nil || f.syntax.Dialect != syntax.Koster1996) {
+		if slices.ContainsFunc(all.Group, names) {
 			groups = append(groups, all.Group)
 		}
 	}
@@ -309,75 +308,4 @@ func twinMatchesBytes(pattern, path string) bool {
 		elements = append(elements, twinElement{star: char == "*", end: end, inPath: char, inQuery: char})
 	}
 	return twinMatches(elements, path, len(path))
-}
-
-// twinKoster is a simple, slow version of the Koster1996 dialect, written from
-// its description.
-func twinKoster(body, token, target string) bool {
-	for _, n := range []int{3, 2, 1} {
-		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
-			body = body[n:]
-			break
-		}
-	}
-	path, _, _ := strings.Cut(target, "#")
-	if scheme, rest, ok := strings.Cut(path, "://"); ok && !strings.ContainsAny(scheme, "/?") {
-		path = rest[indexOr(rest, "/?", len(rest)):]
-	}
-	path, _, _ = strings.Cut(path, "?")
-	canon := twinKosterBytes("/" + strings.TrimPrefix(path, "/"))
-	if slices.Equal(canon, twinKosterBytes("/robots.txt")) {
-		return true
-	}
-	type line struct{ name, value string }
-	var records [][]line
-	record := []line{}
-	for _, l := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
-		if strings.Trim(l, " \t\v\f\x00") == "" {
-			records, record = append(records, record), nil
-			continue
-		}
-		if i := strings.IndexByte(l, '#'); i >= 0 {
-			l = l[:i]
-		}
-		if name, value, ok := syntax.Split(l, syntax.Span{To: uint32(len(l))}); ok {
-			record = append(record, line{name.In(l), value.In(l)})
-		}
-	}
-	records = append(records, record)
-	for _, name := range []string{token, "*"} {
-		for _, record := range records {
-			if name == "" || !slices.ContainsFunc(record, func(l line) bool {
-				return syntax.FieldOf(l.name) == syntax.UserAgent && strings.EqualFold(l.value, name)
-			}) {
-				continue
-			}
-			for _, l := range record {
-				field := syntax.FieldOf(l.name)
-				if field != syntax.Allow && field != syntax.Disallow || l.value == "" {
-					continue
-				}
-				if rule := twinKosterBytes(l.value); len(canon) >= len(rule) && slices.Equal(rule, canon[:len(rule)]) {
-					return field == syntax.Allow
-				}
-			}
-			return true
-		}
-	}
-	return true
-}
-
-// twinKosterBytes returns the bytes of a path, each as a string. An escaped "/"
-// is returned as "%2F". So it differs from a "/" that is not escaped.
-func twinKosterBytes(path string) (canon []string) {
-	for path != "" {
-		written, value, escaped := twinByte(path)
-		path = path[len(written):]
-		if escaped && value == '/' {
-			canon = append(canon, "%2F")
-		} else {
-			canon = append(canon, string([]byte{value}))
-		}
-	}
-	return canon
 }

@@ -54,7 +54,6 @@ var otherDialects = []struct {
 	member, title string // the names for JSON and for people
 }{
 	{robotstxt.Google, "google", "Google"},
-	{robotstxt.Koster1996, "koster1996", "Koster1996"},
 }
 
 func explain(s *robots.Source, agent, target string) explanation {

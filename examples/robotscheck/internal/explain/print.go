@@ -92,7 +92,7 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 		same = false
 	}
 	if same {
-		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 say the same")
+		fmt.Fprintln(w, "  others      Google's parser says the same")
 	}
 }
 

@@ -62,9 +62,9 @@ func (b *Builder) add(nbytes, special int, line uint32, allow bool) {
 	from := len(b.text) - nbytes
 	form := asString(b.text[from:])
 	r := rule{from: uint32(from), rank: rank(nbytes)<<lenShift | bit(allow, allowBit) | rank(maxLine-line)<<lineShift}
-	if special < nbytes-1 && b.set.dialect != syntax.Koster1996 {
+	if special < nbytes-1 {
 		r.key = uint32(neededBy(form))
-		r.rank |= 1<<wildBit | 32
+		r.rank |= 1 << wildBit
 		b.set.wild = true
 	} else {
 		n := max(min(special, 5), 1)
@@ -72,7 +72,7 @@ func (b *Builder) add(nbytes, special int, line uint32, allow bool) {
 		r.rank |= bit(special == nbytes, plainBit) | rank(8*(n-1))
 	}
 	if r.rank.has(wildBit) || r.key == 0 {
-		b.set.secondBytes = allBits
+		b.set.secondBytes = allBytes
 	} else {
 		b.set.secondBytes.add(byte(r.key))
 	}

@@ -55,6 +55,15 @@ func (r rank) line() int        { return maxLine - int(r>>lineShift&maxLine) }
 // keyMask has the bits of rule.key that count.
 func (r rank) keyMask() uint32 { return uint32(uint64(1)<<(r&(1<<keyBits-1)) - 1) }
 
+// cannotMatch reports whether a target surely does not match. begin is its
+// beginning, and missing has the bytes that it lacks.
+func (r *rule) cannotMatch(begin uint32, missing byteSet) bool {
+	if r.rank.has(wildBit) {
+		return byteSet(r.key)&missing != 0
+	}
+	return (r.key^begin)&r.rank.keyMask() != 0
+}
+
 // beginOf returns the bytes of a target after its first byte, which is always
 // "/": four at most. Bytes that it does not have are 0.
 func beginOf(target string) (begin uint32) {
@@ -71,6 +80,8 @@ func beginOf(target string) (begin uint32) {
 // A byteSet says which bytes a target has, or must have. Several bytes share a
 // bit.
 type byteSet uint32
+
+const allBytes = byteSet(1<<32 - 1)
 
 func (s *byteSet) add(c byte)     { *s |= 1 << (c % 32) }
 func (s byteSet) has(c byte) bool { return s>>(c%32)&1 != 0 }

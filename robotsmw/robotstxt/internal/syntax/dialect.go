@@ -7,5 +7,4 @@ type Dialect uint8
 const (
 	RFC9309 Dialect = iota
 	Google
-	Koster1996
 )

@@ -12,7 +12,6 @@ const (
 	Disallow
 	CrawlDelay
 	Sitemap
-	Blank // a blank line, which ends a record in [Koster1996]
 )
 
 // FieldOf returns the Field that a name means, ignoring case.

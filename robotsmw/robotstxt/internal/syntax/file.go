@@ -9,12 +9,11 @@ const MaxSize = 500 << 10
 // A File is a robots.txt file, split into records.
 type File struct {
 	Text    string   // the part of the body that counts, without a byte order mark
-	Records []Record // the lines with a field, in order; in Koster1996 also blank lines
+	Records []Record // the lines with a field, in order
 	Dialect Dialect
 }
 
-// A Record is a line that has a field and a value. In the dialect [Koster1996],
-// a blank line is also a Record, and its Field is the constant Blank.
+// A Record is a line that has a field and a value.
 type Record struct {
 	Line        uint32 // counted from 1
 	Field       Field
@@ -46,12 +45,8 @@ func Parse(body []byte, dialect Dialect) File {
 			f.Records = append(f.Records, Record{lines.Number, field, name, Trim(f.Text, Span{name.To + 1, line.To})})
 			continue
 		}
-		name, value, ok := Split(f.Text, line)
-		switch {
-		case ok:
+		if name, value, ok := Split(f.Text, line); ok {
 			f.Records = append(f.Records, Record{lines.Number, fieldOf(name.In(f.Text), dialect), name, value})
-		case dialect == Koster1996 && Trim(f.Text, lines.Line) == (Span{lines.Line.To, lines.Line.To}):
-			f.Records = append(f.Records, Record{Line: lines.Number, Field: Blank})
 		}
 	}
 	return f

@@ -3,23 +3,36 @@ package syntax
 // A GroupReader iterates over a file's groups. Each group is a slice of
 // consecutive records.
 type GroupReader struct {
-	Group   []Record // the current group
-	rest    []Record
-	dialect Dialect
+	Group []Record // the current group
+	rest  []Record
 }
 
 // Groups returns a GroupReader. The first call of its method Next moves to the
 // first group.
-func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records, dialect: f.Dialect} }
+func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records} }
 
 // Next advances to the next group and reports whether there is one.
+//
+// A group begins with a user-agent line. It ends before the next user-agent
+// line that comes after a rule. So user-agent lines that follow each other
+// share a group (RFC 9309 §2.1). Other fields never begin or end a group
+// (§2.2.4). Records before the first user-agent line are in no group.
 func (g *GroupReader) Next() bool {
-	if g.dialect == Koster1996 {
-		g.Group, g.rest = cutBlock(g.rest)
-	} else {
-		g.Group, g.rest = cutGroup(g.rest)
+	records := g.rest
+	for len(records) > 0 && records[0].Field != UserAgent {
+		records = records[1:]
 	}
-	return len(g.Group) > 0
+	ruled, end := false, 0
+	for end < len(records) {
+		field := records[end].Field
+		if ruled && field == UserAgent {
+			break
+		}
+		ruled = ruled || field == Allow || field == Disallow
+		end++
+	}
+	g.Group, g.rest = records[:end], records[end:]
+	return end > 0
 }
 
 // GroupsFor returns the groups for a robot. It chooses the first of the robot's
@@ -32,7 +45,7 @@ func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named
 	for all := f.Groups(); all.Next(); {
 		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
 		switch {
-		case first < 0 || first == best && f.Dialect == Koster1996: // Koster1996: only the first group counts
+		case first < 0:
 			continue
 		case first < best:
 			best, groups = first, groups[:0]
@@ -64,8 +77,12 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 	return first
 }
 
-// IsFor reports whether a user-agent line names a token.
-func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
+// IsFor reports whether a user-agent line names a token. Google allows no
+// digits and dots in tokens.
+func (f *File) IsFor(r *Record, t Token) bool {
+	t.wide = t.wide && f.Dialect != Google
+	return t.IsIn(f.Value(r))
+}
 
 // A DelayReader finds out which Crawl-delays of a group apply to a robot. Its
 // method IsFor takes the group's records in order.
@@ -98,39 +115,4 @@ func (d *DelayReader) IsFor(r *Record) bool {
 		return d.named
 	}
 	return false
-}
-
-// cutGroup returns the first group of some records, and the records after it.
-//
-// A group begins with a user-agent line. It ends before the next user-agent
-// line that comes after a rule. So user-agent lines that follow each other
-// share a group (RFC 9309 §2.1). Other fields never begin or end a group
-// (§2.2.4). Records before the first user-agent line are in no group.
-func cutGroup(records []Record) (group, rest []Record) {
-	for len(records) > 0 && records[0].Field != UserAgent {
-		records = records[1:]
-	}
-	ruled, end := false, 0
-	for end < len(records) {
-		field := records[end].Field
-		if ruled && field == UserAgent {
-			break
-		}
-		ruled = ruled || field == Allow || field == Disallow
-		end++
-	}
-	return records[:end], records[end:]
-}
-
-// cutBlock does the same as cutGroup, by the draft of 1996, in which blank
-// lines separate the groups.
-func cutBlock(records []Record) (block, rest []Record) {
-	for len(records) > 0 && records[0].Field == Blank {
-		records = records[1:]
-	}
-	end := 0
-	for end < len(records) && records[end].Field != Blank {
-		end++
-	}
-	return records[:end], records[end:]
 }

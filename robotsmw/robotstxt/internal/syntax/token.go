@@ -41,18 +41,6 @@ func (t Token) IsIn(value string) bool {
 	return strings.EqualFold(value[:n], t.name)
 }
 
-// isInAs does the same as IsIn, by the rules of a dialect. Google allows no
-// digits and dots in tokens. In the draft of 1996, the whole value is the name.
-func (t Token) isInAs(value string, dialect Dialect) bool {
-	switch dialect {
-	case Google:
-		t.wide = false
-	case Koster1996:
-		return strings.EqualFold(value, t.name)
-	}
-	return t.IsIn(value)
-}
-
 // has reports whether c may be part of t or of a token that is compared with t.
 func (t Token) has(c byte) bool { return isLetter(c) || t.wide && isDigitOrDot(c) }
 
