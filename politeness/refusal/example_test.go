@@ -36,9 +36,9 @@ func ExampleRefusal_price() {
 		"Link":          {`<https://example.com/license.xml>; rel="license"`},
 	}}
 	r, _ := refusal.Of(resp)
-	fmt.Println(r.Kind, r.Price, r.Currency, r.License)
+	fmt.Println(r.Kind, r.Price, r.License)
 	fmt.Println(r)
 	// Output:
-	// payment 0.01 USD https://example.com/license.xml
+	// payment USD 0.01 https://example.com/license.xml
 	// Cloudflare: payment (402, crawler-price: USD 0.01)
 }

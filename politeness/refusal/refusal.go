@@ -23,6 +23,7 @@ package refusal
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -52,11 +53,10 @@ type Refusal struct {
 	// mark. It is a text for a log: printable ASCII of at most 300 bytes.
 	Evidence string `json:"evidence,omitempty"`
 
-	// Price and Currency are the price of the page, such as "0.01" and "USD",
-	// if Kind is Payment. They come from the header field crawler-price. They
-	// are empty if that field is missing or malformed.
-	Price    string `json:"price,omitempty"`
-	Currency string `json:"currency,omitempty"`
+	// Price is the price of the page as the server writes it, such as "USD
+	// 0.01", if Kind is Payment. It is the value of the header field
+	// crawler-price, in 300 bytes of printable ASCII at most.
+	Price string `json:"price,omitempty"`
 
 	// License is the address of the terms, if Kind is Payment or License. It is
 	// the target of a Link field with rel="license" (RSL 1.0). It is not
@@ -69,15 +69,11 @@ type Refusal struct {
 // cf-mitigated: challenge)". If the refusal is not Sure, "likely" precedes the
 // kind.
 func (r Refusal) String() string {
-	by := r.By
-	if by == "" {
-		by = "the server"
-	}
 	likely := ""
 	if !r.Sure {
 		likely = "likely "
 	}
-	return by + ": " + likely + r.Kind.String() + " (" + r.Evidence + ")"
+	return cmp.Or(r.By, "the server") + ": " + likely + r.Kind.String() + " (" + r.Evidence + ")"
 }
 
 // Of reports whether resp is a refusal, by its status and header alone. It
@@ -163,15 +159,14 @@ func findPage(status int, begin []byte, length int64) *pageSign {
 
 func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	r := Refusal{By: s.by, Kind: s.kind, Sure: s.sure}
-	switch {
-	case s.field.name == "":
-		r.Evidence = printable(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
-	default:
+	if s.field.name == "" {
+		r.Evidence = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
+	} else {
 		r.Evidence = printable(strconv.Itoa(resp.StatusCode) + ", " + strings.ToLower(s.field.name) + ": " + value)
 	}
 	switch s.kind {
 	case Payment:
-		r.Currency, r.Price = parsePrice(resp.Header.Get("Crawler-Price"))
+		r.Price = printable(strings.TrimSpace(resp.Header.Get("Crawler-Price")))
 		r.License = linkTo(resp.Header, "license")
 	case License:
 		r.License = linkTo(resp.Header, "license")
@@ -200,8 +195,8 @@ func (s *pageSign) isIn(text []byte) bool {
 	if s.atMost > 0 && len(text) > s.atMost || !bytes.HasPrefix(text, []byte(s.begins)) {
 		return false
 	}
-	for _, m := range s.marks {
-		if !m.isIn(text) {
+	for _, mark := range s.marks {
+		if !bytes.Contains(text, mark) {
 			return false
 		}
 	}
@@ -209,49 +204,18 @@ func (s *pageSign) isIn(text []byte) bool {
 }
 
 func (s *pageSign) evidence(status int) string {
-	var what []string
-	for _, m := range s.marks {
-		what = append(what, m.text)
-	}
-	if what == nil {
-		what = []string{s.begins}
-	}
-	return printable(strconv.Itoa(status) + ", the page has " + strings.Join(what, " and "))
-}
-
-// parsePrice reads a currency and an amount, as in "USD 0.01". It returns two
-// empty strings if value has any other form.
-func parsePrice(value string) (currency, amount string) {
-	currency, amount, ok := strings.Cut(strings.TrimSpace(value), " ")
-	amount = strings.TrimSpace(amount)
-	if !ok || len(currency) != 3 || len(amount) > 32 {
-		return "", ""
-	}
-	if strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
-		return "", ""
-	}
-	if n, err := strconv.ParseFloat(amount, 64); err != nil || n < 0 || strings.Trim(amount, "0123456789.") != "" {
-		return "", ""
-	}
-	return strings.Clone(strings.ToUpper(currency)), strings.Clone(amount)
+	what := string(bytes.Join(s.marks, []byte(" and ")))
+	return printable(strconv.Itoa(status) + ", the page has " + cmp.Or(what, s.begins))
 }
 
 // linkTo finds the first link with this relation in the Link fields (RFC 8288
 // §3). It returns the link's target, or "" if there is no such link.
 func linkTo(h http.Header, relation string) string {
 	for _, line := range h["Link"] {
-		for line != "" {
-			_, rest, ok := strings.Cut(line, "<")
-			if !ok {
-				break
-			}
-			target, rest, ok := strings.Cut(rest, ">")
-			if !ok {
-				break
-			}
-			var params string
-			params, line = cutParams(rest)
-			if hasRelation(params, relation) {
+		_, line, _ = strings.Cut(line, "<")
+		for link := range strings.SplitSeq(line, "<") {
+			target, params, ok := strings.Cut(link, ">")
+			if ok && hasRelation(params, relation) {
 				return printable(target)
 			}
 		}
@@ -259,31 +223,15 @@ func linkTo(h http.Header, relation string) string {
 	return ""
 }
 
-// cutParams splits s, the text after a link's target, at the first comma
-// outside quotes. It returns the link's parameters and the links after it.
-func cutParams(s string) (params, rest string) {
-	quoted := false
-	for i := 0; i < len(s); i++ {
-		switch {
-		case quoted && s[i] == '\\':
-			i++
-		case s[i] == '"':
-			quoted = !quoted
-		case s[i] == ',' && !quoted:
-			return s[:i], s[i+1:]
-		}
-	}
-	return s, ""
-}
-
-// hasRelation reports whether a link's parameters name the relation.
+// hasRelation reports whether a link's parameters name the relation. A comma
+// before the next link may follow them.
 func hasRelation(params, relation string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")
 		if !strings.EqualFold(strings.TrimSpace(name), "rel") {
 			continue
 		}
-		for word := range strings.FieldsSeq(strings.Trim(strings.TrimSpace(value), `"`)) {
+		for word := range strings.FieldsSeq(strings.Trim(value, "\", \t")) {
 			if strings.EqualFold(word, relation) {
 				return true
 			}

@@ -34,9 +34,9 @@ type pageSign struct {
 	by       string
 	kind     Kind
 	statuses []int
-	begins   string // the body begins with this text, after any white space
-	marks    []mark // the body contains all of these marks
-	atMost   int    // the greatest length of the body in bytes; 0 means any length
+	begins   string   // the body begins with this text, after any white space
+	marks    [][]byte // the body contains all of these
+	atMost   int      // the greatest length of the body in bytes; 0 means any length
 	source   string
 }
 
@@ -157,4 +157,11 @@ var pageSigns = [...]pageSign{
 		"seen in microsoft/playwright-python#1139"},
 	{"", Payment, []int{402}, "{", marks(`"x402Version"`), 0,
 		"x402-foundation/x402, specs/transports-v1/http.md"},
+}
+
+func marks(texts ...string) (all [][]byte) {
+	for _, text := range texts {
+		all = append(all, []byte(text))
+	}
+	return all
 }
