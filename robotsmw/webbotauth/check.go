@@ -2,12 +2,14 @@ package webbotauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"slices"
@@ -18,24 +20,20 @@ import (
 	"github.com/goodbots/courtesy/politeness/structured"
 )
 
-// A DirectoryReport is what a verifier would find in a key directory.
-type DirectoryReport struct {
-	// Keys are the keys that a verifier can use, in the directory's order:
-	// Ed25519 keys that have not expired and are not test keys.
-	Keys []DirectoryKey
-	// Problems say what is wrong, in the order in which it was found. Nil means
-	// that nothing is wrong.
-	Problems []string
-}
-
 // A DirectoryKey is a key in a directory.
 type DirectoryKey struct {
-	ID     string // see [KeyID]
-	Public ed25519.PublicKey
+	ID string // see [KeyID]
 	// Until is when this key's valid signature over the directory expires. If
 	// there are several valid signatures by this key, the latest time counts.
 	// The zero time means that there is no valid signature.
-	Until time.Time
+	Until  time.Time
+	public ed25519.PublicKey
+}
+
+// A directoryReport is what a verifier would find in a key directory.
+type directoryReport struct {
+	keys     []DirectoryKey
+	problems []string
 }
 
 // Verifiers limit the size and the time of a fetch (draft section 6.7). These
@@ -50,47 +48,52 @@ const (
 // status, the media type, the keys, the signatures, and how long the answer may
 // be cached. Like verifiers, it follows no redirect. It gives up after ten
 // seconds. The RoundTripper makes the request. A nil RoundTripper means
-// http.DefaultTransport. A bad URL and a failed request are reported as
-// problems too.
-func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {
-	var r DirectoryReport
-	if err := checkAgent(rawURL); err != nil {
+// http.DefaultTransport.
+//
+// The keys are those that a verifier can use, in the directory's order: Ed25519
+// keys that have not expired and are not test keys. The problems say what is
+// wrong, in the order in which it was found; nil means that nothing is. A bad
+// URL and a failed request are problems too.
+func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) (keys []DirectoryKey, problems []string) {
+	var r directoryReport
+	if err := r.fetch(ctx, base, rawURL); err != nil {
 		r.problem("%v", err)
-		return r
+	}
+	return r.keys, r.problems
+}
+
+// fetch fetches a directory and checks it.
+func (r *directoryReport) fetch(ctx context.Context, base http.RoundTripper, rawURL string) error {
+	if err := checkAgent(rawURL); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxFetch)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
 	if err != nil {
-		r.problem("%v", err)
-		return r
+		return err
 	}
 	req.Header.Set("Accept", directoryType)
 	req.Header.Set("Accept-Encoding", "identity") // otherwise net/http would decode gzip, and the body would not fit its digest
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	resp, err := base.RoundTrip(req)
+	resp, err := cmp.Or(base, http.DefaultTransport).RoundTrip(req)
 	if err != nil {
-		r.problem("it cannot be fetched: %v", err)
-		return r
+		return fmt.Errorf("it cannot be fetched: %w", err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDirectory+1))
 	if err != nil {
-		r.problem("it cannot be read: %v", err)
-		return r
+		return fmt.Errorf("it cannot be read: %w", err)
 	}
 	r.check(req, resp, body, time.Now())
-	return r
+	return nil
 }
 
-func (r *DirectoryReport) problem(format string, args ...any) {
-	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+func (r *directoryReport) problem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
 // check adds to the report what it finds in the answer to a request.
-func (r *DirectoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
+func (r *directoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
 		r.problem("it answers %d, to %s: verifiers follow no redirect, so answer 200 here", resp.StatusCode, printable(resp.Header.Get("Location")))
@@ -119,7 +122,7 @@ func (r *DirectoryReport) check(req *http.Request, resp *http.Response, body []b
 
 // checkKeys parses the JWK Set in body. It returns whether the set has a usable
 // key.
-func (r *DirectoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) bool {
+func (r *directoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) bool {
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
 		r.problem(`it is no JWK Set: write {"keys":[…]}`)
@@ -132,7 +135,7 @@ func (r *DirectoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) 
 	for i, raw := range set.Keys {
 		r.checkJWK(i+1, raw, wellKnown, now)
 	}
-	if len(r.Keys) == 0 {
+	if len(r.keys) == 0 {
 		r.problem("it has no key that a verifier can use: it needs one of Ed25519")
 		return false
 	}
@@ -140,10 +143,10 @@ func (r *DirectoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) 
 }
 
 // checkJWK parses key number n, and keeps it if it can be used.
-func (r *DirectoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, now time.Time) {
+func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, now time.Time) {
 	var key struct {
 		Kty, Crv, Kid, X, Use, Alg, D string
-		Exp                           json.Number
+		Exp                           float64 // seconds since 1970; 0 means never
 	}
 	if json.Unmarshal(raw, &key) != nil {
 		r.problem(`key %d: it is no JWK: write {"kty":"OKP","crv":"Ed25519","x":"…"}`, n)
@@ -176,22 +179,20 @@ func (r *DirectoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 		r.problem("key %d: it is the test key of %s, with which everybody can sign: verifiers reject it", n, from)
 		return
 	}
-	if at, ok := dateOf(key.Exp); ok && !now.Before(at) {
-		r.problem("key %d: it has expired, at %s: take it out", n, stamp(at))
+	if key.Exp != 0 && float64(now.Unix()) >= math.Floor(key.Exp) {
+		r.problem("key %d: it has expired, at %s: take it out", n, stamp(time.Unix(int64(key.Exp), 0)))
 		return
 	}
-	for _, other := range r.Keys {
-		if other.ID == id {
-			r.problem("key %d: it is there twice", n)
-			return
-		}
+	if slices.ContainsFunc(r.keys, func(other DirectoryKey) bool { return other.ID == id }) {
+		r.problem("key %d: it is there twice", n)
+		return
 	}
-	r.Keys = append(r.Keys, DirectoryKey{ID: id, Public: public})
+	r.keys = append(r.keys, DirectoryKey{ID: id, public: public})
 }
 
 // checkSignatures checks Content-Digest, and looks for a valid signature by
 // each key (draft appendix B.1).
-func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response, body []byte, now time.Time) {
+func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	r.checkDigest(resp.Header, body)
 	inputs, inputOK := dictionaryOf(resp.Header, signatureInputField)
 	values, valueOK := dictionaryOf(resp.Header, signatureField)
@@ -210,7 +211,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 			key.Until = until
 		}
 	}
-	for i, key := range r.Keys {
+	for i, key := range r.keys {
 		if key.Until.IsZero() {
 			r.problem("key %d, %s, has no valid signature of the directory: the draft recommends one per key, and Cloudflare ignores a key without", i+1, key.ID)
 		}
@@ -218,7 +219,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 }
 
 // checkDigest compares Content-Digest with the body (RFC 9530).
-func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
+func (r *directoryReport) checkDigest(h http.Header, body []byte) {
 	if len(h.Values(contentDigestField)) == 0 {
 		return // each signature must cover the field, so the method verify finds it missing
 	}
@@ -237,7 +238,7 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 // verify checks one signature. If the signature is valid, verify returns the
 // key, and the time at which the signature expires. If not, verify returns the
 // reason.
-func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input structured.Member, value *structured.Member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
+func (r *directoryReport) verify(req *http.Request, resp *http.Response, input structured.Member, value *structured.Member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
 	if input.Value != "" {
 		return until, nil, "it does not say what it covers"
 	}
@@ -250,9 +251,9 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input s
 	}
 	keyID, _ := input.Param("keyid")
 	id := strings.Trim(keyID, `"`)
-	for i := range r.Keys {
-		if r.Keys[i].ID == id {
-			key = &r.Keys[i]
+	for i := range r.keys {
+		if r.keys[i].ID == id {
+			key = &r.keys[i]
 		}
 	}
 	if key == nil {
@@ -266,7 +267,7 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input s
 		return until, nil, why
 	}
 	base, _ := signatureBase(covered, strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"))
-	if !ed25519.Verify(key.Public, []byte(base), signature) {
+	if !ed25519.Verify(key.public, []byte(base), signature) {
 		return until, nil, "it does not fit: it was made for another authority or body, or with another key"
 	}
 	created, okCreated := dateParam(input, "created")
@@ -331,12 +332,12 @@ func valueOf(it structured.Member, req *http.Request, resp *http.Response) (valu
 
 // checkCaching reports each key whose signature expires while a cache may still
 // keep the answer.
-func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
-	kept, ok := maxAge(h, now)
+func (r *directoryReport) checkCaching(h http.Header, now time.Time) {
+	kept, ok := maxAge(h)
 	if !ok {
 		return
 	}
-	for i, key := range r.Keys {
+	for i, key := range r.keys {
 		if !key.Until.IsZero() && now.Add(kept).After(key.Until) {
 			r.problem("it may be cached for %v, but the signature of key %d ends in %v: sign for longer, or let it be cached for less",
 				kept, i+1, key.Until.Sub(now).Truncate(time.Second))
@@ -344,9 +345,10 @@ func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
 	}
 }
 
-// maxAge returns how much longer a private or shared cache may keep an answer
-// (RFC 9111 §4.2). ok is false if the answer does not say how long.
-func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
+// maxAge returns how long a private or shared cache may keep an answer, by
+// Cache-Control (RFC 9111 §5.2). ok is false if the answer does not say how
+// long.
+func maxAge(h http.Header) (kept time.Duration, ok bool) {
 	for _, directive := range strings.Split(fieldValue(h, "Cache-Control"), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
 		switch strings.ToLower(name) {
@@ -359,14 +361,7 @@ func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
 			}
 		}
 	}
-	if ok {
-		age, _ := strconv.ParseInt(h.Get("Age"), 10, 32)
-		return max(kept-time.Duration(age)*time.Second, 0), true
-	}
-	if at, err := http.ParseTime(h.Get("Expires")); err == nil {
-		return max(at.Sub(now), 0), true
-	}
-	return 0, false
+	return kept, ok
 }
 
 // memberOf returns the member with a key, or nil.
@@ -382,13 +377,6 @@ func dateParam(m structured.Member, name string) (time.Time, bool) {
 	bare, _ := m.Param(name)
 	n, err := strconv.ParseInt(bare, 10, 64)
 	return time.Unix(n, 0), err == nil && n >= 0
-}
-
-// dateOf parses a time of a JWK: seconds since 1970. It drops a fraction of a
-// second (RFC 7519 §2).
-func dateOf(n json.Number) (time.Time, bool) {
-	seconds, err := n.Float64()
-	return time.Unix(int64(min(max(seconds, 0), 1<<40)), 0), err == nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -142,13 +142,13 @@ func (k *keyring) key(ctx context.Context, id string) (ed25519.PublicKey, error)
 	if time.Now().Before(k.until) {
 		return k.keys[id], nil
 	}
-	report := CheckDirectory(ctx, k.base, "https://bot.example"+DirectoryPath)
-	if len(report.Problems) > 0 {
-		return nil, fmt.Errorf("the directory: %q", report.Problems)
+	keys, problems := CheckDirectory(ctx, k.base, "https://bot.example"+DirectoryPath)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("the directory: %q", problems)
 	}
 	k.keys = make(map[string]ed25519.PublicKey)
-	for _, key := range report.Keys {
-		k.keys[key.ID] = key.Public
+	for _, key := range keys {
+		k.keys[key.ID] = key.public
 	}
 	k.until = time.Now().Add(time.Hour)
 	return k.keys[id], nil
@@ -242,8 +242,8 @@ func TestConcurrentUse(t *testing.T) {
 			if status, body := get(t, transport, "GET", "https://a.example/"+strconv.Itoa(i), nil); status != 200 {
 				t.Error(body)
 			}
-			if r := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(r.Keys) != 2 || len(r.Problems) > 0 {
-				t.Errorf("%+v", r)
+			if keys, problems := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(keys) != 2 || len(problems) > 0 {
+				t.Errorf("%+v, %q", keys, problems)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestDirectory_Response(t *testing.T) {
 		}
 		w.Write(body)
 	}))
-	if r := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(r.Problems) > 0 || len(r.Keys) != 2 {
-		t.Errorf("%+v", r)
+	if keys, problems := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(problems) > 0 || len(keys) != 2 {
+		t.Errorf("%+v, %q", keys, problems)
 	}
 }

@@ -188,9 +188,9 @@ func ExampleCheckDirectory() {
 		w.Write(body)
 	}))
 
-	report := webbotauth.CheckDirectory(context.Background(), &web, "https://bot.example"+webbotauth.DirectoryPath)
-	fmt.Println(len(report.Keys), "key, signed:", time.Now().Before(report.Keys[0].Until))
-	for _, problem := range report.Problems {
+	keys, problems := webbotauth.CheckDirectory(context.Background(), &web, "https://bot.example"+webbotauth.DirectoryPath)
+	fmt.Println(len(keys), "key, signed:", time.Now().Before(keys[0].Until))
+	for _, problem := range problems {
 		fmt.Println(problem)
 	}
 	// Output:

@@ -2,6 +2,7 @@ package webbotauth
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,11 +15,7 @@ import (
 // authority returns the component @authority of a request over TLS (RFC 9421
 // §2.2.3).
 func authority(req *http.Request) (string, error) {
-	host := req.Host
-	if host == "" {
-		host = req.URL.Host
-	}
-	return normalHost(host)
+	return normalHost(cmp.Or(req.Host, req.URL.Host))
 }
 
 // normalHost returns a host, with or without a port, in the form of @authority:
@@ -29,8 +26,7 @@ func normalHost(host string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host = strings.ToLower(host)
-	host = strings.TrimSuffix(host, ":443")
+	host = strings.TrimSuffix(strings.ToLower(host), ":443")
 	return strings.TrimSuffix(host, ":"), nil
 }
 
@@ -65,12 +61,7 @@ func path(req *http.Request) string {
 	return target
 }
 
-func method(req *http.Request) string {
-	if req.Method == "" {
-		return http.MethodGet
-	}
-	return req.Method
-}
+func method(req *http.Request) string { return cmp.Or(req.Method, http.MethodGet) }
 
 // fieldValue returns the value of a field by RFC 9421 §2.1: its lines, trimmed
 // and joined with ", ".

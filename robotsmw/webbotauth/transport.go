@@ -1,11 +1,10 @@
 package webbotauth
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -20,12 +19,12 @@ import (
 //
 // Only requests over https are signed (draft section 6.1). A request that
 // already has a Signature, Signature-Input or Signature-Agent is sent
-// unchanged, and the first such request is logged.
+// unchanged: a change to these fields would break the signature that it has.
 //
 // The caller's request is never changed: a copy of it is signed and sent. The
 // response is Base's own, and its Request is the caller's. Transport is safe
-// for concurrent use. After its first use, it must not be copied and its fields
-// must not be changed. To change the key, make another Transport.
+// for concurrent use. Its fields must not be changed after its first use. To
+// change the key, make another Transport.
 type Transport struct {
 	private
 
@@ -58,24 +57,6 @@ type Transport struct {
 	// network accepts both too, but Cloudflare does not document this. Amazon
 	// and Google do not say which form they accept.
 	LegacyAgent bool
-
-	// Logger gets a warning about the first request that has a Signature,
-	// Signature-Input or Signature-Agent already. Nil means slog.Default().
-	Logger *slog.Logger
-
-	prepare sync.Once
-	fixed   fixed
-	err     error // why requests cannot be signed
-	foreign sync.Once
-}
-
-// fixed holds what is the same in every request.
-type fixed struct {
-	agent     component // Signature-Agent, as a component that the signature covers
-	header    string    // the value of the header field Signature-Agent
-	params    string    // parameters after "created" and "expires"
-	validity  time.Duration
-	signature ed25519.PrivateKey
 }
 
 // label is the name of our signature, and of our member of Signature-Agent.
@@ -94,7 +75,7 @@ const (
 // written in a Host header. RoundTrip then returns an error of its own and
 // sends nothing. All other errors are Base's.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL == nil || req.URL.Scheme != "https" || t.isForeign(req) {
+	if req.URL == nil || req.URL.Scheme != "https" || hasSignature(req) {
 		return t.base().RoundTrip(req)
 	}
 	signed, err := t.sign(req)
@@ -126,24 +107,12 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// isForeign reports whether a request already has a Signature, Signature-Input
-// or Signature-Agent field, and logs the first such request. Such a request is
-// not signed here, because a change to these fields would break the signature
-// that the request has.
-func (t *Transport) isForeign(req *http.Request) bool {
+// hasSignature reports whether a request has a signature of its own.
+func hasSignature(req *http.Request) bool {
 	for _, name := range []string{signatureField, signatureInputField, signatureAgentField} {
-		if _, ok := req.Header[name]; !ok {
-			continue
+		if _, ok := req.Header[name]; ok {
+			return true
 		}
-		t.foreign.Do(func() {
-			logger := t.Logger
-			if logger == nil {
-				logger = slog.Default()
-			}
-			logger.WarnContext(req.Context(), "webbotauth: a request has a signature of its own and is sent as it is: leave the field out to have it signed here",
-				"field", name, "url", req.URL.Redacted())
-		})
-		return true
 	}
 	return false
 }
@@ -151,21 +120,22 @@ func (t *Transport) isForeign(req *http.Request) bool {
 // sign returns a signed copy of the request. The signature's validity begins
 // now.
 func (t *Transport) sign(req *http.Request) (*http.Request, error) {
-	t.prepare.Do(func() { t.fixed, t.err = t.check() })
-	if t.err != nil {
-		return nil, t.err
+	validity, err := t.check()
+	if err != nil {
+		return nil, err
 	}
 	host, err := authority(req)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	input, signature := sign(t.fixed.signature, label, []component{
+	agent, agentField := agentComponent(label, t.Agent, t.LegacyAgent)
+	input, signature := sign(t.Key, label, []component{
 		{`"@authority"`, host},
 		{`"@method"`, method(req)},
 		{`"@path"`, path(req)},
-		t.fixed.agent,
-	}, lifetime(now, now.Add(t.fixed.validity))+t.fixed.params)
+		agent,
+	}, lifetime(now, now.Add(validity))+`;keyid="`+KeyID(publicOf(t.Key))+`";alg="ed25519";tag="web-bot-auth"`)
 
 	signed := req.WithContext(req.Context())
 	signed.Host = host // some verifiers do not normalize the Host
@@ -173,7 +143,7 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	for name, values := range req.Header {
 		signed.Header[name] = values[:len(values):len(values)]
 	}
-	signed.Header[signatureAgentField] = []string{t.fixed.header}
+	signed.Header[signatureAgentField] = []string{agentField}
 	signed.Header[signatureInputField] = []string{input}
 	signed.Header[signatureField] = []string{signature}
 	return signed, nil
@@ -182,23 +152,18 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 // maxValidity is the longest validity that the draft recommends (section 5.2).
 const maxValidity = 24 * time.Hour
 
-// check checks the Transport's fields. It returns what is the same in every
-// request, or an error if a field is wrong.
-func (t *Transport) check() (fixed, error) {
+// check checks the Transport's fields. It returns the validity of signatures,
+// or an error if a field is wrong.
+func (t *Transport) check() (validity time.Duration, err error) {
 	if err := checkKey(t.Key); err != nil {
-		return fixed{}, fmt.Errorf("webbotauth: Transport.Key: %w", err)
+		return 0, fmt.Errorf("webbotauth: Transport.Key: %w", err)
 	}
 	if err := checkAgent(t.Agent); err != nil {
-		return fixed{}, fmt.Errorf("webbotauth: Transport.Agent: %w", err)
+		return 0, fmt.Errorf("webbotauth: Transport.Agent: %w", err)
 	}
-	f := fixed{validity: t.Validity, signature: t.Key}
-	switch {
-	case f.validity == 0:
-		f.validity = 5 * time.Minute
-	case f.validity < time.Second || f.validity > maxValidity:
-		return fixed{}, fmt.Errorf("webbotauth: Transport.Validity %v: write a time between %v and %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
+	validity = cmp.Or(t.Validity, 5*time.Minute)
+	if validity < time.Second || validity > maxValidity {
+		return 0, fmt.Errorf("webbotauth: Transport.Validity %v: write a time between %v and %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
 	}
-	f.params = `;keyid="` + KeyID(publicOf(t.Key)) + `";alg="ed25519";tag="web-bot-auth"`
-	f.agent, f.header = agentComponent(label, t.Agent, t.LegacyAgent)
-	return f, nil
+	return validity, nil
 }

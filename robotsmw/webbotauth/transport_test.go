@@ -1,13 +1,11 @@
 package webbotauth
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"regexp"
@@ -139,31 +137,23 @@ func TestTransport_LeavesAlone(t *testing.T) {
 	tests := []struct {
 		name, url string
 		header    http.Header
-		logged    string
 	}{
-		{"plain http", "http://a.example/", nil, ""},
-		{"a Signature", "https://a.example/?secret#f", http.Header{"Signature": {"x=:YQ==:"}}, "field=Signature"},
-		{"a Signature-Input", "https://a.example/", http.Header{"Signature-Input": {"x=()"}}, "field=Signature-Input"},
-		{"a Signature-Agent", "https://a.example/", http.Header{"Signature-Agent": {testAgent}}, "field=Signature-Agent"},
-		{"a field that is not to be sent", "https://a.example/", http.Header{"Signature": nil}, "field=Signature"},
+		{"plain http", "http://a.example/", nil},
+		{"a Signature", "https://a.example/?secret#f", http.Header{"Signature": {"x=:YQ==:"}}},
+		{"a Signature-Input", "https://a.example/", http.Header{"Signature-Input": {"x=()"}}},
+		{"a Signature-Agent", "https://a.example/", http.Header{"Signature-Agent": {testAgent}}},
+		{"a field that is not to be sent", "https://a.example/", http.Header{"Signature": nil}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var log bytes.Buffer
-			transport := &Transport{Base: &web, Key: newKey(t), Agent: testAgent, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-			for range 3 {
-				get(t, transport, "GET", tt.url, func(r *http.Request) {
-					if tt.header != nil {
-						r.Header = tt.header.Clone()
-					}
-				})
-				requests := web.Log()
-				if got := requests[len(requests)-1].Header; !maps.EqualFunc(got, tt.header, func(a, b []string) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
-					t.Errorf("sent with %v", got)
+			get(t, &Transport{Base: &web, Key: newKey(t), Agent: testAgent}, "GET", tt.url, func(r *http.Request) {
+				if tt.header != nil {
+					r.Header = tt.header.Clone()
 				}
-			}
-			if n := strings.Count(log.String(), "\n"); tt.logged == "" && n > 0 || tt.logged != "" && (n != 1 || !strings.Contains(log.String(), tt.logged)) {
-				t.Errorf("logged %q", log.String())
+			})
+			requests := web.Log()
+			if got := requests[len(requests)-1].Header; !maps.EqualFunc(got, tt.header, func(a, b []string) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+				t.Errorf("sent with %v", got)
 			}
 		})
 	}

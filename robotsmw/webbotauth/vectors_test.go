@@ -175,10 +175,10 @@ func TestVectors_DirectoryIsVerified(t *testing.T) {
 				"Signature-Input": {tt.input},
 				"Signature":       {tt.signature},
 			}}
-			r := DirectoryReport{Keys: []DirectoryKey{{ID: testKeyID, Public: publicOf(testKey(t))}}}
+			r := directoryReport{keys: []DirectoryKey{{ID: testKeyID, public: publicOf(testKey(t))}}}
 			r.checkSignatures(req, resp, []byte(testDirectory), time.Unix(1735689600, 0))
-			if len(r.Problems) > 0 || r.Keys[0].Until.Unix() != 4889289600 {
-				t.Errorf("%q, valid until %v", r.Problems, r.Keys[0].Until)
+			if len(r.problems) > 0 || r.keys[0].Until.Unix() != 4889289600 {
+				t.Errorf("%q, valid until %v", r.problems, r.keys[0].Until)
 			}
 		})
 	}

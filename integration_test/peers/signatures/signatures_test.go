@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -350,9 +349,9 @@ func TestCheckDirectory(t *testing.T) {
 		resp.Header.Set("Signature", signature)
 		return resp, nil
 	})
-	r := webbotauth.CheckDirectory(t.Context(), base, agent)
-	if len(r.Problems) > 0 || len(r.Keys) != 1 || !slices.Equal(r.Keys[0].Public, public) || r.Keys[0].Until.IsZero() {
-		t.Errorf("%+v", r)
+	keys, problems := webbotauth.CheckDirectory(t.Context(), base, agent)
+	if len(problems) > 0 || len(keys) != 1 || keys[0].ID != webbotauth.KeyID(public) || keys[0].Until.IsZero() {
+		t.Errorf("%+v, %q", keys, problems)
 	}
 }
 

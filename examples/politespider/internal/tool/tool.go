@@ -93,7 +93,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitUsage, err
 	}
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if err := o.signing.Open(logger); err != nil {
+	if err := o.signing.Open(); err != nil {
 		return ExitUsage, err
 	}
 	if o.card.Wanted {

@@ -4,8 +4,8 @@
 // robots.txt decides, and what would decide without that rule (the runner-up).
 // It also says which lines speak of the use of PATH for search and AI. If
 // Google's parser would decide otherwise, it says so, too. PATH is
-// "/path?query" or a whole URL. If there is no PATH and the URL has a path, that
-// URL is explained.
+// "/path?query" or a whole URL. If there is no PATH and the URL has a path,
+// that URL is explained.
 //
 //	robotscheck explain -agent ExampleBot robots.txt /private/ /private/a.html
 //	robotscheck explain -agent Googlebot https://example.com/private/

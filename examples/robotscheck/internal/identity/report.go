@@ -23,9 +23,9 @@ type key struct {
 	SignedUntil time.Time `json:"signed_until,omitzero"`
 }
 
-func (r *report) look(d webbotauth.DirectoryReport) {
-	r.Problems = d.Problems
-	for _, k := range d.Keys {
+func (r *report) look(keys []webbotauth.DirectoryKey, problems []string) {
+	r.Problems = problems
+	for _, k := range keys {
 		r.Keys = append(r.Keys, key{k.ID, k.Until.UTC()})
 	}
 }

@@ -5,7 +5,6 @@ package signing
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,7 +24,7 @@ type Signing struct {
 
 // Open reads the key. It returns an error if the key or the settings cannot be
 // used for signing.
-func (s *Signing) Open(logger *slog.Logger) error {
+func (s *Signing) Open() error {
 	switch {
 	case s.KeyFile == "" && s.Agent == "" && !s.Legacy:
 		return nil
@@ -42,7 +41,7 @@ func (s *Signing) Open(logger *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("-key: %w", err)
 	}
-	s.transport = &webbotauth.Transport{Key: key, Agent: s.Agent, LegacyAgent: s.Legacy, Logger: logger}
+	s.transport = &webbotauth.Transport{Key: key, Agent: s.Agent, LegacyAgent: s.Legacy}
 	return nil
 }
 
