@@ -3,44 +3,9 @@ package politeness
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"math"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
-)
-
-// A Fleet lets only one of many Limiters at a time ask a host. See
-// [Limiter.Fleet]. Package redislimit makes Fleets; its methods are for the
-// Limiter alone.
-type Fleet = fleet.Fleet
-
-// A hold is the fleet.Hold of a Limiter.
-type hold struct {
-	limiter *Limiter
-	host    *host
-
-	// Guarded by limiter.mu.
-	owned  bool
-	others bool          // other members wait for the host
-	served bool          // a request has started after the host became owned
-	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
-	never  bool          // the Fleet will never own the host: see Refuse
-	flying int32         // requests in flight of other members, which take up slots
-	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
-	idle   time.Duration // when the host ran out of requests; the constant "never" while it has some
-	hope   time.Duration // a request that was refused is expected to come again before this time
-	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
-	why    error         // while the host is not owned: the error that says why
-	kept   learnt        // the latest result of host.lesson that the fleet knows
-	timer  *time.Timer   // for the next call of Look
-}
-
-const (
-	turn    = 2 * time.Second       // how long an owner keeps a host while others wait
-	linger  = 50 * time.Millisecond // how long an owner waits for another request after its last one
-	maxRest = 30 * time.Second      // an idle host is kept if it may be asked again within this time
-	memory  = time.Hour             // how long the fleet remembers what a host has taught
 )
 
 func (p *hold) Host() string { return p.host.key }
@@ -244,11 +209,6 @@ func (l *Limiter) owns(h *host, now time.Duration) bool {
 	return p != nil && p.owned && !p.yields(now) && l.Fleet.Trusted()
 }
 
-// yields reports whether p's turn is over and others wait.
-func (p *hold) yields(now time.Duration) bool {
-	return p.others && p.served && now >= p.since+turn
-}
-
 // unowned returns how long g has to wait, and why, while the fleet does not let
 // this Limiter ask g's host.
 func (l *Limiter) unowned(g *Grant, now time.Duration) look {
@@ -262,18 +222,6 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 		}
 	}
 	return v
-}
-
-// sentAway notes that a request to h was refused. The first argument is the
-// time at which that request may come back. If that time is at most maxRest
-// away, the Hold expects the request. It stops expecting the request when that
-// time and one turn more are over.
-func (h *host) sentAway(again, now time.Duration) {
-	if p := h.hold; p != nil && again <= now+maxRest {
-		p.hope = max(p.hope, again+turn)
-	} else if p != nil && !p.owned {
-		p.hope = max(p.hope, now+linger) // p must not end earlier, because Limiter.refuse still reads p.why
-	}
 }
 
 // inform tells the fleet at once about a new pause of h, and about requests to
@@ -300,193 +248,5 @@ func (l *Limiter) review(p *hold) {
 	}
 	if p.others || !p.owned {
 		p.lookAfter(l.mayGive(p, now))
-	}
-}
-
-// why returns the error, of the Budget or of the fleet, that holds up requests
-// to the host with this key. It returns nil if they wait only for their time.
-func (l *Limiter) why(key string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a := l.accountOf(key); a != nil && l.bookErr != nil && l.Budget.lacks(a.left) {
-		return l.bookErr
-	}
-	if h := l.hosts[key]; h != nil && h.hold != nil && !h.hold.owned {
-		return h.hold.why
-	}
-	return nil
-}
-
-// news reports whether this member has something about the host to tell the
-// fleet: a new lesson, or a claim to more of the Budget.
-func (p *hold) news() bool {
-	was, a := p.kept, p.limiter.accountOf(p.host.key)
-	p.kept = p.host.lesson()
-	return p.kept != was || a != nil && a.claim != (purse{})
-}
-
-// lesson returns the part of h.learnt that must not be lost if the owner dies.
-func (h *host) lesson() learnt {
-	k := h.learnt
-	if k == nil {
-		return learnt{until: never, latest: good}
-	}
-	return learnt{until: k.until, crawl: k.crawl, level: k.level, latest: max(k.latest, good)}
-}
-
-// A legacy is what an owner leaves to the next one. Times are in microseconds.
-// A zero means none: for example, no pause. The encoded form of a legacy is
-// called a state. It is a list of varints, without the zeros at the end of the
-// legacy.
-type legacy [10]int64
-
-const (
-	sinceLast    = iota // 1 + time since the latest start
-	sinceCounted        // 1 + time since the latest start that counts for Crawl-delay
-	pauseLeft           // how much longer the pause lasts
-	crawlDelay
-	adaptiveDelay
-	levelAndSign  // 4 × the back-off level + the latest sign (see the type "sign")
-	sinceIncident // time since the incident; set only with levelAndSign
-	budgetDay     // the day of the next two numbers, counted from 1970
-	requestsTaken // how many requests were taken from the Budget
-	bytesTaken    // how many bytes were taken from the Budget
-)
-
-func (v legacy) encode() []byte {
-	n := len(v)
-	for n > 0 && v[n-1] == 0 {
-		n--
-	}
-	state := make([]byte, 0, 8*n)
-	for _, x := range v[:n] {
-		state = binary.AppendUvarint(state, uint64(x))
-	}
-	return state
-}
-
-func decode(state []byte) (v legacy) {
-	for i := range v {
-		x, n := binary.Uvarint(state)
-		v[i], state = int64(min(x, math.MaxInt64)), state[max(n, 0):]
-	}
-	return v
-}
-
-// span returns element i as a duration.
-func (v legacy) span(i int) time.Duration {
-	return time.Duration(min(v[i], int64(forever/time.Microsecond/2))) * time.Microsecond
-}
-
-// taken returns what is taken of the Budget.
-func (v legacy) taken() purse { return purse{v[requestsTaken], v[bytesTaken]} }
-
-// micros returns d in whole microseconds; 0 if d is negative.
-func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) }
-
-// microsUp is micros, but rounds up.
-func microsUp(d time.Duration) int64 { return micros(later(d, time.Microsecond-1)) }
-
-// leave returns the state that h leaves to its next owner, and how long the
-// state matters. The state is empty if there is nothing to leave. If the last
-// argument is false, the state holds only what the host has taught and what is
-// taken of its Budget.
-func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
-	var v legacy
-	if rest {
-		keep = max(l.due(h, anyone)-now, 0)
-		interval := h.lengthen(max(l.pace(h), l.crawlDelay(h, anyone)))
-		if since := now - h.last; h.last != never && since < interval {
-			v[sinceLast] = 1 + micros(since)
-		}
-		if since := now - h.counted; h.counted != never && since < interval {
-			v[sinceCounted] = 1 + micros(since)
-		}
-	}
-	if k := h.learnt; k != nil {
-		v[pauseLeft], v[crawlDelay], v[adaptiveDelay] = microsUp(k.until-now), microsUp(k.crawl), micros(k.adaptive)
-		if k.level > 0 || k.latest >= doubtful {
-			v[levelAndSign], v[sinceIncident] = int64(k.level)*4+int64(k.latest), micros(now-k.incident)
-		}
-		keep = max(keep, k.until-now, k.crawl, memory) // a state of zeros matters too: it says that there is no longer a Crawl-delay
-	}
-	if a := l.accountOf(h.key); a != nil {
-		taken := a.taken.plus(a.claim)
-		if rest { // others may use what this member has not used
-			taken = a.used()
-		}
-		if taken != (purse{}) {
-			v[budgetDay], v[requestsTaken], v[bytesTaken] = max(a.day, 0), max(taken.requests, 0), max(taken.bytes, 0)
-			keep = max(keep, a.untilEnd())
-		}
-	}
-	return v.encode(), keep
-}
-
-// inherit takes over what another member has left of p's host. As a rule it
-// replaces what this member knows, with three exceptions. If this member knows
-// of a later start, pause or incident, the later one counts. If this member was
-// told a Crawl-delay after it asked for the host, that Crawl-delay counts. If
-// the state has no adaptive delay or no back-off level, this member keeps its
-// own.
-func (l *Limiter) inherit(p *hold, r fleet.Record, now time.Duration) {
-	if r.State == nil {
-		return
-	}
-	h, v := p.host, decode(r.State)
-	if v[sinceLast] > 0 {
-		h.last = max(h.last, now-r.MinAge-v.span(sinceLast)+time.Microsecond)
-	}
-	if v[sinceCounted] > 0 {
-		h.counted = max(h.counted, now-r.MinAge-v.span(sinceCounted)+time.Microsecond)
-	}
-	if crawl := v.span(crawlDelay); !p.told && (crawl > 0 || h.learnt != nil) {
-		h.learn().crawl = crawl
-	}
-	if v[adaptiveDelay] > 0 {
-		h.learn().adaptive = v.span(adaptiveDelay)
-	}
-	l.inheritPause(h, v, r.Age, now)
-	p.kept = h.lesson()
-}
-
-// inheritPause takes over a pause and the back-off's level. A pause that ends
-// less than a second later than the known one is the same pause, told by others
-// with a delay: so a pause does not grow on its way from member to member.
-func (l *Limiter) inheritPause(h *host, v legacy, age, now time.Duration) {
-	if end := later(now-age, v.span(pauseLeft)); end > now && (h.learnt == nil || end-time.Second > h.learnt.until) {
-		h.learn().until = end
-		l.notePause(h)
-	}
-	if n := v[levelAndSign]; n > 0 {
-		h.learn().level, h.learnt.latest = uint8(min(n/4, math.MaxUint8)), sign(n%4)
-		h.learnt.incident = max(h.learnt.incident, now-age-v.span(sinceIncident))
-	}
-}
-
-// unownedUntil returns the earliest time at which this Limiter can own h. If
-// the Limiter owns h already or has no Fleet, it returns the constant never.
-func (h *host) unownedUntil() time.Duration {
-	if h.hold == nil || h.hold.owned {
-		return never
-	}
-	return h.hold.until
-}
-
-// inheritBudget takes over what other members have taken from h's Budget on the
-// given day. If h's account is of that day, the larger numbers count. If the
-// given day is later, because another clock is ahead, a new account replaces
-// h's account. But a day later than tomorrow is ignored.
-func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
-	if !l.Budget.limits() || taken == (purse{}) {
-		return
-	}
-	a := l.openAccount(h.key)
-	switch {
-	case day > l.day+1: // too far ahead for any clock
-	case day > a.day:
-		*a = account{day: day, taken: taken}
-	case day == a.day:
-		a.taken = purse{max(a.taken.requests, taken.requests), max(a.taken.bytes, taken.bytes)}
 	}
 }

@@ -1,11 +1,12 @@
 package politeness
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A Grant is the right to make one request. It holds a slot of its host until
@@ -75,228 +76,61 @@ type Outcome struct {
 	Err     error         // why there was no response
 }
 
-// Done frees the slot and tells the Limiter how the request went. Any goroutine
-// may call it. Only the first call counts. Done of a nil Grant does nothing.
-func (g *Grant) Done(o Outcome) { g.done(context.Background(), o) }
+// A token is one of GlobalRate, reserved for the first request in a queue.
+type token struct {
+	*rate.Reservation
+	valid time.Duration // from when on the request may use it
+}
 
-// done is like Done. It passes the request's context to the Observer.
-func (g *Grant) done(ctx context.Context, o Outcome) {
-	if g == nil || g.limiter == nil {
+// A holdUp belongs to the first request in a queue. It notes which request in
+// flight holds up that first request. It also has the number of reads of the
+// response's body, and the time since which this number has not changed.
+type holdUp struct {
+	by    *Grant
+	reads uint32
+	since time.Duration
+}
+
+// A look is what a request learns when it checks whether it may start. The
+// struct is small because it lies on the stack of each request that waits.
+type look struct {
+	ready   bool // it may start; if that was checked, it has started
+	refused bool
+	why     why           // what the request has to wait for
+	notice  *notice       // to be reported when no lock is held any more
+	wait    time.Duration // until the next look, or until a refused request may come again
+	until   time.Duration // the estimated start
+}
+
+// A notice is something that the user should know.
+type notice struct {
+	cut       time.Duration // a Crawl-delay that was cut; 0 means none
+	unread    *url.URL      // the URL of an open body that nobody reads; nil means none
+	unreadFor time.Duration
+	unbooked  error // why Budget.Dir cannot be used; nil means no news
+}
+
+// grantRing is a circular list through Grant.prev and Grant.next.
+type grantRing struct{ first *Grant }
+
+func (r *grantRing) push(g *Grant) {
+	if r.first == nil {
+		g.prev, g.next = g, g
+		r.first = g
 		return
 	}
-	l := g.limiter
-	a := askedBy(o.Header, time.Now(), l.set.maxRetryAfter)
-	s, _ := signOf(&o)
-	l.mu.Lock()
-	if g.state == over {
-		l.mu.Unlock()
-		return
-	}
-	event := l.learnFrom(g, &o, s, a)
-	l.release(g)
-	if o.Status != 0 {
-		g.status = int16(o.Status)
-	}
-	status, now := int(g.status), time.Duration(0)
-	watched := l.Observer != nil
-	if watched {
-		now = l.now()
-	}
-	l.mu.Unlock()
-	if g.then != nil {
-		g.then.Done(Outcome{})
-	}
-	if watched && o.Status != 0 {
-		l.tellAnswer(ctx, g, o, now)
-	}
-	if event != nil {
-		l.tellBackOff(ctx, event)
-	}
-	if watched {
-		l.tellEnd(ctx, g, status, now)
-	}
+	g.prev, g.next = r.first.prev, r.first
+	g.prev.next, g.next.prev = g, g
 }
 
-// answered tells the Limiter about a response whose body has not been read yet.
-// clean reports whether signOf examined its status and header and found no
-// refusal.
-func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
-	l := g.limiter
-	a := askedBy(o.Header, time.Now(), l.set.maxRetryAfter)
-	s, clean := signOf(&o)
-	l.mu.Lock()
-	var event *Event
-	if g.state != over {
-		event = l.learnFrom(g, &o, s, a)
-		if l.Fleet != nil {
-			l.inform(g.host)
-		}
-		g.status, g.unread = int16(o.Status), true
-		g.host.pokeHeads() // now an unread body may be the only thing that holds up the queue
-	}
-	now := time.Duration(0)
-	if l.Observer != nil {
-		now = l.now()
-	}
-	l.mu.Unlock()
-	l.tellAnswer(ctx, g, o, now)
-	if event != nil {
-		l.tellBackOff(ctx, event)
-	}
-	return clean
-}
-
-// leaves tells the Limiters that the request is on its way. After the grant, a
-// busy scheduler, a dial and a handshake may delay the request for an unknown
-// time. Such a delay could make two requests reach the host at one moment,
-// however far apart they were granted. To prevent that, no other request starts
-// until this one is sent.
-func (g *Grant) leaves() { g.moves(true) }
-
-// sent tells the Limiters that the request has reached the host.
-func (g *Grant) sent() { g.moves(false) }
-
-func (g *Grant) moves(leaving bool) {
-	for ; g != nil; g = g.then {
-		if !g.paced {
-			continue
-		}
-		l := g.limiter
-		l.mu.Lock()
-		switch h := g.host; g.state {
-		case flying:
-			h.stamp(l.now(), g.exempt)
-			g.setLeaving(leaving)
-			if !leaving && h.inFlight < l.slots(h, anyone) {
-				h.pokeHeads() // the next requests may have waited for nothing else
-			}
-			l.settle(h) // a fleet may have waited for the sending
-		case expired: // its slot is free again, but the request reaches the host nevertheless
-			now := l.now()
-			l.recall(g, now)
-			g.host.stamp(now, g.exempt)
-		}
-		l.mu.Unlock()
-	}
-}
-
-func (g *Grant) setLeaving(leaving bool) {
-	switch {
-	case g.leaving == leaving:
-		return
-	case leaving:
-		g.host.leaving++
-	default:
-		g.host.leaving--
-	}
-	g.leaving = leaving
-}
-
-// paces reports whether, as far as is known now, the next request has to keep
-// an interval after g.
-func (l *Limiter) paces(h *host, g *Grant) bool {
-	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive > 0 || h.learnt != nil && h.learnt.spread > 0
-}
-
-// keep makes each lease of the chain at least d long. d is the request's own
-// timeout.
-func (g *Grant) keep(d time.Duration) {
-	for ; g != nil; g = g.then {
-		if d > g.limiter.set.lease {
-			g.prolong(d)
+func (r *grantRing) remove(g *Grant) {
+	if g.next == g {
+		r.first = nil
+	} else {
+		g.prev.next, g.next.prev = g.next, g.prev
+		if r.first == g {
+			r.first = g.next
 		}
 	}
-}
-
-func (g *Grant) prolong(d time.Duration) {
-	l := g.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	g.until = max(g.until, later(g.since, d))
-}
-
-// begin moves g from the queue into flight.
-func (l *Limiter) begin(g *Grant, now time.Duration) {
-	g.token = nil // it is spent, so dequeue must not give it back
-	l.dequeue(g)
-	l.start(g, now)
-}
-
-// start puts g into flight. g is in no queue.
-func (l *Limiter) start(g *Grant, now time.Duration) {
-	h := g.host
-	h.flight.push(g)
-	h.inFlight++
-	l.stats.InFlight++
-	g.state = flying
-	g.hold = nil
-	g.since = now
-	g.until = later(now, l.set.lease)
-	g.paced = l.paces(h, g)
-	l.starts++
-	g.number = l.starts
-	if l.Observer != nil {
-		g.keeps = kept{l.pace(h), l.crawlDelay(h, g), never}
-		if h.learnt != nil {
-			g.keeps.paused = h.learnt.until
-		}
-	}
-	h.stamp(now, g.exempt)
-	l.drawJitter(h)
-	if h.hold != nil {
-		h.hold.served = true
-	}
-	if l.Budget.limits() {
-		l.spend(g, purse{requests: 1})
-	}
-}
-
-// release ends g and wakes the first request of each queue of g's host.
-func (l *Limiter) release(g *Grant) {
-	h := g.host
-	if g.state == flying {
-		l.land(g)
-		// With EndToStart, the interval counts from now. An interval that was
-		// not known at the start counts from now too, because the time of
-		// sending was not noted.
-		if l.EndToStart || !g.paced && l.paces(h, g) {
-			now := l.now()
-			h.stamp(now, g.exempt)
-			l.retime(h, now)
-		}
-	}
-	g.state = over
-	h.pokeHeads()
-	if l.Fleet != nil {
-		l.inform(h)
-	}
-	l.settle(h)
-}
-
-// land takes g out of flight.
-func (l *Limiter) land(g *Grant) {
-	g.setLeaving(false)
-	g.host.flight.remove(g)
-	g.host.inFlight--
-	l.stats.InFlight--
-}
-
-// reap frees the slots of h whose leases are over.
-func (l *Limiter) reap(h *host, now time.Duration) {
-	g, was := h.flight.first, h.inFlight
-	for n := was; n > 0; n-- {
-		next := g.next
-		if g.until <= now {
-			l.land(g)
-			if l.EndToStart || !g.paced && l.paces(h, g) {
-				h.stamp(g.until, g.exempt)
-			}
-			g.state = expired
-		}
-		g = next
-	}
-	if l.Fleet != nil && h.inFlight < was {
-		l.inform(h)
-	}
-	l.settle(h)
+	g.prev, g.next = nil, nil
 }

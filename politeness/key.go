@@ -32,26 +32,6 @@ var (
 	errHostTooLong = fmt.Errorf("the host's name is longer than a name can be, %d bytes and %d for each label", maxName, maxLabel)
 )
 
-func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
-	if u == nil {
-		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
-	}
-	if len(u.Host) > maxName && (len(u.Host) > maxHost || isTooLong(u.Hostname())) {
-		// This URL is refused before Key is called. Whatever Key returns,
-		// net/http would convert the name, and that takes half a minute for a
-		// very long name.
-		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
-	}
-	key, err := l.set.key(ctx, u)
-	if err == nil && key == "" {
-		err = errors.New("the Limiter's Key is empty for it")
-	}
-	if err != nil {
-		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Redacted()), err)
-	}
-	return key, nil
-}
-
 // HostKey returns the URL's host in a form that is the same for all its
 // spellings.
 //

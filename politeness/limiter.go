@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 // A Limiter decides when the next request to a host may start. One Limiter
@@ -169,6 +171,11 @@ type Limiter struct {
 	bookRetry time.Duration       // when to try Budget.Dir again
 }
 
+// A Fleet lets only one of many Limiters at a time ask a host. See
+// [Limiter.Fleet]. Package redislimit makes Fleets; its methods are for the
+// Limiter alone.
+type Fleet = fleet.Fleet
+
 // settings are those fields of a Limiter that have defaults. 0 and negative
 // values are replaced by what they mean.
 type settings struct {
@@ -178,12 +185,6 @@ type settings struct {
 	maxHosts                       int
 	key                            func(context.Context, *url.URL) (string, error)
 }
-
-// never and forever are points in time, as durations since the Limiter's epoch.
-const (
-	never   time.Duration = math.MinInt64 / 2 // has not happened yet
-	forever time.Duration = math.MaxInt64     // will not happen by itself
-)
 
 func (l *Limiter) init() { l.once.Do(l.setUp) }
 
@@ -239,9 +240,16 @@ func (l *Limiter) check() error {
 		return bad("Adaptive", l.Adaptive, "give how many response times a host should rest, such as 5, or 0 for off")
 	case l.GlobalRate != nil && l.GlobalRate.Burst() < 1 && l.GlobalRate.Limit() != rate.Inf:
 		return bad("GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, or no request can ever pass")
-	}
-	if err := l.checkBudget(); err != nil {
-		return err
+	case l.Budget.Dir != "" && l.Fleet != nil:
+		return bad("Budget.Dir", l.Budget.Dir, "leave it out, because Fleet keeps the Budget")
+	case l.Budget.Dir != "" && !l.Budget.limits():
+		return bad("Budget.Dir", l.Budget.Dir, "give Budget.Requests or Budget.Bytes too")
+	case l.Within == nil:
+		return nil
+	case l.Within.Budget.limits():
+		return bad("Within", "a Limiter with Budget", "give Budget to the outer one alone")
+	case l.Within.Fleet != nil:
+		return bad("Within", "a Limiter with Fleet", "give Fleet to the outer one alone: only one pace is a fleet's")
 	}
 	seen := map[*Limiter]bool{l: true}
 	for w := l.Within; w != nil; w = w.Within {
@@ -249,12 +257,6 @@ func (l *Limiter) check() error {
 			return bad("Within", "a circle", "let the last limiter of the chain have none")
 		}
 		seen[w] = true
-	}
-	if l.Within == nil {
-		return nil
-	}
-	if l.Within.Fleet != nil {
-		return bad("Within", "a Limiter with Fleet", "give Fleet to the outer one alone: only one pace is a fleet's")
 	}
 	l.Within.init()
 	return l.Within.invalid
@@ -264,243 +266,28 @@ func (l *Limiter) check() error {
 // have no effect.
 func (l *Limiter) now() time.Duration { return time.Since(l.epoch) }
 
-// at returns the wall-clock time after a wait that begins now.
-func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
-
-// Acquire waits until a request to u's host may start, and takes its slot.
-// Requests to one host start in the order of their calls, but an [Exempt] one
-// overtakes the others. Make the request at once, and call [Grant.Done] when it
-// is over.
-//
-// Acquire returns a [*DelayError] as soon as it knows that it must refuse the
-// request: the wait would outlast the context's deadline or MaxWait, or there
-// is another cause that DelayError lists. If the context is cancelled, the
-// error wraps the context's error. If a check of [WithCheck] fails, the error
-// wraps the check's error. Any other error says what is wrong with u or
-// with the Limiter's fields. After an error, the request has used up no slot
-// and no budget, and the next request in the queue moves up.
-func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
-	g := new(Grant)
-	if err := l.acquire(ctx, u, g); err != nil {
-		return nil, err
-	}
-	return g, nil
+// Stats are a Limiter's numbers at one moment, for gauges. To count what
+// happens over time, use an [Observer].
+type Stats struct {
+	Hosts    int // hosts that are remembered
+	Waiting  int // requests in a queue
+	InFlight int // requests that hold a slot
 }
 
-// acquire does the work of Acquire with g, a zero Grant.
-func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
-	if err := l.ask(ctx, u, g); err != nil {
-		return err
-	}
-	if g.ends && ctx.Err() != nil {
-		return l.ended(ctx, g, 0, "")
-	}
-	return l.wait(ctx, g)
-}
-
-// ask prepares g, a zero Grant, for the queue of each Limiter that must agree.
-func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
+// Stats returns the numbers of this moment. They do not include those of the
+// Limiter l.Within, which has Stats of its own.
+func (l *Limiter) Stats() Stats {
 	l.init()
-	if l.invalid != nil {
-		return l.invalid
-	}
-	key, err := l.keyOf(ctx, u)
-	if err != nil {
-		return err
-	}
-	g.limiter, g.key, g.url, g.limit, g.trace = l, key, u, forever, traceOf(ctx)
-	if d := crawlDelayOf(ctx); d != nil {
-		g.told, g.exempt, g.overtakes, g.crawl = true, *d < 0, *d == Exempt, max(*d, 0)
-	}
-	patience := forever
-	if g.ends = ctx.Done() != nil; g.ends {
-		if deadline, ok := ctx.Deadline(); ok {
-			patience = time.Until(deadline)
-		}
-	}
-	if wait, ok := l.maxWait(); ok {
-		patience, g.timed = min(patience, wait), true
-	}
-	if l.whole != nil || l.Within != nil {
-		if patience, err = g.chain(ctx, u, patience); err != nil {
-			return err
-		}
-	}
-	if patience != forever {
-		for stage := g; stage != nil; stage = stage.then {
-			stage.limit = later(stage.limiter.now(), patience)
-		}
-	}
-	return nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Hosts = len(l.hosts)
+	return s
 }
 
-// chain appends a Grant for each other Limiter that must agree. The argument
-// patience is how long the request may wait. If the MaxWait of one of these
-// Limiters allows less, chain returns that time instead of patience.
-func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (time.Duration, error) {
-	g.wake = make(chan struct{}, 1)
-	last := g
-	add := func(l *Limiter, key string) {
-		last.then = &Grant{limiter: l, key: key, limit: forever, wake: g.wake}
-		last = last.then
+func (l *Limiter) logger() *slog.Logger {
+	if l.Logger != nil {
+		return l.Logger
 	}
-	for l := g.limiter; ; {
-		if l.whole != nil {
-			add(l.whole, "")
-		}
-		if l = l.Within; l == nil {
-			return patience, nil
-		}
-		l.init()
-		key, err := l.keyOf(ctx, u)
-		if err != nil {
-			return 0, err
-		}
-		if wait, ok := l.maxWait(); ok {
-			patience, g.timed = min(patience, wait), true
-		}
-		add(l, key)
-	}
-}
-
-// maxWait returns the shortest wait that MaxWait refuses, or false if MaxWait
-// limits nothing.
-func (l *Limiter) maxWait() (time.Duration, bool) {
-	switch {
-	case l.MaxWait < 0:
-		return 0, true
-	case l.MaxWait > 0:
-		return later(l.MaxWait, 1), true // a wait of exactly MaxWait is allowed
-	}
-	return 0, false
-}
-
-// wait returns when g has started or is refused, or ctx has ended. It calls
-// g.try again when g is woken, and when look.wait is over. Before g starts, it
-// calls the check of ctx.
-func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
-	check, asked := checkOf(ctx), l.now()
-	var timer *time.Timer
-	var waits spell
-	told, toldWhy := never, whyNot
-	var look look
-	for checked := check == nil; ; {
-		look = g.try(checked)
-		if look.notice != nil {
-			l.report(g.key, look.notice)
-		}
-		if look.ready && !checked {
-			if err = g.pass(ctx, check); err != nil {
-				break
-			}
-			checked = true
-			continue
-		}
-		if look.ready || look.refused {
-			break
-		}
-		checked = check == nil
-		waits.next(look.why, l.now())
-		if g.trace != nil && (look.until != told || look.why != toldWhy) {
-			told, toldWhy = look.until, look.why
-			l.traceWait(g, told, toldWhy)
-		}
-		var alarm <-chan time.Time
-		if look.wait != forever {
-			if timer == nil {
-				timer = time.NewTimer(look.wait)
-			} else {
-				timer.Reset(look.wait)
-			}
-			alarm = timer.C
-		}
-		select {
-		case <-g.wake:
-		case <-alarm:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	if timer != nil {
-		timer.Stop()
-	}
-	return l.waited(ctx, g, &look, asked, &waits, err)
-}
-
-func (l *Limiter) traceWait(g *Grant, until time.Duration, why why) {
-	if g.trace.Queued != nil {
-		g.trace.Queued(at(until-l.now()), reasons[why])
-	}
-}
-
-// waited reports how g's wait has ended, and returns its error. failed is the
-// error of g's check.
-func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked time.Duration, waits *spell, failed error) error {
-	now := l.now()
-	waited, why := now-asked, waits.longest(now)
-	if why == "" {
-		waited = 0 // it has not waited
-	}
-	switch {
-	case failed != nil:
-		l.cancelled(ctx, g, waited, why)
-		return failed
-	case look.ready:
-		l.granted(ctx, g, waited, why)
-		return nil
-	case look.refused:
-		return l.refuse(ctx, g, waited, look.wait, reasons[look.why])
-	}
-	return l.ended(ctx, g, waited, why)
-}
-
-// pass calls check. If check fails, g leaves all queues.
-func (g *Grant) pass(ctx context.Context, check func(context.Context) error) error {
-	passed := false
-	defer func() {
-		if !passed { // check failed or panicked
-			g.leave(false)
-		}
-	}()
-	if err := check(ctx); err != nil {
-		return fmt.Errorf("politeness: the request to %s is not made: %w", g.key, err)
-	}
-	passed = true
-	return nil
-}
-
-// refuse reports that g is refused, and returns its DelayError. g has waited
-// for the first duration, and may come back after the second.
-func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
-	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
-	l.refused(ctx, g, waited, err.Until, why)
-	return err
-}
-
-// ended removes g from every queue because its context has ended, and returns
-// the error.
-func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why Reason) error {
-	if ctx.Err() == context.DeadlineExceeded {
-		return l.refuse(ctx, g, waited, g.leave(true), why)
-	}
-	g.leave(false)
-	l.cancelled(ctx, g, waited, why)
-	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
-}
-
-// Next returns the earliest time at which a request to u's host could start if
-// it were made now. If it could start at once, Next returns the present time.
-// The true time may be later, because Next ignores GlobalRate and assumes that
-// slots will be free in time. A scheduler can sort its hosts by the result.
-// Next takes no slot and does not wait, but a Key that looks names up, such as
-// [IPKey], may take some time. A URL without a usable host, which Acquire would
-// refuse, is due at once.
-func (l *Limiter) Next(u *url.URL) time.Time {
-	g := new(Grant)
-	if err := l.ask(context.Background(), u, g); err != nil {
-		return time.Now()
-	}
-	return at(g.outlook())
+	return slog.Default()
 }

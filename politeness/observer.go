@@ -2,9 +2,7 @@ package politeness
 
 import (
 	"context"
-	"log/slog"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -136,110 +134,5 @@ func both(f, g func(context.Context, Event)) func(context.Context, Event) {
 	return func(ctx context.Context, e Event) {
 		f(ctx, e)
 		g(ctx, e)
-	}
-}
-
-// Stats are a Limiter's numbers at one moment, for gauges. To count what
-// happens over time, use an [Observer].
-type Stats struct {
-	Hosts    int // hosts that are remembered
-	Waiting  int // requests in a queue
-	InFlight int // requests that hold a slot
-}
-
-// Stats returns the numbers of this moment. They do not include those of the
-// Limiter l.Within, which has Stats of its own.
-func (l *Limiter) Stats() Stats {
-	l.init()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.stats
-	s.Hosts = len(l.hosts)
-	return s
-}
-
-// The method "granted" reports a request that starts now.
-func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
-	if g.trace != nil && g.trace.Granted != nil {
-		g.trace.Granted(l.epoch.Add(g.since))
-	}
-	if o := l.Observer; o != nil && o.Granted != nil {
-		e := g.event(g.since)
-		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.keeps.pace, g.keeps.crawl
-		if until := g.keeps.paused; until != never {
-			e.Until = l.epoch.Add(until)
-		}
-		o.Granted(ctx, e)
-	}
-}
-
-func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.Duration) {
-	if to := l.Observer; to != nil && to.Answered != nil {
-		e := g.event(at)
-		e.Status = o.Status
-		if values := linesOf(o.Header, "Retry-After"); len(values) > 0 {
-			e.RetryAfter = strings.Join(values, ", ")
-			e.Wait, _ = RetryAfter(o.Header, time.Now())
-		}
-		to.Answered(ctx, e)
-	}
-}
-
-func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at time.Duration) {
-	if o := l.Observer; o != nil && o.Ended != nil {
-		e := g.event(at)
-		e.Wait, e.Status = at-g.since, status
-		o.Ended(ctx, e)
-	}
-}
-
-// event returns an Event with the fields that all events of a granted request
-// have.
-func (g *Grant) event(at time.Duration) Event {
-	return Event{Host: g.key, Exempt: g.exempt, Request: g.number, URL: g.url, At: g.limiter.epoch.Add(at)}
-}
-
-func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
-	if o := l.Observer; o != nil && o.Refused != nil {
-		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.exempt})
-	}
-}
-
-// The method "cancelled" reports a request that gave up waiting.
-func (l *Limiter) cancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
-	if o := l.Observer; o != nil && o.Cancelled != nil {
-		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})
-	}
-}
-
-func (l *Limiter) logger() *slog.Logger {
-	if l.Logger != nil {
-		return l.Logger
-	}
-	return slog.Default()
-}
-
-// tellBackOff logs and reports a pause that begins or is prolonged now.
-func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
-	e.Until = at(e.Wait)
-	l.logger().Debug("politeness: a host asks to be left alone",
-		"host", e.Host, "status", e.Status, "wait", e.Wait, "until", e.Until)
-	if o := l.Observer; o != nil && o.BackedOff != nil {
-		o.BackedOff(ctx, *e)
-	}
-}
-
-func (l *Limiter) report(host string, n *notice) {
-	if n.cut > 0 {
-		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
-			"host", host, "crawl_delay", n.cut, "max", l.set.maxCrawl)
-	}
-	if n.unbooked != nil {
-		l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
-			"dir", l.Budget.Dir, "error", n.unbooked)
-	}
-	if n.unread != nil {
-		l.logger().Warn("politeness: requests to a host wait for a response body that is neither read nor closed; close it",
-			"host", host, "url", n.unread.Redacted(), "unread_for", n.unreadFor)
 	}
 }

@@ -1,30 +1,6 @@
 package politeness
 
-import (
-	"net/url"
-	"time"
-
-	"golang.org/x/time/rate"
-)
-
-// A look is what a request learns when it checks whether it may start. The
-// struct is small because it lies on the stack of each request that waits.
-type look struct {
-	ready   bool // it may start; if that was checked, it has started
-	refused bool
-	why     why           // what the request has to wait for
-	notice  *notice       // to be reported when no lock is held any more
-	wait    time.Duration // until the next look, or until a refused request may come again
-	until   time.Duration // the estimated start
-}
-
-// A notice is something that the user should know.
-type notice struct {
-	cut       time.Duration // a Crawl-delay that was cut; 0 means none
-	unread    *url.URL      // the URL of an open body that nobody reads; nil means none
-	unreadFor time.Duration
-	unbooked  error // why Budget.Dir cannot be used; nil means no news
-}
+import "time"
 
 // try starts g if all Limiters of the chain are ready. If checked is false, g's
 // check has to be called first, so try starts nothing and only says that g is
@@ -147,6 +123,13 @@ func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bo
 	return v, true
 }
 
+// begin moves g from the queue into flight.
+func (l *Limiter) begin(g *Grant, now time.Duration) {
+	g.token = nil // it is spent, so dequeue must not give it back
+	l.dequeue(g)
+	l.start(g, now)
+}
+
 // whyRefused returns what g would have to wait for. It is called if g is
 // refused before it joins the queue.
 func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
@@ -179,26 +162,6 @@ func (g *Grant) whyThen(inner why) why {
 // Limiter follows, and there is no GlobalRate to ask.
 func (g *Grant) decides() bool {
 	return g.then == nil && g.limiter.gate == nil
-}
-
-// dequeue removes g from its host's queue. The requests behind it move up, and
-// a new first one is woken.
-func (l *Limiter) dequeue(g *Grant) {
-	h := g.host
-	line := h.line(g)
-	first := line.first == g
-	line.remove(g)
-	h.count(g, -1)
-	l.stats.Waiting--
-	g.state = asking
-	if g.token != nil {
-		// Once the token is valid, CancelAt of the present gives nothing back.
-		g.token.CancelAt(l.epoch.Add(min(l.now(), g.token.valid)))
-		g.token = nil
-	}
-	if first {
-		h.pokeHeads()
-	}
 }
 
 // quit removes g from its host's queue. If no other request needs the host, the
@@ -298,12 +261,6 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	return robots != nil && !g.overtakes && l.due(g.host, robots) <= now
 }
 
-// A token is one of GlobalRate, reserved for the first request in a queue.
-type token struct {
-	*rate.Reservation
-	valid time.Duration // from when on the request may use it
-}
-
 // takeToken reserves g's token of GlobalRate, and returns how long g must wait
 // until the token is valid. Only the first request in a queue holds a
 // reservation, because rate.Limiter cannot move reservations up. If that
@@ -332,96 +289,9 @@ func (l *Limiter) comeAgain(g *Grant, now time.Duration) time.Duration {
 	return wait
 }
 
-// poke wakes g to look again.
-func (g *Grant) poke() {
-	if g.wake == nil {
-		return // g is being tried now, or has not had to wait
-	}
-	select {
-	case g.wake <- struct{}{}:
-	default: // it is woken already
-	}
-}
-
-// line returns the queue that g waits in. The fetch of robots.txt has its own
-// queue, because it overtakes all other requests.
-func (h *host) line(g *Grant) *grantRing {
-	if g.overtakes {
-		return &h.robots
-	}
-	return &h.queue
-}
-
-// count updates h when g joins its line (n is 1) or leaves it (n is -1).
-func (h *host) count(g *Grant, n int32) {
-	h.waiting += n
-	switch {
-	case g.overtakes:
-		h.overtaking += n
-	case g.heeds():
-		h.heeding += n
-	}
-}
-
-// heeds reports whether g needs its estimate. If g has a trace, the trace is
-// told when the estimate changes. If g has a limit, g is refused when the
-// estimate is too late.
-func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
-
-// ahead returns how many requests would be before g if g joined its line now.
-func (h *host) ahead(g *Grant) int {
-	if g.overtakes {
-		return int(h.overtaking)
-	}
-	return int(h.waiting - h.overtaking)
-}
-
-func (h *host) pokeHeads() {
-	if g := h.queue.first; g != nil {
-		g.poke()
-	}
-	if g := h.robots.first; g != nil {
-		g.poke()
-	}
-}
-
-// grantRing is a circular list through Grant.prev and Grant.next.
-type grantRing struct{ first *Grant }
-
-func (r *grantRing) push(g *Grant) {
-	if r.first == nil {
-		g.prev, g.next = g, g
-		r.first = g
-		return
-	}
-	g.prev, g.next = r.first.prev, r.first
-	g.prev.next, g.next.prev = g, g
-}
-
-func (r *grantRing) remove(g *Grant) {
-	if g.next == g {
-		r.first = nil
-	} else {
-		g.prev.next, g.next.prev = g.next, g.prev
-		if r.first == g {
-			r.first = g.next
-		}
-	}
-	g.prev, g.next = nil, nil
-}
-
 // unreadAfter is how long a request waits for a body that nobody reads, before
 // the log names the body.
 const unreadAfter = 5 * time.Second
-
-// A holdUp belongs to the first request in a queue. It notes which request in
-// flight holds up that first request. It also has the number of reads of the
-// response's body, and the time since which this number has not changed.
-type holdUp struct {
-	by    *Grant
-	reads uint32
-	since time.Duration
-}
 
 // heldUp is called for g if g lacks only a slot. The result says when g should
 // look again: when the first lease ends, or when the body that g waits for has

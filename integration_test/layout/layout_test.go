@@ -21,8 +21,7 @@ var runsBack = map[string]struct {
 	back int
 	why  string
 }{
-	"politeness":            {24, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
-	"politeness/redislimit": {1, "a Fleet runs its member, which calls for it"},
+	"politeness": {5, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
 }
 
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })

@@ -56,12 +56,12 @@ func (noScript) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 
 // The member is told that no more hints will come, even if its inbox is full.
 func TestHear_EndOfHintsIsHeard(t *testing.T) {
-	f := &Fleet{wake: make(chan struct{}, 1)}
+	f := &desk{wake: make(chan struct{}, 1)}
 	for range 10_000 {
 		f.put(func() {})
 	}
-	f.hear("c", "1 h")
-	f.hear("c", "")
+	f.hear("1 h", func() {})
+	f.hear("", func() {})
 	if n := len(f.inbox); n != 10_001 {
 		t.Errorf("%d", n)
 	}

@@ -34,7 +34,7 @@ const (
 // answer to a call is lost, the call may or may not have run. So the member
 // says the same again in the next call.
 type member struct {
-	*Fleet
+	*desk
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
 	dead   []*place        // the sessions to end: host is the id, token is the latest call's number
@@ -101,6 +101,15 @@ type watched struct {
 	number int64
 	at     time.Time
 	silent time.Duration
+}
+
+// start starts the goroutine if it does not run and has something to do. The
+// caller must hold m.mu.
+func (m *member) start() {
+	if m.done == nil && len(m.inbox) > 0 {
+		m.done, m.left = make(chan struct{}), new(true)
+		go m.run()
+	}
 }
 
 func (m *member) run() {
@@ -273,7 +282,7 @@ func (m *member) lose(p *place) {
 // the places that still have to be entered into a new epoch. It logs the end of
 // the session only if the member owns a host.
 func (m *member) lapse() {
-	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
+	if m.lapsed || m.trust.Load() == nil || m.trusts() {
 		return
 	}
 	m.lapsed = true
@@ -301,7 +310,7 @@ func (m *member) join(now time.Time) {
 	for _, p := range m.places {
 		p.drop, p.holder, p.told, p.offered = false, "", "", 0
 		p.news = p.news || p.lesson.InFlight > 0
-		p.enter = anew && m.Trusted() && (p.phase == owned || p.phase == leaving)
+		p.enter = anew && m.trusts() && (p.phase == owned || p.phase == leaving)
 		if !p.enter {
 			m.lose(p)
 		}
@@ -360,11 +369,12 @@ func (m *member) listen(now time.Time) {
 	m.listened = now
 	var ctx context.Context
 	ctx, m.unlisten = context.WithCancel(context.Background())
-	f, channel := m.Fleet, m.channel
+	d, channel := m.desk, m.channel
+	hear := func(text string) { d.hear(text, func() { m.hint(channel, text) }) }
 	go func() {
-		f.engine.listen(ctx, channel, func(text string) { f.hear(channel, text) })
+		d.engine.listen(ctx, channel, hear)
 		if ctx.Err() == nil {
-			f.hear(channel, "")
+			hear("")
 		}
 	}()
 }
@@ -664,9 +674,9 @@ func (m *member) end() {
 	}
 	m.trust.Store(nil)
 	m.deafen()
-	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	*m = member{desk: m.desk, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch}
 	close(m.done)
 	m.done = nil
 	m.start()

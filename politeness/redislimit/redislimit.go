@@ -2,13 +2,10 @@ package redislimit
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -49,21 +46,8 @@ type Options struct {
 // for concurrent use. When its Limiter has needed no host for a while, the
 // Fleet owns no host and runs no goroutine.
 type Fleet struct {
-	engine         engine
-	prefix         string // how the keys begin
-	lease, timeout time.Duration
-	log            *slog.Logger
-
-	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil means no session
-	hung  atomic.Int32              // how many calls of engine.run have not returned yet
-	wake  chan struct{}             // holds one value if the inbox is not empty
-
-	mu    sync.Mutex    // held for moments; taken after the Limiter's lock, never before it
-	inbox []func()      // what the goroutine has to do next
-	done  chan struct{} // closed when the goroutine has ended; nil means it does not run
-	left  *bool         // Redis has confirmed the end of the session; valid after done is closed
-
-	member member // used by the goroutine only
+	*desk
+	member *member // used by the goroutine only
 }
 
 // New returns a member of a fleet. The client's Redis and opts.Namespace
@@ -91,47 +75,18 @@ func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
 	if opts.Timeout < 0 || opts.Timeout > opts.Lease/3 {
 		return nil, fmt.Errorf("redislimit: the Timeout is %v: give a positive duration up to a third of Lease (%v), or 0 for the default", opts.Timeout, opts.Lease)
 	}
-	f := &Fleet{engine: e, prefix: prefix, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
-	f.member = member{Fleet: f, places: make(map[string]*place), todo: make(map[*place]bool)}
-	return f, nil
+	d := &desk{engine: e, prefix: prefix, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
+	return &Fleet{d, &member{desk: d, places: make(map[string]*place), todo: make(map[*place]bool)}}, nil
 }
 
 var _ politeness.Fleet = (*Fleet)(nil)
-
-// An AwayError says that Redis cannot be reached or refuses to serve. It comes
-// inside a [politeness.DelayError], for a host that this member does not own.
-type AwayError struct {
-	Owner string    // the last known owner; "" means no owner is known
-	Since time.Time // when Redis last answered
-	Err   error     // the error of Redis or its client
-}
-
-func (e *AwayError) Error() string {
-	owner := ""
-	if e.Owner != "" {
-		owner = "; then " + e.Owner + " of the fleet owned it"
-	}
-	return fmt.Sprintf("redislimit: which member owns the host is not known: Redis has not answered since %s%s; check that Redis runs: %v",
-		e.Since.Format(time.RFC3339), owner, e.Err)
-}
-
-// Unwrap returns Err.
-func (e *AwayError) Unwrap() error { return e.Err }
-
-var (
-	errClosed = errors.New("redislimit: the Fleet is closed")
-	errShared = errors.New("redislimit: two Limiters share a Fleet: make one for each")
-	errHung   = errors.New("redislimit: the client does not return: set its timeouts, and ContextTimeoutEnabled")
-	errNew    = errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet")
-	errSlow   = errors.New("redislimit: no answer within Options.Timeout")
-)
 
 // Look implements politeness.Fleet.
 func (f *Fleet) Look(h fleet.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.put(func() { f.member.look(h) })
-	f.start()
+	f.member.start()
 }
 
 // Landed implements politeness.Fleet.
@@ -143,47 +98,8 @@ func (f *Fleet) Landed(host string, r fleet.Record) {
 	}
 }
 
-// start starts the goroutine if it does not run and has something to do. The
-// caller must hold f.mu.
-func (f *Fleet) start() {
-	if f.done == nil && len(f.inbox) > 0 {
-		f.done, f.left = make(chan struct{}), new(true)
-		go f.member.run()
-	}
-}
-
-// put makes the goroutine call do() as soon as the goroutine runs. The caller
-// must hold f.mu.
-func (f *Fleet) put(do func()) {
-	f.inbox = append(f.inbox, do)
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
-}
-
-// hear puts a message from the given channel into the inbox. An empty text says
-// that no more messages will come on that channel.
-func (f *Fleet) hear(channel, text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if text == "" || len(f.inbox) < 10_000 { // a hint may be dropped, because a later call brings the same news
-		f.put(func() { f.member.hint(channel, text) })
-	}
-}
-
-// Trusted implements politeness.Fleet. It returns true only if both clocks say
-// that the Lease is not over. One clock is not enough, because it may fall
-// behind: the monotonic clock may stand still while the machine is suspended,
-// and the wall clock may be set back.
-func (f *Fleet) Trusted() bool {
-	sent := f.trust.Load()
-	if sent == nil {
-		return false
-	}
-	now := time.Now()
-	return now.Sub(*sent) < f.lease && now.Round(0).Sub(sent.Round(0)) < f.lease
-}
+// Trusted implements politeness.Fleet.
+func (f *Fleet) Trusted() bool { return f.trusts() }
 
 // Close gives back all hosts of this member at once and ends its session.
 // Waiting requests get no host any more. Requests in flight go on, so end them
@@ -207,29 +123,4 @@ func (f *Fleet) Close() error {
 	case <-time.After(3 * f.timeout):
 	}
 	return errors.New("redislimit: Close: Redis does not answer: the hosts of this member rest until its session has ended, in two and a half Leases at most")
-}
-
-// ask runs a script and waits for its answer, but no longer than Timeout. The
-// result "sent" says how many times the script was sent.
-func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32, err error) {
-	if f.hung.Load() >= 16 {
-		return nil, 0, errHung
-	}
-	var answer []any // written before "came" receives a value
-	count, came := new(sendings), make(chan error, 1)
-	f.hung.Add(1)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
-		defer cancel()
-		var err error
-		answer, err = f.engine.run(ctx, script, count, args)
-		f.hung.Add(-1)
-		came <- err
-	}()
-	select {
-	case err := <-came:
-		return answer, count.n.Load(), err
-	case <-time.After(f.timeout):
-		return nil, count.n.Load(), errSlow
-	}
 }

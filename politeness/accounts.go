@@ -1,0 +1,142 @@
+package politeness
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// accountOf returns the present account of a host, or nil if there is none.
+// When the day changes, accountOf forgets the accounts of past days and of days
+// after tomorrow. An account that is so far ahead comes from a wrong clock. If
+// it were kept and its Budget was spent, its host would be refused until the
+// end of that day. The accounts of tomorrow are kept, because the clock of
+// another process may be ahead.
+func (l *Limiter) accountOf(key string) *account {
+	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
+		l.day, l.booksRead = today, false
+		for key, a := range l.accounts {
+			if a.day < today || a.day > today+1 {
+				delete(l.accounts, key)
+			}
+		}
+	}
+	return l.accounts[key]
+}
+
+// openAccount returns the account of a host and opens one if there is none.
+func (l *Limiter) openAccount(key string) *account {
+	a := l.accountOf(key)
+	if a == nil {
+		a = &account{day: l.day}
+		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else shares the Budget
+			a.taken = purse{l.Budget.Requests, l.Budget.Bytes}
+			a.left = a.taken
+		}
+		l.accounts[strings.Clone(key)] = a
+	}
+	return a
+}
+
+// broke reports whether the Budget of g's host is spent, and for how much
+// longer. It returns false if g is Exempt.
+func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
+	if !l.Budget.limits() || g.exempt {
+		return 0, false
+	}
+	if a := l.accountOf(g.key); a != nil && l.Budget.isSpent(a) {
+		return a.untilEnd(), true
+	}
+	return 0, false
+}
+
+// afford reports, as ok, whether the Budget lets g start. If ok is false, v
+// says whether g waits for a reservation or is refused, and for how long.
+func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool) {
+	if !l.Budget.limits() {
+		return look{}, true
+	}
+	a := l.accountOf(g.key)
+	if a == nil && len(l.accounts) >= l.set.maxHosts {
+		a = &account{day: l.day}
+		return look{refused: true, wait: a.untilEnd(), why: whyMaxHosts}, g.exempt
+	}
+	a = l.openAccount(g.key)
+	if l.Budget.lacks(a.left) && !l.Budget.isSpent(a) {
+		l.reserve(a, h, now)
+	}
+	switch {
+	case !l.Budget.lacks(a.left):
+		return look{}, true
+	case l.Budget.isSpent(a):
+		return look{refused: true, wait: a.untilEnd(), why: whyBudget}, g.exempt
+	case l.Budget.Dir != "":
+		v = look{refused: true, wait: l.bookRetry - now, why: whyBudget}
+		if !l.bookTold && !g.exempt {
+			l.bookTold = true
+			v.notice = &notice{unbooked: l.bookErr}
+		}
+		return v, g.exempt
+	}
+	return look{wait: forever, until: max(g.until, now), why: whyFleet}, false
+}
+
+// affords reports whether g may start without a further reservation.
+func (l *Limiter) affords(g *Grant) bool {
+	if !l.Budget.limits() {
+		return true
+	}
+	a := l.accountOf(g.key)
+	return a != nil && !l.Budget.lacks(a.left)
+}
+
+// reserve reserves more of the Budget for h, or begins to do so. In a fleet, it
+// does nothing if a reservation is under way, or if this Limiter does not own
+// h.
+func (l *Limiter) reserve(a *account, h *host, now time.Duration) {
+	switch {
+	case l.Fleet == nil && now >= l.bookRetry:
+		l.book(a, h.key, now)
+	case l.Fleet != nil && a.claim == (purse{}) && h.hold != nil && h.hold.owned:
+		a.claim = l.Budget.next(a)
+		l.Fleet.Look(h.hold)
+	}
+}
+
+// book reserves more of the Budget in Budget.Dir, unless the books say that it
+// is spent.
+func (l *Limiter) book(a *account, key string, now time.Duration) {
+	var err error
+	if !l.booksRead {
+		err = readBook(l.Budget.Dir, l.day, func(host string, p purse) {
+			other := l.openAccount(host)
+			other.taken = other.taken.plus(p)
+		})
+		l.booksRead = err == nil
+	}
+	if err == nil && !l.Budget.isSpent(a) {
+		more := l.Budget.next(a)
+		if err = writeBook(l.Budget.Dir, a.day, key, more); err == nil {
+			a.taken, a.left = a.taken.plus(more), a.left.plus(more)
+		}
+	}
+	if err != nil {
+		l.bookErr, l.bookRetry = fmt.Errorf("politeness: Limiter.Budget.Dir cannot be used: %w", err), later(now, bookRetry)
+		return
+	}
+	l.bookErr, l.bookTold = nil, false
+}
+
+// spend counts requests and bytes as used in the account of g's host. Call it
+// only if the Limiter has a Budget.
+func (l *Limiter) spend(g *Grant, used purse) {
+	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
+		return // no room for an account: g is Exempt, or the day has changed
+	}
+	a := l.openAccount(g.key)
+	a.left.requests -= used.requests
+	a.left.bytes -= used.bytes
+	if l.Budget.Bytes > 0 && a.left.bytes < 0 && !l.Budget.isSpent(a) {
+		l.reserve(a, g.host, l.now()) // at once, in case this process ends
+	}
+}

@@ -1,0 +1,111 @@
+package politeness
+
+import "time"
+
+// start puts g into flight. g is in no queue.
+func (l *Limiter) start(g *Grant, now time.Duration) {
+	h := g.host
+	h.flight.push(g)
+	h.inFlight++
+	l.stats.InFlight++
+	g.state = flying
+	g.hold = nil
+	g.since = now
+	g.until = later(now, l.set.lease)
+	g.paced = l.paces(h, g)
+	l.starts++
+	g.number = l.starts
+	if l.Observer != nil {
+		g.keeps = kept{l.pace(h), l.crawlDelay(h, g), never}
+		if h.learnt != nil {
+			g.keeps.paused = h.learnt.until
+		}
+	}
+	h.stamp(now, g.exempt)
+	l.drawJitter(h)
+	if h.hold != nil {
+		h.hold.served = true
+	}
+	if l.Budget.limits() {
+		l.spend(g, purse{requests: 1})
+	}
+}
+
+func (g *Grant) setLeaving(leaving bool) {
+	switch {
+	case g.leaving == leaving:
+		return
+	case leaving:
+		g.host.leaving++
+	default:
+		g.host.leaving--
+	}
+	g.leaving = leaving
+}
+
+// land takes g out of flight.
+func (l *Limiter) land(g *Grant) {
+	g.setLeaving(false)
+	g.host.flight.remove(g)
+	g.host.inFlight--
+	l.stats.InFlight--
+}
+
+// release ends g and wakes the first request of each queue of g's host.
+func (l *Limiter) release(g *Grant) {
+	h := g.host
+	if g.state == flying {
+		l.land(g)
+		// With EndToStart, the interval counts from now. An interval that was
+		// not known at the start counts from now too, because the time of
+		// sending was not noted.
+		if l.EndToStart || !g.paced && l.paces(h, g) {
+			now := l.now()
+			h.stamp(now, g.exempt)
+			l.retime(h, now)
+		}
+	}
+	g.state = over
+	h.pokeHeads()
+	if l.Fleet != nil {
+		l.inform(h)
+	}
+	l.settle(h)
+}
+
+// reap frees the slots of h whose leases are over.
+func (l *Limiter) reap(h *host, now time.Duration) {
+	g, was := h.flight.first, h.inFlight
+	for n := was; n > 0; n-- {
+		next := g.next
+		if g.until <= now {
+			l.land(g)
+			if l.EndToStart || !g.paced && l.paces(h, g) {
+				h.stamp(g.until, g.exempt)
+			}
+			g.state = expired
+		}
+		g = next
+	}
+	if l.Fleet != nil && h.inFlight < was {
+		l.inform(h)
+	}
+	l.settle(h)
+}
+
+// keep makes each lease of the chain at least d long. d is the request's own
+// timeout.
+func (g *Grant) keep(d time.Duration) {
+	for ; g != nil; g = g.then {
+		if d > g.limiter.set.lease {
+			g.prolong(d)
+		}
+	}
+}
+
+func (g *Grant) prolong(d time.Duration) {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g.until = max(g.until, later(g.since, d))
+}

@@ -1,0 +1,57 @@
+package politeness
+
+import "time"
+
+// A hold is the fleet.Hold of a Limiter.
+type hold struct {
+	limiter *Limiter
+	host    *host
+
+	// Guarded by limiter.mu.
+	owned  bool
+	others bool          // other members wait for the host
+	served bool          // a request has started after the host became owned
+	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
+	never  bool          // the Fleet will never own the host: see Refuse
+	flying int32         // requests in flight of other members, which take up slots
+	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
+	idle   time.Duration // when the host ran out of requests; the constant "never" while it has some
+	hope   time.Duration // a request that was refused is expected to come again before this time
+	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
+	why    error         // while the host is not owned: the error that says why
+	kept   learnt        // the latest result of host.lesson that the fleet knows
+	timer  *time.Timer   // for the next call of Look
+}
+
+const (
+	turn    = 2 * time.Second       // how long an owner keeps a host while others wait
+	linger  = 50 * time.Millisecond // how long an owner waits for another request after its last one
+	maxRest = 30 * time.Second      // an idle host is kept if it may be asked again within this time
+	memory  = time.Hour             // how long the fleet remembers what a host has taught
+)
+
+// yields reports whether p's turn is over and others wait.
+func (p *hold) yields(now time.Duration) bool {
+	return p.others && p.served && now >= p.since+turn
+}
+
+// sentAway notes that a request to h was refused. The first argument is the
+// time at which that request may come back. If that time is at most maxRest
+// away, the Hold expects the request. It stops expecting the request when that
+// time and one turn more are over.
+func (h *host) sentAway(again, now time.Duration) {
+	if p := h.hold; p != nil && again <= now+maxRest {
+		p.hope = max(p.hope, again+turn)
+	} else if p != nil && !p.owned {
+		p.hope = max(p.hope, now+linger) // p must not end earlier, because Limiter.refuse still reads p.why
+	}
+}
+
+// unownedUntil returns the earliest time at which this Limiter can own h. If
+// the Limiter owns h already or has no Fleet, it returns the constant never.
+func (h *host) unownedUntil() time.Duration {
+	if h.hold == nil || h.hold.owned {
+		return never
+	}
+	return h.hold.until
+}

@@ -1,0 +1,173 @@
+package politeness
+
+import "time"
+
+// line returns the queue that g waits in. The fetch of robots.txt has its own
+// queue, because it overtakes all other requests.
+func (h *host) line(g *Grant) *grantRing {
+	if g.overtakes {
+		return &h.robots
+	}
+	return &h.queue
+}
+
+// count updates h when g joins its line (n is 1) or leaves it (n is -1).
+func (h *host) count(g *Grant, n int32) {
+	h.waiting += n
+	switch {
+	case g.overtakes:
+		h.overtaking += n
+	case g.heeds():
+		h.heeding += n
+	}
+}
+
+// heeds reports whether g needs its estimate. If g has a trace, the trace is
+// told when the estimate changes. If g has a limit, g is refused when the
+// estimate is too late.
+func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
+
+// ahead returns how many requests would be before g if g joined its line now.
+func (h *host) ahead(g *Grant) int {
+	if g.overtakes {
+		return int(h.overtaking)
+	}
+	return int(h.waiting - h.overtaking)
+}
+
+// poke wakes g to look again.
+func (g *Grant) poke() {
+	if g.wake == nil {
+		return // g is being tried now, or has not had to wait
+	}
+	select {
+	case g.wake <- struct{}{}:
+	default: // it is woken already
+	}
+}
+
+func (h *host) pokeHeads() {
+	if g := h.queue.first; g != nil {
+		g.poke()
+	}
+	if g := h.robots.first; g != nil {
+		g.poke()
+	}
+}
+
+// dequeue removes g from its host's queue. The requests behind it move up, and
+// a new first one is woken.
+func (l *Limiter) dequeue(g *Grant) {
+	h := g.host
+	line := h.line(g)
+	first := line.first == g
+	line.remove(g)
+	h.count(g, -1)
+	l.stats.Waiting--
+	g.state = asking
+	if g.token != nil {
+		// Once the token is valid, CancelAt of the present gives nothing back.
+		g.token.CancelAt(l.epoch.Add(min(l.now(), g.token.valid)))
+		g.token = nil
+	}
+	if first {
+		h.pokeHeads()
+	}
+}
+
+// estimate returns when g can start if nothing changes. The last two arguments
+// are the time at which the first request of g's queue can start, and the
+// number of requests before g. The true time is never earlier, but may be
+// later: the estimate leaves out how long the requests ahead take.
+func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
+	interval := max(l.pace(h), l.crawlDelay(h, g))
+	return max(later(first, times(interval, ahead)), l.due(h, g))
+}
+
+// joining returns the earliest time at which g could start if it queued for h
+// now.
+func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
+	head := h.line(g).first
+	if head == nil {
+		return max(now, l.due(h, g), h.unownedUntil())
+	}
+	return l.estimate(h, g, max(now, l.due(h, head), h.unownedUntil()), h.ahead(g))
+}
+
+// refuses reports whether g should be refused instead of waiting. The argument
+// "est" is the earliest time at which g can start. The argument "ahead" is the
+// number of requests before g.
+func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now time.Duration) bool {
+	if est > now && est >= g.limit {
+		return true
+	}
+	return l.crawlDelay(h, g) > l.set.maxCrawl && (ahead > 0 || l.crawlDue(h, g) > now)
+}
+
+// retime tells the requests that wait for h that h's times have changed.
+// Requests that can no longer start in time are refused. The first request of
+// each queue gets its new estimate, and so does each request with a Trace.
+func (l *Limiter) retime(h *host, now time.Duration) {
+	l.retimeLine(h, &h.queue, now)
+	l.retimeLine(h, &h.robots, now)
+}
+
+func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
+	// Usually only the first request needs a new estimate. There are three
+	// cases in which the loop visits the others too: the queue is that of the
+	// Exempt requests, some request needs its estimate (see Grant.heeds), or
+	// the Crawl-delay is so long that requests are refused.
+	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
+	g := line.first
+	if g == nil {
+		return
+	}
+	first := max(now, l.due(h, g), h.unownedUntil())
+	ahead := 0
+	for last := g.prev; ; {
+		this, next := g, g.next
+		est := l.estimate(h, this, first, ahead)
+		switch {
+		case l.refuses(h, this, est, ahead, now):
+			l.dequeue(this)
+			h.sentAway(est, now)
+			this.state, this.until = refused, est
+			this.poke()
+		case ahead == 0 || this.trace != nil && this.until != est:
+			this.until = est
+			this.poke()
+			fallthrough
+		default:
+			ahead++
+		}
+		if this == last || !all {
+			return
+		}
+		g = next
+	}
+}
+
+// tell stores the Crawl-delay that g was told. When ClampCrawlDelay cuts a
+// Crawl-delay of this host for the first time, tell returns a notice.
+func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
+	if !g.told || g.exempt {
+		return nil
+	}
+	if h.hold != nil && !h.hold.owned {
+		h.hold.told = true // so that Limiter.inherit does not set the last owner's Crawl-delay
+	}
+	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
+		if !h.learn().clamped {
+			h.learnt.clamped = true
+			cut = &notice{cut: g.crawl}
+		}
+		g.crawl = l.set.maxCrawl
+	}
+	if h.learnt == nil && g.crawl == 0 || h.learnt != nil && h.learnt.crawl == g.crawl {
+		return cut
+	}
+	h.learn().crawl = g.crawl
+	l.retimeLine(h, &h.queue, now)
+	h.pokeHeads() // an Exempt request may now overtake the pages that wait for the Crawl-delay
+	return cut
+}

@@ -1,0 +1,173 @@
+package politeness
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// kept reports whether no request needs h any more, and nothing of h has to be
+// waited for: its interval, pause and quota are over.
+func (h *host) kept(l *Limiter, now time.Duration) bool {
+	return !h.busy() && l.due(h, anyone) <= now
+}
+
+// find returns the host with this key, and makes it if there is none. There is
+// always room: see Limiter.MaxHosts.
+func (l *Limiter) find(key string, now time.Duration) *host {
+	if h := l.hosts[key]; h != nil {
+		return h
+	}
+	l.sweep(now)
+	for range 2 { // two, so that hosts above MaxHosts become fewer
+		if len(l.hosts) < l.set.maxHosts {
+			break
+		}
+		if old := l.dispensable(now); old != nil {
+			l.forget(old)
+		}
+	}
+	h := &host{key: strings.Clone(key), last: never, counted: never} // the key may be a piece of a long URL
+	l.hosts[h.key] = h
+	l.idle.push(h)
+	return h
+}
+
+// sweep forgets up to two idle hosts. It forgets a host only if the host's
+// interval, pause and quota are over, and the Limiter knows nothing else about
+// the host that matters. sweep runs once for each new host. So nothing has to
+// run in the background. In a long crawl, the only hosts that pile up are those
+// about which the Limiter has learnt something that matters.
+func (l *Limiter) sweep(now time.Duration) {
+	l.somePaused(1, now)
+	for range 2 {
+		h := l.idle.front()
+		switch {
+		case h == nil:
+			return
+		case h.kept(l, now) && h.blank():
+			l.forget(h)
+		case !h.kept(l, now) && l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute):
+			return // as a rule, the hosts behind it were used later
+		default: // it must not hide the hosts behind it
+			l.setAside(h, now)
+		}
+	}
+}
+
+// setAside moves the first idle host to the end. A paused host is taken out
+// instead, until its pause is over.
+func (l *Limiter) setAside(h *host, now time.Duration) {
+	l.idle.remove(h)
+	if h.paused == 0 || h.pauseEnd() <= now {
+		l.idle.push(h)
+	}
+}
+
+// dispensable returns the host that goes when there are MaxHosts hosts: the one
+// that was used longest ago. It is a paused host, at random, if these hold nine
+// tenths of the places, or if nothing else can go. If all hosts are busy or in
+// their interval, the result is nil.
+func (l *Limiter) dispensable(now time.Duration) *host {
+	const looks = 16 // so that one new host never takes long
+	if len(l.paused) < l.set.maxHosts-l.set.maxHosts/10 {
+		if h := l.leastRecent(looks, now); h != nil {
+			return h
+		}
+	}
+	if h := l.somePaused(looks, now); h != nil {
+		return h
+	}
+	if now >= l.reaped+time.Minute {
+		// Some requests in flight may have been abandoned: free their slots.
+		l.reaped = now
+		for _, h := range l.hosts {
+			l.reap(h, now)
+		}
+	}
+	return l.leastRecent(looks, now)
+}
+
+// leastRecent returns the first idle host that is due, of so many looks.
+func (l *Limiter) leastRecent(looks int, now time.Duration) *host {
+	for range looks {
+		h := l.idle.front()
+		if h == nil || h.kept(l, now) {
+			return h
+		}
+		l.setAside(h, now)
+	}
+	return nil
+}
+
+// somePaused looks at paused hosts, at random. It returns one that no request
+// needs and whose interval is over, or nil. The hosts that it meets whose pause
+// is over become idle.
+func (l *Limiter) somePaused(looks int, now time.Duration) *host {
+	for ; looks > 0 && len(l.paused) > 0; looks-- {
+		h := l.paused[rand.IntN(len(l.paused))]
+		switch {
+		case h.pauseEnd() <= now:
+			l.unpause(h)
+			l.settle(h)
+		case !h.busy() && h.hold == nil && max(later(h.last, h.lengthen(l.pace(h))), l.crawlDue(h, anyone)) <= now:
+			return h
+		}
+	}
+	return nil
+}
+
+// pauseEnd returns when the host's pause and quota are over.
+func (h *host) pauseEnd() time.Duration { return max(h.learnt.until, h.quotaDue()) }
+
+// notePause puts h among the paused hosts.
+func (l *Limiter) notePause(h *host) {
+	if h.paused == 0 {
+		l.paused = append(l.paused, h)
+		h.paused = int32(len(l.paused))
+	}
+}
+
+func (l *Limiter) unpause(h *host) {
+	if h.paused == 0 {
+		return
+	}
+	last := len(l.paused) - 1
+	l.paused[last].paused = h.paused
+	l.paused[h.paused-1] = l.paused[last]
+	l.paused[last] = nil
+	l.paused = l.paused[:last]
+	h.paused = 0
+}
+
+// engage takes h out of the idle hosts. It is called before a request to h
+// starts or waits, and before h is forgotten.
+func (l *Limiter) engage(h *host) {
+	if h.hold != nil {
+		h.hold.idle = never
+	}
+	if h.next != nil {
+		l.idle.remove(h)
+	}
+}
+
+// settle puts h back among the idle hosts if no request needs it any more. In a
+// fleet, the Hold on h must be over first: until then, settle only lets the
+// fleet check whether h can be given away.
+func (l *Limiter) settle(h *host) {
+	if h.hold != nil {
+		l.review(h.hold)
+		return
+	}
+	if h.busy() || h.next != nil || h.gone {
+		return
+	}
+	l.idle.push(h)
+}
+
+func (l *Limiter) forget(h *host) {
+	l.engage(h)
+	l.unpause(h)
+	h.gone = true
+	delete(l.hosts, h.key)
+}
