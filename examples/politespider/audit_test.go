@@ -124,20 +124,20 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var history audit.History
+	var judge audit.Auditor
 	for _, host := range owners.Hosts() {
 		status, body := robotsOf(owners, "http://"+host+"/robots.txt")
-		history.Add(host, time.Time{}, status, body)
+		judge.AddRobotsTxt(host, time.Time{}, status, body)
 	}
 	file, err := os.Open(log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	seen := polite(t, "the server's log", &history, func(a *audit.Auditor) error {
+	seen := polite(t, "the server's log", &judge, func(a *audit.Auditor) error {
 		return a.Read(t.Context(), audit.Input{Name: log, Reader: file})
 	})
-	kept := polite(t, "the record", nil, func(a *audit.Auditor) error {
+	kept := polite(t, "the record", new(audit.Auditor), func(a *audit.Auditor) error {
 		return a.ReadRecord(t.Context(), record, os.DirFS(record))
 	})
 	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // the deleted hosts have no server, and therefore no log
@@ -156,21 +156,18 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 
 // polite() audits a crawl. It fails the test if the crawl was not polite or
 // cannot be judged. It returns how many requests each host got.
-func polite(t *testing.T, what string, history *audit.History, read func(*audit.Auditor) error) map[string]int {
+func polite(t *testing.T, what string, a *audit.Auditor, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
-	a := audit.Auditor{
-		History:     history,
-		OnViolation: func(v audit.Violation) { t.Errorf("by %s: %+v", what, v) },
-		OnBroken:    func(b audit.Broken) { t.Errorf("by %s: %+v", what, b) },
-	}
-	if err := read(&a); err != nil {
+	a.OnViolation = func(v audit.Violation) { t.Errorf("by %s: %+v", what, v) }
+	a.OnBroken = func(input string, line int, err error) { t.Errorf("by %s: %s:%d: %v", what, input, line, err) }
+	if err := read(a); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
 	r := a.Result()
-	if r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Cut != 0 || r.Jumps != 0 || len(r.Robots) != 1 {
-		t.Errorf("by %s: %d violations, %d unaudited, %d broken, %d cut, %d jumps, %d robots", what, r.Violations, r.Unaudited, r.Broken, r.Cut, r.Jumps, len(r.Robots))
+	if r.Violations != 0 || r.Counts["unaudited"] != 0 || r.Counts["broken"] != 0 || r.Counts["cut"] != 0 || r.Counts["jumps"] != 0 || len(r.Robots) != 1 {
+		t.Errorf("by %s: %d violations, %d unaudited, %d broken, %d cut, %d jumps, %d robots", what, r.Violations, r.Counts["unaudited"], r.Counts["broken"], r.Counts["cut"], r.Counts["jumps"], len(r.Robots))
 	}
-	t.Logf("by %s: %d requests, %d violations, %d unaudited", what, r.Requests, r.Violations, r.Unaudited)
+	t.Logf("by %s: %d requests, %d violations, %d unaudited", what, r.Requests, r.Violations, r.Counts["unaudited"])
 	hosts := make(map[string]int)
 	for _, h := range r.Hosts {
 		hosts[h.Name] = h.Requests

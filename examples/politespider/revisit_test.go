@@ -213,5 +213,5 @@ func TestRevisit_Demo(t *testing.T) {
 	if unchanged < 10 {
 		t.Errorf("%d pages are unchanged", unchanged)
 	}
-	polite(t, "the record", nil, func(a *audit.Auditor) error { return a.ReadRecord(t.Context(), evidence, os.DirFS(evidence)) })
+	polite(t, "the record", new(audit.Auditor), func(a *audit.Auditor) error { return a.ReadRecord(t.Context(), evidence, os.DirFS(evidence)) })
 }

@@ -20,7 +20,7 @@ var ceilings = struct {
 		"robotsmw/gate":           5,
 		"robotsmw/revisit":        18,
 		"robotsmw/evidence":       10,
-		"robotsmw/evidence/audit": 95,
+		"robotsmw/evidence/audit": 45,
 		"robotsmw/webbotauth":     27,
 	},
 	otherNames: 576,

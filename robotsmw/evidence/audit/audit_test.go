@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // such as "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
-	broken     []Broken
+	broken     []broken
 	result     *Result
 }
 
@@ -38,13 +38,25 @@ func (a audited) String() string {
 	return b.String()
 }
 
-func read(t testing.TB, h *History, inputs ...string) audited {
+// A broken is what OnBroken is called with.
+type broken struct {
+	Input string
+	Line  int
+	Err   error
+}
+
+func read(t testing.TB, h *history, inputs ...string) audited {
 	t.Helper()
+	if h == nil {
+		h = new(history)
+	}
 	var got audited
 	a := Auditor{
-		History:     h,
+		given:       *h,
 		OnViolation: func(v Violation) { got.violations = append(got.violations, v) },
-		OnBroken:    func(b Broken) { got.broken = append(got.broken, b) },
+		OnBroken: func(input string, line int, err error) {
+			got.broken = append(got.broken, broken{input, line, err})
+		},
 	}
 	var ins []Input
 	for i, in := range inputs {
@@ -57,11 +69,18 @@ func read(t testing.TB, h *History, inputs ...string) audited {
 	return got
 }
 
-// The function "always" returns a History in which one robots.txt is in force
-// on all hosts, at all times.
-func always(text string) *History {
-	h := new(History)
-	h.Add("", time.Time{}, 200, []byte(text))
+// give does what AddRobotsTxt does.
+func give(h *history, host string, from time.Time, status int, body []byte) {
+	a := Auditor{given: *h}
+	a.AddRobotsTxt(host, from, status, body)
+	*h = a.given
+}
+
+// always returns a history in which one robots.txt is in force on all hosts, at
+// all times.
+func always(text string) *history {
+	h := new(history)
+	give(h, "", time.Time{}, 200, []byte(text))
 	return h
 }
 
@@ -93,12 +112,12 @@ Disallow: /private/
 `
 
 func TestRead_Rules(t *testing.T) {
-	changed := new(History)
-	changed.Add("", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), 200, []byte("User-agent: *\nDisallow:\n"))
-	changed.Add("", time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	changed := new(history)
+	give(changed, "", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), 200, []byte("User-agent: *\nDisallow:\n"))
+	give(changed, "", time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 200, []byte("User-agent: *\nDisallow: /private/\n"))
 	tests := []struct {
 		name    string
-		history *History
+		history *history
 		log     string
 		want    string
 	}{
@@ -227,8 +246,8 @@ func TestViolation_JSON(t *testing.T) {
 // If no robots.txt is known for a request, the request is unaudited, and does
 // not count as allowed.
 func TestRead_Unaudited(t *testing.T) {
-	h := new(History)
-	h.Add("", time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC), 200, []byte(rulesOfSite))
+	h := new(history)
+	give(h, "", time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC), 200, []byte(rulesOfSite))
 	got := read(t, h, combined(`
 		10:00:00 ExampleBot/1.0 /robots.txt
 		10:00:01 ExampleBot/1.0 /private/a
@@ -236,7 +255,7 @@ func TestRead_Unaudited(t *testing.T) {
 		11:00:00 ExampleBot/1.0 /a
 		11:00:01 ExampleBot/1.0 /private/a`))
 	r := got.result
-	if got.String() != "" || r.Unaudited != 3 || len(r.Spans) != 2 {
+	if got.String() != "" || r.Counts["unaudited"] != 3 || len(r.Spans) != 2 {
 		t.Errorf("%+v, violations %v", r, got)
 	}
 	// The file of 11:00 forbids the last request. But the robot may still obey
@@ -245,22 +264,22 @@ func TestRead_Unaudited(t *testing.T) {
 	if s := r.Spans[0]; s.Requests != 2 || s.First.Format("15:04:05") != "10:00:01" || s.Last.Format("15:04:05") != "10:59:59" {
 		t.Errorf("the span is %+v", s)
 	}
-	if got := read(t, nil, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Unaudited != 1 {
+	if got := read(t, nil, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Counts["unaudited"] != 1 {
 		t.Errorf("without any robots.txt: %+v", got.result)
 	}
-	two := new(History)
-	two.Add("https://a.example", time.Time{}, 200, nil)
-	two.Add("https://b.example", time.Time{}, 200, nil)
-	if got := read(t, two, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Unaudited != 1 {
+	two := new(history)
+	give(two, "https://a.example", time.Time{}, 200, nil)
+	give(two, "https://b.example", time.Time{}, 200, nil)
+	if got := read(t, two, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Counts["unaudited"] != 1 {
 		t.Errorf("a log without hosts, a history of two: %+v", got.result)
 	}
 }
 
 // Each host has its own robots.txt.
 func TestRead_Caddy(t *testing.T) {
-	h := new(History)
-	h.Add("https://a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n"))
-	h.Add("b.example", time.Time{}, 200, []byte("User-agent: *\nAllow: /\n"))
+	h := new(history)
+	give(h, "https://a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n"))
+	give(h, "b.example", time.Time{}, 200, []byte("User-agent: *\nAllow: /\n"))
 	line := func(ts, took float64, host, uri, agent string, status int, more string) string {
 		return fmt.Sprintf(`{"level":"info","ts":%f,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"192.0.2.1","proto":"HTTP/2.0","method":"GET","host":%q,"uri":%q,"headers":{"Accept":["*/*"],"User-Agent":[%q]},"tls":{"version":772}},"bytes_read":0,"duration":%f,"size":1,"status":%d,"resp_headers":{"Server":["Caddy"]%s}}`+"\n", ts, host, uri, agent, took, status, more)
 	}
@@ -283,7 +302,7 @@ func TestRead_Caddy(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if r := got.result; r.Requests != 8 || r.Unaudited != 1 || len(r.Robots) != 1 || r.Robots[0].Hosts != 3 || len(r.Hosts) != 3 {
+	if r := got.result; r.Requests != 8 || r.Counts["unaudited"] != 1 || len(r.Robots) != 1 || r.Robots[0].Counts["hosts"] != 3 || len(r.Hosts) != 3 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -346,8 +365,8 @@ func TestRead_BadInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(t, always(rulesOfSite), tt.log)
 			r := got.result
-			if (tt.cut == 0 || r.Requests > 2) && r.Requests != tt.requests || r.Broken != tt.broken || r.Cut != tt.cut || len(got.broken) != r.Broken {
-				t.Errorf("%d requests, %d broken (%v), %d cut; want %d, %d, %d", r.Requests, r.Broken, got.broken, r.Cut, tt.requests, tt.broken, tt.cut)
+			if (tt.cut == 0 || r.Requests > 2) && r.Requests != tt.requests || r.Counts["broken"] != tt.broken || r.Counts["cut"] != tt.cut || len(got.broken) != r.Counts["broken"] {
+				t.Errorf("%d requests, %d broken (%v), %d cut; want %d, %d, %d", r.Requests, r.Counts["broken"], got.broken, r.Counts["cut"], tt.requests, tt.broken, tt.cut)
 			}
 		})
 	}
@@ -356,13 +375,13 @@ func TestRead_BadInput(t *testing.T) {
 // If only the first part of an input can be read, the requests in that part are
 // judged.
 func TestRead_Fails(t *testing.T) {
-	a := Auditor{History: always(rulesOfSite)}
+	a := Auditor{given: *always(rulesOfSite)}
 	good := combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a\n")
 	failing := io.MultiReader(strings.NewReader(good), errorReader{})
 	if err := a.Read(t.Context(), Input{"log", failing}); err != nil {
 		t.Fatal(err)
 	}
-	if r := a.Result(); r.Requests != 2 || r.Cut != 1 || r.Broken != 1 {
+	if r := a.Result(); r.Requests != 2 || r.Counts["cut"] != 1 || r.Counts["broken"] != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -389,7 +408,7 @@ func TestLineReader_LongestLine(t *testing.T) {
 // Memory grows neither with the length of a log nor with the length of a line.
 func TestRead_Memory(t *testing.T) {
 	line := combined("10:00:00 ExampleBot/1.0 /a\n")
-	a := Auditor{History: always(rulesOfSite)}
+	a := Auditor{given: *always(rulesOfSite)}
 	in := io.MultiReader(
 		io.LimitReader(repeat{line}, 1<<20),
 		strings.NewReader("\n"),
@@ -402,7 +421,7 @@ func TestRead_Memory(t *testing.T) {
 		}
 	})
 	// The limit is generous, because each request allocates its URL.
-	if r := a.Result(); r.Requests < 10_000 || r.Broken == 0 || allocated > 24<<20 {
+	if r := a.Result(); r.Requests < 10_000 || r.Counts["broken"] == 0 || allocated > 24<<20 {
 		t.Errorf("%d bytes were allocated for 1 MiB of lines and one of 64 MiB, %+v", allocated, r)
 	}
 }
@@ -431,7 +450,7 @@ func (r repeat) Read(p []byte) (n int, err error) {
 // goroutine is left.
 func TestRead_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	a := Auditor{History: always(rulesOfSite), OnViolation: func(Violation) {}}
+	a := Auditor{given: *always(rulesOfSite), OnViolation: func(Violation) {}}
 	line := combined("10:00:00 ExampleBot/1.0 /a\n")
 	done := make(chan error)
 	go func() { done <- a.Read(ctx, Input{"log", repeat{line}}) }()
@@ -477,11 +496,11 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(log.name, func(b *testing.B) {
 			b.SetBytes(int64(len(log.text)))
 			for b.Loop() {
-				a := Auditor{History: always("User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nCrawl-delay: 0.1\n")}
+				a := Auditor{given: *always("User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nCrawl-delay: 0.1\n")}
 				if err := a.Read(b.Context(), Input{"log", strings.NewReader(log.text)}); err != nil {
 					b.Fatal(err)
 				}
-				if r := a.Result(); r.Requests != n || r.Broken > 0 || len(r.Robots) != 40 {
+				if r := a.Result(); r.Requests != n || r.Counts["broken"] > 0 || len(r.Robots) != 40 {
 					b.Fatalf("%+v", r)
 				}
 			}

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"cmp"
+	"maps"
 	"strings"
 	"time"
 )
@@ -8,10 +10,6 @@ import (
 // An Auditor judges requests in the order in which they began. Its zero value
 // is ready for use. It is not safe for concurrent use.
 type Auditor struct {
-	// History has the robots.txt files that were in force. If it is nil, or has
-	// no file for a request, the Auditor uses the robots.txt files in WARC
-	// files.
-	History *History
 	// Groups says which groups robots obey, by the name in their User-Agent:
 	// the first of these names that robots.txt has, else "*". It adds to what
 	// the Auditor knows of Googlebot-Image and others. The fetches by the robot
@@ -24,31 +22,31 @@ type Auditor struct {
 	// it: its hash, or its number and its hash with a colon between them. "" is
 	// no line.
 	Head string
-	// Against, if not empty, are logs of a site to which the robot of a record
-	// went. ReadRecord names the requests that only the record or only these
-	// logs have. The clocks may be two minutes apart.
-	Against []Input
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time, but for lines that are out of order by more than 90 seconds.
 	OnViolation func(Violation)
-	// OnBroken, if not nil, is called with each problem in a line or record.
-	OnBroken func(Broken)
+	// OnBroken, if not nil, is called with each problem in a line or a record:
+	// it could not be read or used, or is too far from its place. Lines count
+	// from 1; in a WARC file, they are records.
+	OnBroken func(input string, line int, err error)
 
-	each     func(*event) // gets the requests in place of being judged, if not nil
-	result   Result
-	robots   map[string]*robot
-	hosts    map[string]*host
-	visits   map[string]*visits // by family and host
-	seen     History            // the robots.txt files in WARC files
-	window   window
-	judged   int64 // the latest time of an event that was judged
-	first    int64 // the time of the earliest line
-	asked    bool  // some robot asks for robots.txt somewhere in the input
-	spans    map[string]*Tally
-	kept     int // how many robots, hosts and so on are told apart
-	paces    int // how many paces there are
-	lastName string
-	last     *robot
+	each    func(*event) // gets the requests in place of being judged, if not nil
+	robots  map[string]*robot
+	hosts   map[string]*host
+	visits  map[string]*visits // by family and host
+	given   history            // the robots.txt files of AddRobotsTxt
+	seen    history            // those in WARC files
+	window  window
+	judged  int64 // the latest time of an event that was judged
+	first   int64 // the time of the earliest line
+	asked   bool  // some robot asks for robots.txt somewhere in the input
+	kept    int   // how many robots, hosts and so on are told apart
+	paces   int   // how many paces there are
+	total   Tally
+	lines   int
+	spans   map[string]*Tally // the open ones, by host
+	ended   []Tally           // the other spans
+	records []*Tally
 }
 
 type robot struct {
@@ -63,6 +61,28 @@ type robot struct {
 // judged by robots.txt alone.
 const mostKept = 1 << 16
 
+// AddRobotsTxt adds a robots.txt that is in force from the given time on, or
+// always if that time is zero. host is "example.com", or "https://example.com"
+// if http and https have different files; "" is every host. status is the
+// status of the answer. With a 2xx, body is the file, and with a 3xx, where the
+// answer leads to. A 304, a 429 and a 5xx change nothing, and any other status
+// allows everything.
+//
+// Call it before Read. A host without such a file is judged by the robots.txt
+// files that WARC files have of it.
+func (a *Auditor) AddRobotsTxt(host string, from time.Time, status int, body []byte) {
+	at := int64(never)
+	if !from.IsZero() {
+		at = from.UnixNano()
+	}
+	c := &capture{status: status, body: body}
+	scheme, name := originOf(host)
+	if status/100 == 3 {
+		c.to, _ = redirect(cmp.Or(scheme, "http")+"://"+name+"/robots.txt", string(body))
+	}
+	a.given.add(scheme, name, at, c)
+}
+
 // Result judges the requests that are kept, ends the audit, and returns its
 // result.
 func (a *Auditor) Result() *Result {
@@ -71,11 +91,19 @@ func (a *Auditor) Result() *Result {
 		a.judge(e)
 	}
 	for _, s := range a.spans {
-		a.result.addSpan(*s)
+		a.endSpan(*s)
 	}
 	clear(a.spans)
-	a.result.finish()
-	return &a.result
+	r := &Result{Tally: a.total, Spans: a.ended, Records: a.records}
+	r.Tally.count("lines", a.lines)
+	for _, robot := range a.robots {
+		r.Robots = append(r.Robots, robot.sums)
+	}
+	for _, host := range a.hosts {
+		r.Hosts = append(r.Hosts, host.Tally)
+	}
+	r.sort()
+	return r
 }
 
 func (a *Auditor) add(e *event) {
@@ -115,26 +143,19 @@ func (a *Auditor) room() bool {
 }
 
 func (a *Auditor) robot(name string) *robot {
-	if name == a.lastName && a.last != nil {
-		return a.last
-	}
 	key := strings.ToLower(name)
-	r := a.robots[key]
-	if r == nil {
-		r = &robot{name: name, product: productOf(name, a.Groups), sites: make(map[string]*site)}
-		if a.room() {
-			a.robots[key], r.sums = r, newTally(name)
-		} else {
-			if a.robots[rest] == nil {
-				a.robots[rest] = &robot{sums: newTally(rest)}
-			}
-			r.sums = a.robots[rest].sums
-		}
-		if r.sums.Requests == 0 && r.sums.Hosts == 0 {
-			a.result.Robots = append(a.result.Robots, r.sums)
-		}
+	if r := a.robots[key]; r != nil {
+		return r
 	}
-	a.lastName, a.last = name, r
+	r := &robot{name: name, product: productOf(name, a.Groups), sites: make(map[string]*site)}
+	if a.room() {
+		a.robots[key], r.sums = r, newTally(name)
+		return r
+	}
+	if a.robots[rest] == nil {
+		a.robots[rest] = &robot{sums: newTally(rest)}
+	}
+	r.sums = a.robots[rest].sums
 	return r
 }
 
@@ -145,20 +166,17 @@ func (a *Auditor) host(name string) *host {
 	if !a.room() {
 		name = rest
 	}
-	h := a.hosts[name]
-	if h == nil {
-		h = &host{Tally: newTally(name)}
-		a.hosts[name] = h
-		a.result.Hosts = append(a.result.Hosts, h.Tally)
+	if a.hosts[name] == nil {
+		a.hosts[name] = &host{Tally: newTally(name)}
 	}
-	return h
+	return a.hosts[name]
 }
 
 func (a *Auditor) site(r *robot, host string) *site {
 	s := r.sites[host]
 	if s == nil {
 		s = &site{host: a.host(host), paces: make(map[string]*pace)}
-		r.sums.Hosts++
+		r.sums.count("hosts", 1)
 		if !a.room() { // it cannot be said what this robot did before
 			s.visits, s.accused = &visits{failed: never}, true
 			return s
@@ -194,11 +212,7 @@ func (a *Auditor) sweep(at int64) {
 	a.paces = 0
 	for _, r := range a.robots {
 		for _, s := range r.sites {
-			for address, p := range s.paces {
-				if p.isOver(at, s.delay()) {
-					delete(s.paces, address)
-				}
-			}
+			maps.DeleteFunc(s.paces, func(_ string, p *pace) bool { return p.isOver(at, s.delay()) })
 			a.paces += len(s.paces)
 		}
 	}
@@ -222,16 +236,12 @@ func (a *Auditor) judge(e *event) {
 		return
 	}
 	r := a.robot(e.robot)
-	if e.host == "" && a.History != nil {
-		e.host, _ = a.History.only()
+	if e.host == "" {
+		e.host, _ = a.given.only()
 	}
 	s := a.site(r, e.host)
 	if a.counts(e.at) {
-		day := r.sums.day(e.at)
-		day.Requests++
-		r.sums.Requests++
-		s.host.Requests++
-		r.sums.seen(e.at)
+		a.tally(r, s, e.at)
 		a.address(r.sums, e.address)
 	}
 	if e.isFile {
@@ -244,6 +254,14 @@ func (a *Auditor) judge(e *event) {
 	}
 }
 
+// tally counts a request of a robot to a host.
+func (a *Auditor) tally(r *robot, s *site, at int64) {
+	r.sums.Requests++
+	r.sums.seen(at)
+	r.sums.day(at).Requests++
+	s.host.Requests++
+}
+
 func (a *Auditor) address(t *Tally, address string) {
 	if address == "" || t.addresses[address] || !a.room() {
 		return
@@ -252,9 +270,7 @@ func (a *Auditor) address(t *Tally, address string) {
 		t.addresses = make(map[string]bool)
 	}
 	t.addresses[address] = true
-	if t.Addresses++; t.Addresses <= keptAddresses {
-		t.FirstAddresses = append(t.FirstAddresses, address)
-	}
+	t.Addresses = append(t.Addresses, address)
 }
 
 func (a *Auditor) fetch(e *event, r *robot, s *site) {
@@ -264,7 +280,7 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 		p.since = at
 	}
 	if a.counts(e.at) {
-		r.sums.Fetches++
+		r.sums.count("fetches", 1)
 	}
 	f := fetch{at: at, scheme: e.scheme}
 	switch {
@@ -298,10 +314,10 @@ func (a *Auditor) inForce(e *event, s *site) *file {
 	if gone := s.host.gone; gone != 0 && e.capture == nil && (gone != 401 && gone != 403 || len(s.visits.fetches) == 0) {
 		return noFile
 	}
-	if e.host == "" && a.History != nil && a.History.all == nil && len(a.History.hosts) > 1 {
+	if _, ok := a.given.only(); e.host == "" && a.given.all == nil && !ok {
 		return nil
 	}
-	if f := a.History.at(e.scheme, e.host, e.at); f != nil {
+	if f := a.given.at(e.scheme, e.host, e.at); f != nil {
 		return f
 	}
 	return a.seen.at(e.scheme, e.host, e.at)
@@ -316,7 +332,7 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 	known, shown := f != nil, s.visits.asked || s.accused
 	if known {
 		if s.file != f {
-			s.file, s.rules = f, f.rulesFor(r.name, r.product)
+			s.file, s.rules = f, f.rulesFor(r.product)
 		}
 		var failed bool
 		known, failed = a.allowed(v, e, r, s)
@@ -325,7 +341,7 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 	if !s.visits.asked && !s.accused && !late && counts && a.asked && e.at > a.first+int64(fresh) {
 		s.accused, shown = true, true
 		v := v
-		v.Kind = BeforeRobotsTxt
+		v.Kind = "before-robots-txt"
 		a.report(v, r, s)
 	}
 	if !late {
@@ -334,16 +350,13 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 	switch {
 	case !counts:
 	case !known:
-		r.sums.day(e.at).Unaudited++
-		r.sums.Unaudited++
-		a.result.Unaudited++
-		a.unaudited(s.host.Name, e.at)
+		a.unaudited(r, s, e.at)
 	default:
 		if !shown {
-			r.sums.NotShown++
-			a.result.NotShown++
+			r.sums.count("not_shown", 1)
+			a.total.count("not_shown", 1)
 		}
-		a.audited(s.host.Name)
+		a.audited(s)
 	}
 }
 
@@ -358,22 +371,22 @@ func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 	}
 	if isShort {
 		v := v
-		v.Kind, v.Previous, v.Gap, v.Want = Gap, asTime(last), time.Duration(gap), want
+		v.Kind, v.Previous, v.Gap, v.Want = "gap", asTime(last), time.Duration(gap), want
 		v.Line, v.Rule = s.rules.line, s.rules.field
 		a.report(v, r, s)
 	}
 	if p.refused != never && e.at-e.doubt >= p.refused && e.at+max(e.rounded, 1) <= p.left {
-		v.Kind, v.Previous = RetryAfter, asTime(p.refused)
+		v.Kind, v.Previous = "retry-after", asTime(p.refused)
 		v.Gap, v.Want = time.Duration(e.at-p.refused), time.Duration(p.left-p.refused)
 		a.report(v, r, s)
 	}
 }
 
-// The method "allowed" reports a violation if the file in force forbids a page.
-// There is no violation if the robot may still use the file that it fetched
-// last, and if that file allows the page. known is false if this cannot be
-// said, because the robot may still use a file that is not known. failed is
-// true if all the fetches of the robot have failed: it may have an older copy.
+// allowed reports a violation if the file in force forbids a page. There is no
+// violation if the robot may still use the file that it fetched last, and if
+// that file allows the page. known is false if this cannot be said, because the
+// robot may still use a file that is not known. failed is true if all the
+// fetches of the robot have failed: it may have an older copy.
 func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, failed bool) {
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != never
@@ -381,17 +394,17 @@ func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, fail
 	if verdict.allowed || failed {
 		return verdict.allowed, failed
 	}
-	v.Kind, v.Line, v.Rule = Disallowed, verdict.line, verdict.rule
+	v.Kind, v.Line, v.Rule = "disallowed", verdict.line, verdict.rule
 	if ok {
 		isFresh := e.at-last.at <= int64(fresh) || s.visits.failed > last.at
 		switch {
 		case last.saw == nil && isFresh:
 			return false, false
-		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r.name, r.product), v.URL).allowed:
+		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r.product), v.URL).allowed:
 		case isFresh:
 			return true, false
 		default:
-			v.Kind, v.Previous = Stale, asTime(last.at)
+			v.Kind, v.Previous = "stale", asTime(last.at)
 			v.Gap, v.Want = time.Duration(e.at-last.at), fresh
 		}
 	}
@@ -409,42 +422,53 @@ func (a *Auditor) report(v Violation, r *robot, s *site) {
 	if len(v.URL) > longestURL {
 		v.URL = strings.Clone(v.URL[:longestURL]) + "…"
 	}
-	a.result.Violations++
-	s.host.Violations++
-	s.host.Kinds[v.Kind]++
-	r.sums.Violations++
-	r.sums.Kinds[v.Kind]++
-	r.sums.day(v.Time.UnixNano()).Violations++
+	for _, t := range []*Tally{&a.total, s.host.Tally, r.sums, r.sums.day(v.Time.UnixNano())} {
+		t.Violations++
+		t.count(v.Kind, 1)
+	}
 	if a.OnViolation != nil {
 		a.OnViolation(v)
 	}
 }
 
-func (a *Auditor) broken(b Broken) {
-	a.result.Broken++
+func (a *Auditor) broken(input string, line int, err error) {
+	a.total.count("broken", 1)
 	if a.OnBroken != nil {
-		a.OnBroken(b)
+		a.OnBroken(input, line, err)
 	}
 }
 
-// The method "unaudited" counts a request that cannot be judged. The request
-// becomes a part of the open Span of its host. If there is none, the method
-// opens one.
-func (a *Auditor) unaudited(host string, at int64) {
-	s := a.spans[host]
-	if s == nil {
-		s = &Tally{Name: host}
-		a.spans[host] = s
+// unaudited counts a request that cannot be judged. The request becomes a part
+// of the open span of its host.
+func (a *Auditor) unaudited(r *robot, s *site, at int64) {
+	for _, t := range []*Tally{&a.total, r.sums, r.sums.day(at)} {
+		t.count("unaudited", 1)
 	}
-	s.seen(at)
-	s.Requests++
+	host := s.host.Name
+	if a.spans[host] == nil {
+		a.spans[host] = &Tally{Name: host}
+	}
+	a.spans[host].seen(at)
+	a.spans[host].Requests++
 }
 
-// The method "audited" ends the open Span of a host, if there is one, because a
-// request could be judged.
-func (a *Auditor) audited(host string) {
-	if s := a.spans[host]; s != nil {
-		a.result.addSpan(*s)
-		delete(a.spans, host)
+// audited ends the open span of a host, if there is one, because a request
+// could be judged.
+func (a *Auditor) audited(s *site) {
+	if span := a.spans[s.host.Name]; span != nil {
+		a.endSpan(*span)
+		delete(a.spans, s.host.Name)
 	}
+}
+
+func (a *Auditor) endSpan(s Tally) {
+	if len(a.ended) < keptSpans {
+		a.ended = append(a.ended, s)
+		return
+	}
+	last := &a.ended[keptSpans-1] // the last span is also used for all further ones
+	last.Name = rest
+	last.Requests += s.Requests
+	last.seen(s.First.UnixNano())
+	last.seen(s.Last.UnixNano())
 }

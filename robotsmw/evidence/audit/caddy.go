@@ -188,7 +188,8 @@ func (p *parser) caddy(line []byte) (e *event, isRequest bool, err error) {
 		return nil, true, nil
 	}
 	e = &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot,
-		host: p.host([]byte(host)), url: url, address: clip(cmp.Or(text(c.clientIP), text(c.remoteIP)))}
+		url: url, address: clip(cmp.Or(text(c.clientIP), text(c.remoteIP)))}
+	_, e.host = originOf(host)
 	e.status, _ = strconv.Atoi(string(c.status))
 	if exact {
 		e.rounded = 1e3 // 1 µs, because ts may be a float
@@ -200,6 +201,18 @@ func (p *parser) caddy(line []byte) (e *event, isRequest bool, err error) {
 		e.wait = int64(retryAfter(wait, text(c.date), asTime(end)))
 	}
 	return e, true, nil
+}
+
+// when returns the time of a line, if it has one.
+func (p *parser) when(line []byte) (at int64, ok bool) {
+	if len(line) == 0 || line[0] != '{' {
+		_, at, _, ok = p.dated(line)
+		return at, ok
+	}
+	_, value, ok := bytes.Cut(line, []byte(`"ts":`)) // a quote within a string has a backslash
+	value = bytes.TrimLeft(value, space)
+	at, _ = moment(value[:valueLength(value)])
+	return at, ok && at != never
 }
 
 // moment reads the member "ts": a number of seconds, milliseconds or

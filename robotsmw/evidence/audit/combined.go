@@ -29,7 +29,6 @@ var (
 // A parser reads lines of a log. All its fields are caches.
 type parser struct {
 	agents map[string]string // names of robots by User-Agent
-	hosts  map[string]string // names of hosts, by the text in the line
 	stamp  string            // the date of the previous line
 	nanos  int64
 }
@@ -92,11 +91,7 @@ func (p *parser) combined(line []byte) (*event, error) {
 	if e.url, ok = requested(request); !ok {
 		return nil, errRequest
 	}
-	host, address := client(names)
-	if host != nil {
-		e.host = p.host(host)
-	}
-	e.address = clip(string(address))
+	e.host, e.address = client(names)
 	p.precise(rest, e)
 	return e, nil
 }
@@ -109,51 +104,39 @@ const (
 	underWay = int64(1e9)
 )
 
-// The method "precise" reads $msec and $request_time if they are there. Many
-// logs have two durations there instead, such as $request_time and
-// $upstream_response_time. If a duration is read as $msec, the result is a time
-// in 1970. That is far from the line's date, so the method ignores it.
+// precise reads $msec and $request_time if they are there. Many logs have two
+// durations there instead, such as $request_time and $upstream_response_time.
+// If a duration is read as $msec, the result is a time in 1970. That is far
+// from the line's date, so precise ignores it.
 func (p *parser) precise(rest []byte, e *event) {
-	const near = 24 * time.Hour // the date in the line may have a wrong time zone
+	const near = int64(24 * time.Hour) // the date in the line may have a wrong time zone
 	end, rest, ok := millis(rest)
-	if !ok || end < e.end-int64(near) || end > e.end+int64(near) {
-		return
+	took, _, ok2 := millis(rest)
+	if ok && ok2 && end >= e.end-near && end <= e.end+near {
+		e.end, e.at, e.rounded, e.doubt = end, end-took, 1e6, underWay
 	}
-	took, _, ok := millis(rest)
-	if !ok {
-		return
-	}
-	e.end, e.at, e.rounded, e.doubt = end, end-took, 1e6, underWay
 }
 
 // millis reads a time in seconds, such as " 1795168800.123". It returns the
 // time in nanoseconds.
 func millis(s []byte) (n int64, rest []byte, ok bool) {
-	if len(s) == 0 || s[0] != ' ' {
+	field, _, _ := bytes.Cut(bytes.TrimPrefix(s, []byte(" ")), []byte(" "))
+	if len(field) == len(s) || len(field) > len("1795168800.123") {
 		return 0, nil, false
 	}
-	s = s[1:]
-	i := 0
-	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
-		n = n*10 + int64(s[i]-'0')
-		if i > 9 { // the time would be after the year 2286
+	for i, b := range field {
+		switch {
+		case i == len(field)-4 && i > 0 && b == '.':
+		case i == len(field)-4 || b < '0' || b > '9':
 			return 0, nil, false
+		default:
+			n = n*10 + int64(b-'0')
 		}
 	}
-	if i == 0 || len(s) < i+4 || s[i] != '.' {
-		return 0, nil, false
-	}
-	for _, b := range s[i+1 : i+4] {
-		if b < '0' || b > '9' {
-			return 0, nil, false
-		}
-		n = n*10 + int64(b-'0')
-	}
-	rest = s[i+4:]
-	return n * 1e6, rest, len(rest) == 0 || rest[0] == ' '
+	return n * 1e6, s[1+len(field):], len(field) > 4
 }
 
-// The function "quoted" splits s after the quoted text at its beginning. A
+// quoted splits s after the quoted text at its beginning. A
 // backslash in the text escapes the next character.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
@@ -208,7 +191,7 @@ func unescaped(s []byte) string {
 	return b.String()
 }
 
-// The function "requested" returns the URL of a request line. A line of
+// requested returns the URL of a request line. A line of
 // HTTP/0.9 has no version. In an invalid line, the URL may contain spaces.
 func requested(line []byte) (url string, ok bool) {
 	method, rest, ok := bytes.Cut(line, []byte(" "))
@@ -227,13 +210,14 @@ func requested(line []byte) (url string, ok bool) {
 }
 
 // client returns the client's address, and the host that may stand before it.
-func client(names []byte) (host, address []byte) {
+func client(names []byte) (host, address string) {
 	first, rest, _ := bytes.Cut(names, []byte(" "))
 	second, rest, _ := bytes.Cut(rest, []byte(" "))
 	if third, _, ok := bytes.Cut(rest, []byte(" ")); ok && string(third) == "-" && string(second) != "-" {
-		return first, second
+		_, host = originOf(string(first))
+		first = second
 	}
-	return nil, first
+	return host, clip(string(first))
 }
 
 // agent returns the name of the robot with a User-Agent, and caches it. s is
@@ -243,60 +227,24 @@ func (p *parser) agent(s []byte) string {
 		return token
 	}
 	token := robotOf(unescaped(s))
-	keepName(&p.agents, s, token)
+	if len(s) <= cachedSize {
+		if p.agents == nil || len(p.agents) >= cachedNames {
+			p.agents = make(map[string]string)
+		}
+		p.agents[string(s)] = strings.Clone(token)
+	}
 	return token
 }
 
-// host returns the name of a host, and caches it. s is a Host header, or the
-// host in a line of Apache.
-func (p *parser) host(s []byte) string {
-	if host, ok := p.hosts[string(s)]; ok {
-		return host
-	}
-	_, host := originOf(string(s))
-	keepName(&p.hosts, s, host)
-	return host
-}
-
-func keepName(names *map[string]string, from []byte, to string) {
-	if len(from) > cachedSize {
-		return
-	}
-	if *names == nil || len(*names) >= cachedNames {
-		*names = make(map[string]string)
-	}
-	(*names)[string(from)] = strings.Clone(to)
-}
-
-// date reads "20/Nov/2026:10:00:00 +0000". If possible, it computes the time
-// from the date of the previous line, which is much faster than time.Parse.
+// date reads "20/Nov/2026:10:00:00 +0000". The date is often that of the line
+// before.
 func (p *parser) date(s []byte) (int64, bool) {
-	if string(s) == p.stamp {
-		return p.nanos, true
-	}
-	const form = "02/Jan/2006:15:04:05 -0700"
-	var t int64
-	if last := p.stamp; last != "" && string(s[:12]) == last[:12] && string(s[20:]) == last[20:] {
-		h, m, sec := two(s[12:]), two(s[15:]), two(s[18:])
-		if s[11] != ':' || s[14] != ':' || s[17] != ':' || h < 0 || h > 23 || m < 0 || m > 59 || sec < 0 || sec > 59 {
+	if string(s) != p.stamp {
+		t, err := time.Parse("02/Jan/2006:15:04:05 -0700", string(s))
+		if err != nil || t.Year() < 1971 || t.Year() > 2261 || s[2] != '/' {
 			return 0, false
 		}
-		t = p.nanos + int64((h-two([]byte(last[12:])))*3600+(m-two([]byte(last[15:])))*60+sec-two([]byte(last[18:])))*1e9
-	} else {
-		parsed, err := time.Parse(form, string(s))
-		if err != nil || parsed.Year() < 1971 || parsed.Year() > 2261 || s[2] != '/' {
-			return 0, false
-		}
-		t = parsed.UnixNano()
+		p.stamp, p.nanos = string(s), t.UnixNano()
 	}
-	p.stamp, p.nanos = string(s), t
-	return t, true
-}
-
-// two() returns the value of two digits, or -1 if they are not digits.
-func two(s []byte) int {
-	if s[0] < '0' || s[0] > '9' || s[1] < '0' || s[1] > '9' {
-		return -1
-	}
-	return int(s[0]-'0')*10 + int(s[1]-'0')
+	return p.nanos, true
 }

@@ -1,12 +1,8 @@
 // Package audit finds out which robots broke the rules of a site. It reads a
 // server's log, an archive, or the record of a crawl.
 //
-//	var history audit.History
-//	history.Add("", time.Time{}, 200, robotsTxt) // in force on every host, always
-//	a := audit.Auditor{
-//		History:     &history,
-//		OnViolation: func(v audit.Violation) { fmt.Println(v.Time, v.Address, v.URL, v.Kind) },
-//	}
+//	a := audit.Auditor{OnViolation: func(v audit.Violation) { fmt.Println(v.Time, v.Address, v.URL, v.Kind) }}
+//	a.AddRobotsTxt("", time.Time{}, 200, robotsTxt) // in force on every host, always
 //	err := a.Read(ctx, audit.Input{Name: "access.log", Reader: file})
 //	result := a.Result()
 //

@@ -20,20 +20,19 @@ type Input struct {
 
 // An event is a request of a robot. Times are nanoseconds of Unix time.
 type event struct {
-	at       int64 // when it began or, if that is not known, when it ended
-	end      int64 // when it ended; "never" means not known
-	doubt    int64 // how long before its time the robot may have sent it
-	rounded  int64 // how much its time may have been rounded down
-	scheme   string
-	host     string
-	url      string
-	robot    string // the name in the User-Agent
-	address  string // the client's
-	status   int
-	wait     int64    // the wait of a Retry-After, from the answer on; 0 means none
-	capture  *capture // the answer to a request for robots.txt; nil means not known
-	isFile   bool     // it is for robots.txt
-	sequence int      // of two events of one time, the lower one is first
+	at      int64 // when it began or, if that is not known, when it ended
+	end     int64 // when it ended; "never" means not known
+	doubt   int64 // how long before its time the robot may have sent it
+	rounded int64 // how much its time may have been rounded down
+	scheme  string
+	host    string
+	url     string
+	robot   string // the name in the User-Agent
+	address string // the client's
+	status  int
+	wait    int64    // the wait of a Retry-After, from the answer on; 0 means none
+	capture *capture // the answer to a request for robots.txt; nil means not known
+	isFile  bool     // it is for robots.txt
 }
 
 // A capture is an answer to a request for robots.txt.
@@ -57,13 +56,7 @@ func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 // before is the order in which events are judged. Of two at the same time, a
 // request for robots.txt is first: the log cannot say that it was not.
 func (e *event) before(f *event) bool {
-	switch {
-	case e.at != f.at:
-		return e.at < f.at
-	case e.isFile != f.isFile:
-		return e.isFile
-	}
-	return e.sequence < f.sequence
+	return e.at < f.at || e.at == f.at && e.isFile && !f.isFile
 }
 
 // A time that is not known has this value.

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -12,15 +13,13 @@ import (
 // This program reads the access log of a site, and prints which robots broke
 // the site's rules.
 func Example() {
-	var history audit.History
-	history.Add("", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
 	judge := audit.Auditor{
-		History: &history,
 		OnViolation: func(v audit.Violation) {
 			fmt.Println(v.Time.Format(time.TimeOnly), v.Robot, v.URL, v.Kind, v.Line)
 		},
-		OnBroken: func(b audit.Broken) { fmt.Printf("%s:%d: %v\n", b.Input, b.Line, b.Err) },
+		OnBroken: func(input string, line int, err error) { fmt.Printf("%s:%d: %v\n", input, line, err) },
 	}
+	judge.AddRobotsTxt("", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
 	log := `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /robots.txt HTTP/1.1" 200 38 "-" "GoodBot/1.0"
 192.0.2.1 - - [20/Nov/2026:10:00:01 +0000] "GET /news HTTP/1.1" 200 512 "-" "GoodBot/1.0"
 192.0.2.7 - - [20/Nov/2026:10:00:02 +0000] "GET /private/plan HTTP/1.1" 200 512 "-" "BadBot/2.0"
@@ -30,7 +29,7 @@ this is no line of a log
 		fmt.Println(err)
 	}
 	r := judge.Result()
-	fmt.Println(r.Requests, "requests,", len(r.Robots), "robots,", r.Violations, "violations,", r.Unaudited, "unaudited")
+	fmt.Println(r.Requests, "requests,", len(r.Robots), "robots,", r.Violations, "violations,", r.Counts["unaudited"], "unaudited")
 	// Output:
 	// access.log:4: neither a line of a combined log nor one of Caddy's
 	// 10:00:02 BadBot /private/plan disallowed 2
@@ -38,19 +37,17 @@ this is no line of a log
 }
 
 // This program prints each robots.txt in an archive of many sites.
-func ExampleWARCReader() {
+func ExampleRobotsTxts() {
 	answer := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /private/\n"
 	file := fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2026-11-20T10:00:00Z\r\n"+
 		"WARC-Target-URI: https://example.com/robots.txt\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", len(answer), answer)
-	archive, err := audit.NewWARCReader(strings.NewReader(file))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for record, err := archive.Next(); err == nil; record, err = archive.Next() {
-		if status, text, ok, err := record.RobotsTxt(); ok && err == nil {
-			fmt.Printf("%s %d %q\n", record.TargetURI, status, text)
+	for resp, err := range audit.RobotsTxts(strings.NewReader(file)) {
+		if err != nil {
+			fmt.Println(err)
+			continue
 		}
+		text, _ := io.ReadAll(resp.Body)
+		fmt.Printf("%s %d %q\n", resp.Request.URL, resp.StatusCode, text)
 	}
 	// Output:
 	// https://example.com/robots.txt 200 "User-agent: *\nDisallow: /private/\n"

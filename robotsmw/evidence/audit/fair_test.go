@@ -70,7 +70,7 @@ func every(d time.Duration) func(int) time.Duration { return func(int) time.Dura
 // accused returns "robot kind" for each robot and kind that an audit reports.
 func accused(got audited) (list []string) {
 	for _, v := range got.violations {
-		if one := v.Robot + " " + string(v.Kind); !slices.Contains(list, one) {
+		if one := v.Robot + " " + v.Kind; !slices.Contains(list, one) {
 			list = append(list, one)
 		}
 	}
@@ -99,8 +99,8 @@ func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 		21T06:00:01 GuiltyBot/1.0 /robots.txt
 		21T06:00:02 GuiltyBot/1.0 /b
 		21T07:00:00 PoliteBot/1.0 /b`))
-	if want := "06:00:00 GuiltyBot /a before-robots-txt\n"; got.String() != want || got.result.NotShown != 3 {
-		t.Errorf("%d pages are not shown to follow a robots.txt; got\n%swant\n%s", got.result.NotShown, got, want)
+	if want := "06:00:00 GuiltyBot /a before-robots-txt\n"; got.String() != want || got.result.Counts["not_shown"] != 3 {
+		t.Errorf("%d pages are not shown to follow a robots.txt; got\n%swant\n%s", got.result.Counts["not_shown"], got, want)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestFair_RobotsTxtFromACDN(t *testing.T) {
 		20T00:00:00 Googlebot/2.1 /a
 		22T00:00:00 Googlebot/2.1 /b
 		22T00:00:00 OtherBot/1.0 /private/b`)
-	if got := read(t, always(rulesOfSite), log); got.String() != "00:00:00 OtherBot /private/b disallowed\n" || got.result.NotShown != 3 {
+	if got := read(t, always(rulesOfSite), log); got.String() != "00:00:00 OtherBot /private/b disallowed\n" || got.result.Counts["not_shown"] != 3 {
 		t.Errorf("got\n%sand %+v", got, got.result)
 	}
 }
@@ -167,7 +167,7 @@ func TestFair_UsersOfOneLibrary(t *testing.T) {
 	}
 	history := always("User-agent: *\nCrawl-delay: 10\nDisallow: /private/\n")
 	got := read(t, history, linesOf(hits, hit.precise))
-	if wantAccused(t, got); got.result.Robots[0].Addresses != 5 || !slices.Equal(got.result.Robots[0].FirstAddresses, []string{"192.0.2.0", "192.0.2.1", "192.0.2.2"}) {
+	if wantAccused(t, got); !slices.Equal(got.result.Robots[0].Addresses, []string{"192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"}) {
 		t.Errorf("%+v", got.result.Robots[0])
 	}
 	hits = append(hits, pages("Library/1.0", "192.0.2.66", morning, 50, every(5*time.Second))...)
@@ -212,7 +212,7 @@ Disallow: /
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got audited
-			a := Auditor{History: always(rules), Groups: map[string][]string{"examplebot-image": {"ExampleBot-Image", "ExampleBot"}},
+			a := Auditor{given: *always(rules), Groups: map[string][]string{"examplebot-image": {"ExampleBot-Image", "ExampleBot"}},
 				OnViolation: func(v Violation) { got.violations = append(got.violations, v) }}
 			log := ""
 			for i, url := range []string{"/robots.txt", "/yandex/", "/google/", "/slurp/", "/baidu/", "/example/", "/"} {
@@ -282,8 +282,8 @@ func TestFair_LinesOutOfOrder(t *testing.T) {
 			for name, log := range map[string]string{"buffers": buffered(10), "long buffers": buffered(300),
 				"front ends behind each other": ends[2] + ends[0] + ends[1], "compressed": gzipped(ends[1] + ends[2] + ends[0])} {
 				got := read(t, history, log)
-				if got.String() != want.String() || got.result.Jumps > 0 {
-					t.Errorf("%s: %d violations and %d jumps, want %d and none", name, len(got.violations), got.result.Jumps, len(want.violations))
+				if got.String() != want.String() || got.result.Counts["jumps"] > 0 {
+					t.Errorf("%s: %d violations and %d jumps, want %d and none", name, len(got.violations), got.result.Counts["jumps"], len(want.violations))
 				}
 			}
 		})
@@ -302,7 +302,7 @@ func TestFair_NoOrder(t *testing.T) {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
 	got := read(t, always("User-agent: *\nCrawl-delay: 100\nDisallow: /private/\n"), strings.Join(lines, "\n"))
-	if wantAccused(t, got, "GuiltyBot disallowed"); got.result.Jumps == 0 {
+	if wantAccused(t, got, "GuiltyBot disallowed"); got.result.Counts["jumps"] == 0 {
 		t.Error("it does not say that lines are out of order")
 	}
 }
@@ -324,14 +324,14 @@ func TestFair_StatusOfRobotsTxt(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(t, always(rulesOfSite), combined(tt.log))
-			if got.String() != tt.want || got.result.Unaudited != tt.unaudited {
-				t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Unaudited, got, tt.want)
+			if got.String() != tt.want || got.result.Counts["unaudited"] != tt.unaudited {
+				t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Counts["unaudited"], got, tt.want)
 			}
 		})
 	}
-	changed := new(History)
-	changed.Add("", morning.Add(-10*time.Hour), 200, []byte("User-agent: *\nDisallow:\n"))
-	changed.Add("", morning.Add(2*time.Hour), 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	changed := new(history)
+	give(changed, "", morning.Add(-10*time.Hour), 200, []byte("User-agent: *\nDisallow:\n"))
+	give(changed, "", morning.Add(2*time.Hour), 200, []byte("User-agent: *\nDisallow: /private/\n"))
 	log := combined(`
 		20T11:00:00 ABot/1 /robots.txt
 		20T11:00:00 GuiltyBot/1 /robots.txt
@@ -339,7 +339,7 @@ func TestFair_StatusOfRobotsTxt(t *testing.T) {
 		21T12:00:00 ABot/1 /private/a
 		21T12:00:00 GuiltyBot/1 /private/a`)
 	wantAccused(t, read(t, changed, log), "GuiltyBot stale") // the copy of ABot stays in use, because it asked again
-	if got := read(t, nil, combined("10:00:00 ABot/1 /robots.txt 404\n10:00:01 ABot/1 /a")); got.result.Unaudited != 0 {
+	if got := read(t, nil, combined("10:00:00 ABot/1 /robots.txt 404\n10:00:01 ABot/1 /a")); got.result.Counts["unaudited"] != 0 {
 		t.Errorf("that there is no robots.txt is known from the log: %+v", got.result)
 	}
 }
@@ -388,11 +388,11 @@ func TestFair_JSONOfOthers(t *testing.T) {
 		"JSON":           `{"when":"2026-11-20T10:00:00Z","what":"GET /private/a"}`,
 	} {
 		got := read(t, always(rulesOfSite), line+"\n")
-		if got.result.Broken != 1 || got.result.Lines != 1 || !strings.HasPrefix(got.broken[0].Err.Error(), whose) {
+		if got.result.Counts["broken"] != 1 || got.result.Counts["lines"] != 1 || !strings.HasPrefix(got.broken[0].Err.Error(), whose) {
 			t.Errorf("%s: %+v, %v", whose, got.result, got.broken)
 		}
 	}
-	if got := read(t, always(rulesOfSite), `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}`+"\n"); got.result.Broken != 0 {
+	if got := read(t, always(rulesOfSite), `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}`+"\n"); got.result.Counts["broken"] != 0 {
 		t.Errorf("a message of Caddy's: %v", got.broken)
 	}
 }
@@ -410,13 +410,13 @@ func TestAuditor_SinceAndUntil(t *testing.T) {
 		20T12:00:01 GuiltyBot/1.0 /private/a
 		21T00:00:00 GuiltyBot/1.0 /private/tomorrow`)
 	var got audited
-	a := Auditor{History: always(rulesOfSite), Since: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+	a := Auditor{given: *always(rulesOfSite), Since: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 		OnViolation: func(v Violation) { got.violations = append(got.violations, v) }}
 	if err := a.Read(t.Context(), Input{"log", strings.NewReader(log)}); err != nil {
 		t.Fatal(err)
 	}
 	r := a.Result()
-	if want := "12:00:00 GuiltyBot /a before-robots-txt\n12:00:01 GuiltyBot /private/a disallowed\n"; got.String() != want || r.Requests != 4 || r.Violations != 2 || len(r.Robots) != 2 || r.NotShown != 0 {
+	if want := "12:00:00 GuiltyBot /a before-robots-txt\n12:00:01 GuiltyBot /private/a disallowed\n"; got.String() != want || r.Requests != 4 || r.Violations != 2 || len(r.Robots) != 2 || r.Counts["not_shown"] != 0 {
 		t.Errorf("%+v; got\n%swant\n%s", r, got, want)
 	}
 }
@@ -460,9 +460,9 @@ func TestRead_WhatVisitorsInvent(t *testing.T) {
 				write.Close()
 			}()
 			begin, most := live(), uint64(0)
-			a := Auditor{History: always(rulesOfSite)}
+			a := Auditor{given: *always(rulesOfSite)}
 			a.OnViolation = func(Violation) {
-				if a.result.Violations%(lines/10) == 0 {
+				if a.total.Violations%(lines/10) == 0 {
 					most = max(most, live())
 				}
 			}

@@ -130,7 +130,7 @@ func auditOf(t *testing.T, dir fstest.MapFS) (r *audit.Result, found string) {
 	var b strings.Builder
 	a := audit.Auditor{
 		OnViolation: func(v audit.Violation) { fmt.Fprintln(&b, v.Kind, v.URL) },
-		OnBroken:    func(broken audit.Broken) { fmt.Fprintln(&b, broken.Line, broken.Err) },
+		OnBroken:    func(_ string, line int, err error) { fmt.Fprintln(&b, line, err) },
 	}
 	if err := a.ReadRecord(context.Background(), "record", dir); err != nil {
 		t.Fatal(err)
@@ -190,15 +190,15 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := forge(t, dirs[tt.fromEnd], tt.change)
 			keep(t, dir)
-			if r, found := auditOf(t, dir); r.Violations+r.Broken == 0 || !strings.Contains(found, tt.found) {
-				t.Errorf("it is not said that %q: %d violations, %d broken\n%s", tt.found, r.Violations, r.Broken, found)
+			if r, found := auditOf(t, dir); r.Violations+r.Counts["broken"] == 0 || !strings.Contains(found, tt.found) {
+				t.Errorf("it is not said that %q: %d violations, %d broken\n%s", tt.found, r.Violations, r.Counts["broken"], found)
 			}
 		})
 	}
 	for fromEnd, dir := range dirs {
 		later := forge(t, dir, func(_, line string) string { return line + `,"later":{"version":1}` })
 		r, found := auditOf(t, later)
-		if r.Violations > 0 || r.Broken > 0 || r.Unaudited > 0 || r.Records[0].Overridden != 2 {
+		if r.Violations > 0 || r.Counts["broken"] > 0 || r.Counts["unaudited"] > 0 || r.Records[0].Counts["overridden"] != 2 {
 			t.Errorf("an honest record with members that a later version has, from end %v: %+v\n%s", fromEnd, r, found)
 		}
 	}
@@ -245,7 +245,7 @@ func TestReadRecord_SessionsSoonAfterEachOther(t *testing.T) {
 		if err := a.ReadRecord(t.Context(), "record", os.DirFS(filepath.Join(dir, fmt.Sprint(i)))); err != nil {
 			t.Fatal(err)
 		}
-		if r := a.Result(); r.Violations != want || r.Broken != 0 {
+		if r := a.Result(); r.Violations != want || r.Counts["broken"] != 0 {
 			t.Errorf("%v apart: %+v", wait, r)
 		}
 	}
@@ -299,7 +299,7 @@ func TestReadRecord_Head(t *testing.T) {
 		if err := a.ReadRecord(t.Context(), "record", tt.dir); err != nil {
 			t.Fatal(err)
 		}
-		if r := a.Result(); r.Records[0].HeadFound != tt.found || tt.found != (r.Broken == 0) {
+		if r := a.Result(); (r.Records[0].Counts["head"] == 1) != tt.found || tt.found != (r.Counts["broken"] == 0) {
 			t.Errorf("%s: %+v %+v", tt.name, r.Records[0], r)
 		}
 	}

@@ -9,37 +9,18 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A History knows which robots.txt was in force on each host at each time. The
-// zero value knows nothing. It is not safe for concurrent use.
-type History struct {
+// A history knows which robots.txt was in force on each host at each time. The
+// zero value knows nothing.
+type history struct {
 	all     *timeline            // for each host that has no timeline of its own
 	origins map[string]*timeline // by origin, such as "https://example.com"
 	hosts   map[string]*timeline // by host, whatever the scheme
 	recent  int                  // how many versions each timeline keeps; 0 means all
 }
 
-// Add adds a robots.txt that is in force from the given time on, or always if
-// that time is zero. host is "example.com", or "https://example.com" if http
-// and https have different files. If host is "", the file is for every host.
-// status is the status of the answer. With a 2xx, body is the file. A 304, a
-// 429 and a 5xx change nothing, and any other status allows everything.
-func (h *History) Add(host string, from time.Time, status int, body []byte) {
-	at := int64(never)
-	if !from.IsZero() {
-		at = from.UnixNano()
-	}
-	scheme, name := originOf(host)
-	h.add(scheme, name, at, &capture{status: status, body: body})
-}
-
-// Hosts returns the number of hosts for which there is a file. A file for every
-// host does not count.
-func (h *History) Hosts() int { return len(h.hosts) }
-
-// The method "only" returns the host for a log that names no hosts. This is the
-// only host of the History, or "" if the History has none. If the History has
-// several hosts, the method returns false.
-func (h *History) only() (host string, ok bool) {
+// only returns the host for a log that names no hosts. This is the only host of
+// the history, or "" if it has none. If it has several, only returns false.
+func (h *history) only() (host string, ok bool) {
 	if len(h.hosts) > 1 {
 		return "", false
 	}
@@ -56,7 +37,7 @@ func isMissing(status int) bool { return status/100 == 4 && status != 429 }
 // that an older copy stays in use (RFC 9309 §2.3.1.4).
 func isFailure(status int) bool { return status/100 == 5 || status == 429 }
 
-func (h *History) add(scheme, host string, from int64, c *capture) {
+func (h *history) add(scheme, host string, from int64, c *capture) {
 	if c.status == 304 || isFailure(c.status) {
 		return
 	}
@@ -71,25 +52,22 @@ func (h *History) add(scheme, host string, from int64, c *capture) {
 	if h.hosts == nil {
 		h.origins, h.hosts = make(map[string]*timeline), make(map[string]*timeline)
 	}
+	add := func(lines map[string]*timeline, key string) {
+		if lines[key] == nil {
+			lines[key] = new(timeline)
+		}
+		lines[key].add(from, f, h.recent)
+	}
 	if scheme != "" {
-		origin := scheme + "://" + host
-		if h.origins[origin] == nil {
-			h.origins[origin] = new(timeline)
-		}
-		h.origins[origin].add(from, f, h.recent)
-		if f.to != "" && strings.HasSuffix(f.to, "://"+host) {
-			return // http redirects to https, so only the file of https counts for the host
-		}
+		add(h.origins, scheme+"://"+host)
 	}
-	if h.hosts[host] == nil {
-		h.hosts[host] = new(timeline)
+	if scheme == "" || f.to == "" || !strings.HasSuffix(f.to, "://"+host) { // else http redirects to https, whose file counts for the host
+		add(h.hosts, host)
 	}
-	h.hosts[host].add(from, f, h.recent)
 }
 
-// The method "at" returns the file in force at the time t, or nil if no file is
-// known.
-func (h *History) at(scheme, host string, t int64) *file {
+// at returns the file in force at the time t, or nil if no file is known.
+func (h *history) at(scheme, host string, t int64) *file {
 	for range 6 { // at most five redirects
 		f := h.line(scheme, host).at(t)
 		if f == nil || f.to == "" {
@@ -100,21 +78,14 @@ func (h *History) at(scheme, host string, t int64) *file {
 	return nil
 }
 
-func (h *History) line(scheme, host string) *timeline {
-	if h == nil {
-		return nil
+func (h *history) line(scheme, host string) *timeline {
+	if line := h.origins[scheme+"://"+host]; line != nil {
+		return line
 	}
-	if scheme != "" {
-		if line := h.origins[scheme+"://"+host]; line != nil {
-			return line
-		}
-		// If there is a file for another scheme of this host, h.hosts may have
-		// that file. So h.hosts is not used here.
-		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
-			return h.all
-		}
-	}
-	if line := h.hosts[host]; line != nil {
+	// If there is a file for another scheme of this host, h.hosts may have that
+	// file. So h.hosts is not used for a scheme then.
+	isOther := scheme != "" && (h.origins["http://"+host] != nil || h.origins["https://"+host] != nil)
+	if line := h.hosts[host]; line != nil && !isOther {
 		return line
 	}
 	return h.all
@@ -128,14 +99,14 @@ type version struct {
 	file *file
 }
 
+// until returns how many versions are in force from t on or earlier.
+func (l *timeline) until(t int64) int {
+	i, _ := slices.BinarySearchFunc(l.versions, t, func(v version, t int64) int { return cmp.Or(cmp.Compare(v.from, t), -1) })
+	return i
+}
+
 func (l *timeline) add(from int64, f *file, recent int) {
-	i, found := slices.BinarySearchFunc(l.versions, from, func(v version, t int64) int { return cmp.Compare(v.from, t) })
-	if found {
-		i++ // versions with the same time keep the order in which they were added
-		for i < len(l.versions) && l.versions[i].from == from {
-			i++
-		}
-	}
+	i := l.until(from)
 	if i > 0 && l.versions[i-1].file.same(f) {
 		return
 	}
@@ -146,19 +117,10 @@ func (l *timeline) add(from int64, f *file, recent int) {
 }
 
 func (l *timeline) at(t int64) *file {
-	if l == nil {
+	if l == nil || l.until(t) == 0 {
 		return nil
 	}
-	i, _ := slices.BinarySearchFunc(l.versions, t, func(v version, t int64) int {
-		if v.from <= t {
-			return -1
-		}
-		return 1
-	})
-	if i == 0 {
-		return nil
-	}
-	return l.versions[i-1].file
+	return l.versions[l.until(t)-1].file
 }
 
 // A file is the meaning of an answer for robots.txt: a robots.txt, a status, or
@@ -167,8 +129,8 @@ type file struct {
 	status int
 	to     string // the origin to whose robots.txt a redirect leads
 	text   []byte
-	parsed *robotstxt.File   // the parsed form of text; nil until a second robot needs it
-	rules  map[string]*rules // by product token, in lower case
+	parsed *robotstxt.File   // the parsed form of text; nil until a robot needs it
+	rules  map[string]*rules // by the name of the group; see rulesFor
 }
 
 type rules struct {
@@ -196,33 +158,22 @@ func (f *file) same(g *file) bool {
 }
 
 // rulesFor returns the rules for a robot. They have a meaning only if the
-// status is 2xx.
-func (f *file) rulesFor(name string, p product) *rules {
-	key := strings.ToLower(name)
-	if known := f.rules[key]; known != nil {
-		return known
+// status is 2xx. All robots that no group names share the rules of "*".
+func (f *file) rulesFor(p product) *rules {
+	if f.parsed == nil {
+		f.parsed, f.rules = robotstxt.Parse(f.text), make(map[string]*rules)
 	}
-	parsed := f.parsed
-	if parsed == nil {
-		parsed = robotstxt.Parse(f.text)
-		if len(f.rules) > 0 {
-			f.parsed = parsed
-		}
-	}
-	for _, group := range p.groups {
-		if names(parsed, group) {
-			return f.keep(key, newRules(parsed, group))
-		}
-	}
-	// All robots that no group names share the same rules.
 	group := "*"
 	if p.named {
 		group = ""
 	}
-	if known := f.rules[group]; known != nil {
-		return known
+	if i := slices.IndexFunc(p.groups, func(group string) bool { return names(f.parsed, group) }); i >= 0 {
+		group = strings.ToLower(p.groups[i])
 	}
-	return f.keep(group, newRules(parsed, group))
+	if f.rules[group] == nil {
+		f.rules[group] = newRules(f.parsed, group)
+	}
+	return f.rules[group]
 }
 
 // names reports whether a group names the robot, other than by "*".
@@ -256,14 +207,6 @@ func newRules(f *robotstxt.File, name string) *rules {
 			}
 		}
 	}
-	return r
-}
-
-func (f *file) keep(robot string, r *rules) *rules {
-	if f.rules == nil {
-		f.rules = make(map[string]*rules)
-	}
-	f.rules[robot] = r
 	return r
 }
 

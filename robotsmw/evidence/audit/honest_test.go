@@ -121,14 +121,14 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 			var found strings.Builder
 			a := audit.Auditor{
 				OnViolation: func(v audit.Violation) { fmt.Fprintln(&found, v) },
-				OnBroken:    func(b audit.Broken) { fmt.Fprintln(&found, b) },
+				OnBroken:    func(input string, line int, err error) { fmt.Fprintln(&found, input, line, err) },
 			}
 			if err := a.ReadRecord(t.Context(), "record", os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
 			r := a.Result()
-			if r.Violations > 0 || r.Broken > 0 || r.Cut > 0 || r.Unaudited > 0 || r.Requests < 60 {
-				t.Errorf("%d requests, %d violations, %d broken, %d unaudited\n%s", r.Requests, r.Violations, r.Broken, r.Unaudited, found.String())
+			if r.Violations > 0 || r.Counts["broken"] > 0 || r.Counts["cut"] > 0 || r.Counts["unaudited"] > 0 || r.Requests < 60 {
+				t.Errorf("%d requests, %d violations, %d broken, %d unaudited\n%s", r.Requests, r.Violations, r.Counts["broken"], r.Counts["unaudited"], found.String())
 			}
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
 // longestLine is how many bytes a line may have. A longer one counts as broken.
@@ -15,14 +17,8 @@ var errLong = fmt.Errorf("the line is longer than %d bytes", longestLine)
 
 type lineReader struct {
 	in     *bufio.Reader
-	long   []byte // a line that is longer than the buffer of in
-	number int    // of the line that was read last
-	offset int64  // of the next line
-}
-
-func (l *lineReader) reset(in io.Reader, number int) {
-	l.in.Reset(in)
-	l.number = number
+	number int   // of the line that was read last
+	offset int64 // of the next line
 }
 
 // next returns a line without its LF or CR LF. The line is valid until the next
@@ -30,18 +26,7 @@ func (l *lineReader) reset(in io.Reader, number int) {
 // still be read. At the end of the stream, the error is io.EOF. If the stream
 // cannot be read, the error is the Reader's.
 func (l *lineReader) next() ([]byte, error) {
-	line, err := l.in.ReadSlice('\n')
-	size := len(line)
-	if errors.Is(err, bufio.ErrBufferFull) {
-		l.long = append(l.long[:0], line...)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			line, err = l.in.ReadSlice('\n')
-			if size += len(line); size <= longestLine+2 {
-				l.long = append(l.long, line...)
-			}
-		}
-		line = l.long
-	}
+	line, size, err := chain.ReadLine(l.in, longestLine+2)
 	if err != nil && (size == 0 || !errors.Is(err, io.EOF)) {
 		return nil, err
 	}

@@ -38,11 +38,15 @@ var errNoRecord = errors.New("there is no record in the directory; of a director
 // page may be requested during a pause. Times of two sessions are compared by
 // the wall clock, to the second.
 //
-// ReadRecord passes each fault in the record itself to OnBroken, and counts it
-// in Result.Broken and Result.Cut. A loss line says how many requests were
-// lost: these are unaudited. ReadRecord returns an error if ctx ends or if
-// there is no record.
-func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
+// ReadRecord passes each fault in the record itself to OnBroken. Its error
+// begins with "changed: ", "contradicts: " or "cut: ". A loss line says how
+// many requests were lost: these are unaudited. ReadRecord returns an error if
+// ctx ends or if there is no record.
+//
+// If there are logs of a site to which the robot went, ReadRecord also names
+// the requests that only the record or only these logs have. The clocks may be
+// two minutes apart.
+func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs ...Input) error {
 	segments, err := chain.Segments(dir)
 	if err != nil {
 		return err
@@ -51,11 +55,10 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error 
 		return fmt.Errorf("%s: %w", name, errNoRecord)
 	}
 	a.begin()
-	sums := &RecordResult{Name: strings.TrimSuffix(name, "/")}
-	a.result.Records = append(a.result.Records, sums)
-	r := &recordReader{dir: dir, a: a, sums: sums}
-	r.judge = newRecordJudge(&recordRobot{a, sums, r.say, "unknown"})
-	if len(a.Against) > 0 {
+	r := &recordReader{dir: dir, a: a, sums: &Tally{Name: strings.TrimSuffix(name, "/")}}
+	a.records = append(a.records, r.sums)
+	r.judge = newRecordJudge(&recordRobot{a, r.sums, r.say, "unknown"})
+	if len(logs) > 0 {
 		r.sent = newSentRequests()
 	}
 	for i, n := range segments {
@@ -71,11 +74,11 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error 
 		r.say(errUnclosed)
 	}
 	r.judge.pace.endSession()
-	if a.Head != "" && !sums.HeadFound {
+	if a.Head != "" && r.sums.Counts["head"] == 0 {
 		r.say(&recordFault{incomplete, "the line of the given head is missing, so this is not the whole record, or another one"})
 	}
 	if r.sent != nil {
-		return r.sent.compare(ctx, a, sums, r.alone)
+		return r.sent.compare(ctx, a, r.sums, logs, r.alone)
 	}
 	return nil
 }
@@ -85,7 +88,7 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error 
 type recordReader struct {
 	dir   fs.FS
 	a     *Auditor
-	sums  *RecordResult
+	sums  *Tally
 	judge *recordJudge
 	end   chain.Link
 	open  bool          // a session has begun and has no close line yet
@@ -97,18 +100,13 @@ type recordReader struct {
 
 // say reports a fault at the line that is being read.
 func (r *recordReader) say(err error) {
-	f, _ := errors.AsType[*recordFault](err)
-	r.sums.Faults++
-	switch {
-	case f == nil:
-	case f.kind == changed:
-		r.sums.Changed++
-		r.judge.partial = true
-	case f.kind == contradicts:
-		r.sums.Contradict++
+	r.sums.count("faults", 1)
+	if f, ok := errors.AsType[*recordFault](err); ok && f.kind != incomplete {
+		r.sums.count(string(f.kind), 1)
+		r.judge.partial = r.judge.partial || f.kind == changed
 	}
-	r.a.result.Cut++
-	r.a.broken(Broken{Input: r.sums.Name + "/" + r.file, Line: max(r.line, 1), Err: err})
+	r.a.total.count("cut", 1)
+	r.a.broken(r.sums.Name+"/"+r.file, max(r.line, 1), err)
 }
 
 // segment reads a segment of the record. next is the number of the following
@@ -124,7 +122,7 @@ func (r *recordReader) segment(ctx context.Context, n, next int) error {
 	good := r.goodPart(n, next)
 	in := bufio.NewReaderSize(file, 64<<10)
 	for offset := int64(0); ctx.Err() == nil; {
-		line, size, err := chain.ReadLine(in)
+		line, size, err := chain.ReadLine(in, chain.Longest)
 		if len(line) == 0 && errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -133,7 +131,7 @@ func (r *recordReader) segment(ctx context.Context, n, next int) error {
 			r.say(err)
 			return nil
 		}
-		offset += size
+		offset += int64(size)
 		before, after, ok := chain.Check(line)
 		var v recordLine
 		ok = ok && json.Unmarshal(line, &v) == nil
@@ -168,11 +166,11 @@ func (r *recordReader) follow(before, after chain.Link) {
 		r.say(errMissing)
 	}
 	r.end, r.after = after, false
-	r.sums.Lines++
-	r.a.result.Lines++
+	r.sums.count("lines", 1)
+	r.a.lines++
 	r.sums.Head = string(after.Hash[:])
-	if h := r.a.Head; r.sums.Changed == 0 && (strings.EqualFold(h, r.sums.Head) || strings.EqualFold(h, after.String())) {
-		r.sums.HeadFound = true
+	if h := r.a.Head; r.sums.Counts["changed"] == 0 && (strings.EqualFold(h, r.sums.Head) || strings.EqualFold(h, after.String())) {
+		r.sums.count("head", 1)
 	}
 }
 
@@ -187,7 +185,7 @@ func (r *recordReader) goodPart(n, next int) int64 {
 		return -1
 	}
 	defer file.Close()
-	line, _, _ := chain.ReadLine(bufio.NewReader(file))
+	line, _, _ := chain.ReadLine(bufio.NewReader(file), chain.Longest)
 	var v recordLine
 	if _, _, ok := chain.Check(line); !ok || json.Unmarshal(line, &v) != nil || v.Cut == nil || v.Cut.Segment != n {
 		return -1
@@ -236,13 +234,13 @@ func (r *recordReader) take(v *recordLine) {
 
 // lost reads a loss line. It counts the lost requests as unaudited.
 func (r *recordReader) lost(v *recordLine) {
-	r.a.result.Cut++
+	r.a.total.count("cut", 1)
 	r.judge.partial = true
 	n := v.Lost["request"]
 	from, to := v.lossSpan()
 	if !to.Before(r.a.Since) && !r.a.isAfter(from.UnixNano()) {
-		r.a.result.Unaudited += n
-		r.a.result.addSpan(Tally{First: from, Last: to, Requests: n})
+		r.a.total.count("unaudited", n)
+		r.a.endSpan(Tally{First: from, Last: to, Requests: n})
 	}
 }
 
@@ -256,7 +254,7 @@ func (r *recordReader) alone(n int, only string, sent *sentRequest) {
 		r.file, r.line = sent.file, sent.line
 	}
 	if n > mostAlone {
-		r.a.result.Cut++
+		r.a.total.count("cut", 1)
 		return
 	}
 	r.say(&recordFault{contradicts, only})

@@ -102,7 +102,9 @@ func readRecord(t testing.TB, dir fs.FS) audited {
 	var got audited
 	a := Auditor{
 		OnViolation: func(v Violation) { got.violations = append(got.violations, v) },
-		OnBroken:    func(b Broken) { got.broken = append(got.broken, b) },
+		OnBroken: func(input string, line int, err error) {
+			got.broken = append(got.broken, broken{input, line, err})
+		},
 	}
 	if err := a.ReadRecord(t.Context(), "record", dir); err != nil {
 		t.Fatal(err)
@@ -163,7 +165,7 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := readRecord(t, recordOf(append(append(append([]string{}, begin...), tt.lines...), closed)...))
-			if got.String() != tt.want || got.result.Cut != 0 || got.result.Unaudited != 0 {
+			if got.String() != tt.want || got.result.Counts["cut"] != 0 || got.result.Counts["unaudited"] != 0 {
 				t.Errorf("got\n%swant\n%s%+v %v", got, tt.want, got.result, got.broken)
 			}
 		})
@@ -196,7 +198,7 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := readRecord(t, recordOf(append(append([]string{opened, limits, fetchLine("10:00:00")}, tt.lines...), closed)...))
-			if got.String() != tt.want || got.result.Cut != 0 || got.result.Unaudited != 0 {
+			if got.String() != tt.want || got.result.Counts["cut"] != 0 || got.result.Counts["unaudited"] != 0 {
 				t.Errorf("got\n%swant\n%s%+v %v", got, tt.want, got.result, got.broken)
 			}
 		})
@@ -242,12 +244,12 @@ func TestReadRecord_NotWhole(t *testing.T) {
 			for _, b := range got.broken {
 				told += fmt.Sprintf("%s:%d ", strings.TrimPrefix(b.Input, "record/"), b.Line)
 			}
-			if told != tt.lines || got.result.Cut != tt.cut || got.result.Violations != 0 {
-				t.Errorf("told %q, %d cut; want %q, %d; %+v %v", told, got.result.Cut, tt.lines, tt.cut, got.broken, got)
+			if told != tt.lines || got.result.Counts["cut"] != tt.cut || got.result.Violations != 0 {
+				t.Errorf("told %q, %d cut; want %q, %d; %+v %v", told, got.result.Counts["cut"], tt.lines, tt.cut, got.broken, got)
 			}
 		})
 	}
-	if r := readRecord(t, tests[6].dir).result; r.Unaudited != 3 || len(r.Spans) != 1 {
+	if r := readRecord(t, tests[6].dir).result; r.Counts["unaudited"] != 3 || len(r.Spans) != 1 {
 		t.Errorf("a loss of three requests: %+v", r)
 	}
 	if err := new(Auditor).ReadRecord(t.Context(), "record", fstest.MapFS{}); !errors.Is(err, errNoRecord) {
@@ -289,7 +291,7 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 		return readRecord(t, recordOf(opened, crawler, limits, fetchLine("10:00:00"), fileLine(text), robotsLine("10:00:01", text), line, closed))
 	}
 	for what, line := range honest {
-		if got := read(line); got.result.Cut != 0 || got.result.Broken != 0 || got.result.Violations != 0 {
+		if got := read(line); got.result.Counts["cut"] != 0 || got.result.Counts["broken"] != 0 || got.result.Violations != 0 {
 			t.Errorf("%s: %+v %v", what, got.result, got.broken)
 		}
 		for how, change := range forged {
@@ -298,7 +300,7 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 				continue
 			}
 			got := read(changed)
-			if got.result.Cut != 1 || len(got.broken) != 1 || !errors.Is(got.broken[0].Err, errDecision) || got.broken[0].Line != 8 {
+			if got.result.Counts["cut"] != 1 || len(got.broken) != 1 || !errors.Is(got.broken[0].Err, errDecision) || got.broken[0].Line != 8 {
 				t.Errorf("%s, with %s: %+v %v", what, how, got.result, got.broken)
 			}
 		}
@@ -316,25 +318,25 @@ func TestReadRecord_AnyByte(t *testing.T) {
 	dir := func(text, warc []byte) fstest.MapFS {
 		return fstest.MapFS{"evidence-000001.jsonl": {Data: text}, "robots-000001.warc.gz": {Data: warc}}
 	}
-	if got := readRecord(t, dir([]byte(text), []byte(warc))); got.result.Cut != 0 || got.result.Broken != 0 || got.result.Violations != 0 {
+	if got := readRecord(t, dir([]byte(text), []byte(warc))); got.result.Counts["cut"] != 0 || got.result.Counts["broken"] != 0 || got.result.Violations != 0 {
 		t.Fatalf("as it is: %+v %v", got.result, got.broken)
 	}
 	for i := range text {
 		for _, flip := range []byte{1, 0x20, 0x80} {
 			changed := []byte(text)
 			changed[i] ^= flip
-			if got := readRecord(t, dir(changed, []byte(warc))); got.result.Cut == 0 || got.result.Broken == 0 {
+			if got := readRecord(t, dir(changed, []byte(warc))); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
 				t.Fatalf("byte %d of the record, %q, is %q: not noticed", i, text[i], changed[i])
 			}
 		}
 	}
-	if got := readRecord(t, dir([]byte(text), []byte(warc+"\n"))); got.result.Cut != 1 || got.result.Broken != 1 {
+	if got := readRecord(t, dir([]byte(text), []byte(warc+"\n"))); got.result.Counts["cut"] != 1 || got.result.Counts["broken"] != 1 {
 		t.Errorf("a byte more at the end of the WARC file: %+v %v", got.result, got.broken)
 	}
 	for i := range warc {
 		changed := []byte(warc)
 		changed[i] ^= 1
-		if got := readRecord(t, dir([]byte(text), changed)); got.result.Cut == 0 || got.result.Broken == 0 {
+		if got := readRecord(t, dir([]byte(text), changed)); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
 			t.Fatalf("byte %d of the WARC file: not noticed", i)
 		}
 	}

@@ -92,7 +92,7 @@ func (s *sentRequests) find(e *event) bool {
 // compare reads the site's logs, and calls alone for the requests that only
 // they or only the record has. only says in words which; n counts them. For a
 // request that only the record has, r is that request.
-func (s *sentRequests) compare(ctx context.Context, a *Auditor, sums *RecordResult, alone func(n int, only string, r *sentRequest)) error {
+func (s *sentRequests) compare(ctx context.Context, a *Auditor, sums *Tally, logs []Input, alone func(n int, only string, r *sentRequest)) error {
 	if len(s.all) == 0 {
 		return nil
 	}
@@ -108,21 +108,21 @@ func (s *sentRequests) compare(ctx context.Context, a *Auditor, sums *RecordResu
 		}
 		switch {
 		case s.find(e):
-			sums.Both++
+			sums.count("both", 1)
 		case !last.Before(begun):
-			sums.OnlyLog++
-			alone(sums.OnlyLog, fmt.Sprintf("only the log has the request for %.200q at %s, from %s", e.host+e.url, last.Format(time.RFC3339), e.address), nil)
+			sums.count("only_log", 1)
+			alone(sums.Counts["only_log"], fmt.Sprintf("only the log has the request for %.200q at %s, from %s", e.host+e.url, last.Format(time.RFC3339), e.address), nil)
 		}
 	}
-	if err := log.Read(ctx, a.Against...); err != nil {
+	if err := log.Read(ctx, logs...); err != nil {
 		return err
 	}
 	log.Result()
 	for _, r := range s.all {
 		isCovered := s.hosts[r.host] && !r.at.Before(first.Add(-differ)) && !r.at.After(last.Add(differ))
 		if !r.found && r.answered && isCovered {
-			sums.OnlyRecord++
-			alone(sums.OnlyRecord, fmt.Sprintf("only the record has the request for %.200q at %s", r.url, r.at.Format(time.RFC3339)), r)
+			sums.count("only_record", 1)
+			alone(sums.Counts["only_record"], fmt.Sprintf("only the record has the request for %.200q at %s", r.url, r.at.Format(time.RFC3339)), r)
 		}
 	}
 	return nil

@@ -52,16 +52,13 @@ func (j *recordJudge) request(v *recordLine) error {
 	at := v.Start.UnixNano()
 	counts := j.a.counts(at)
 	if counts {
-		j.a.result.Requests++
-		r.sums.Requests++
-		s.host.Requests++
-		r.sums.seen(at)
-		r.sums.day(at).Requests++
+		j.a.total.Requests++
+		j.a.tally(r, s, at)
 	}
 	err := j.pace.limits(v)
 	if v.Robots && j.isForRobots(v.Target) {
 		if counts {
-			r.sums.Fetches++
+			r.sums.count("fetches", 1)
 		}
 		return err
 	}
@@ -74,14 +71,11 @@ func (j *recordJudge) request(v *recordLine) error {
 	judged := j.page(v)
 	if errors.Is(judged, errUnknown) {
 		if counts {
-			r.sums.day(at).Unaudited++
-			r.sums.Unaudited++
-			j.a.result.Unaudited++
-			j.a.unaudited(s.host.Name, at)
+			j.a.unaudited(r, s, at)
 		}
 		return err
 	}
-	j.a.audited(s.host.Name)
+	j.a.audited(s)
 	if err != nil {
 		return err
 	}
@@ -111,7 +105,7 @@ func (j *recordJudge) page(v *recordLine) error {
 			// The page is judged as if it had no decision.
 			d = &recordDecision{Decided: d.Decided, Allowed: true, RobotsURL: robotsURL(v.Target)}
 		} else if d.RobotsURL == "" && j.a.counts(v.Start.UnixNano()) {
-			j.sums.Overridden++
+			j.sums.count("overridden", 1)
 		}
 	}
 	in, err2 := j.stateFor(v, d)
@@ -135,16 +129,16 @@ func (j *recordJudge) page(v *recordLine) error {
 	violation := Violation{Time: v.Start, URL: v.Target}
 	switch {
 	case !verdict.Allowed:
-		violation.Kind, violation.Line, violation.Rule = Disallowed, verdict.Line, ruleOf(verdict)
+		violation.Kind, violation.Line, violation.Rule = "disallowed", verdict.Line, ruleOf(verdict)
 		j.report(violation)
 	case v.Decision == nil || err != nil:
 	case !d.Allowed:
-		violation.Kind, violation.Line, violation.Rule = Disallowed, d.Line, d.Rule
+		violation.Kind, violation.Line, violation.Rule = "disallowed", d.Line, d.Rule
 		j.report(violation)
 	case d.SHA256 == in.sha256 && !d.follows(verdict):
 		return errDecision
 	case d.RobotsURL != "" && j.origins[d.RobotsURL].isStale(d, *in):
-		violation.Kind, violation.Previous = Stale, in.fetched
+		violation.Kind, violation.Previous = "stale", in.fetched
 		violation.Gap, violation.Want = d.Decided.Sub(in.fetched), in.expires.Sub(in.fetched)
 		j.report(violation)
 	}
@@ -166,7 +160,7 @@ func (j *recordJudge) stateFor(v *recordLine, d *recordDecision) (*state, error)
 	}
 	if _, s := j.site(v.Target); !s.accused {
 		s.accused = true
-		j.report(Violation{Time: v.Start, URL: v.Target, Kind: BeforeRobotsTxt})
+		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "before-robots-txt"})
 	}
 	return nil, nil
 }

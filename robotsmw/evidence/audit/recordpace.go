@@ -249,7 +249,7 @@ func (h *recordHost) rest(at, until time.Time) {
 // request began too soon after an earlier one.
 func (p *recordPace) gap(m *paceEvent, h *recordHost) {
 	if m.at.Before(h.left) && m.at.After(h.asked) && m.isPage {
-		p.report(Violation{Time: m.at, URL: m.url, Kind: RetryAfter, Previous: h.asked, Gap: m.at.Sub(h.asked), Want: h.left.Sub(h.asked)})
+		p.report(Violation{Time: m.at, URL: m.url, Kind: "retry-after", Previous: h.asked, Gap: m.at.Sub(h.asked), Want: h.left.Sub(h.asked)})
 	}
 	// Any two requests must be at least the delay apart, and any two requests
 	// for pages at least the Crawl-delay. If both gaps are too short, only the
@@ -296,7 +296,7 @@ func (k mark) lacks(at time.Time, want time.Duration) time.Duration {
 }
 
 func (p *recordPace) tooSoon(m *paceEvent, previous time.Time, want time.Duration) {
-	p.report(Violation{Time: m.at, URL: m.url, Kind: Gap, Previous: previous, Gap: m.at.Sub(previous), Want: want})
+	p.report(Violation{Time: m.at, URL: m.url, Kind: "gap", Previous: previous, Gap: m.at.Sub(previous), Want: want})
 }
 
 // gapSince compares the first page of a session with the latest one of the
@@ -305,7 +305,7 @@ func (p *recordPace) tooSoon(m *paceEvent, previous time.Time, want time.Duratio
 func (p *recordPace) gapSince(m *paceEvent) {
 	last, ok := p.earlier[m.key]
 	if gap := m.wall.Sub(last); ok && gap >= 0 && gap < m.crawl-stepped {
-		p.report(Violation{Time: m.wall, URL: m.url, Kind: Gap, Previous: last, Gap: gap, Want: m.crawl})
+		p.report(Violation{Time: m.wall, URL: m.url, Kind: "gap", Previous: last, Gap: gap, Want: m.crawl})
 	}
 }
 

@@ -35,7 +35,7 @@ var (
 // it.
 type recordRobot struct {
 	a    *Auditor
-	sums *RecordResult
+	sums *Tally
 	say  func(error) // reports a fault in the record
 	name string
 }

@@ -73,20 +73,16 @@ const mostAnswer = 2 << 20
 // isAnswer reports whether a WARC record has the URL, status and body of a
 // fetch line.
 func (v *recordLine) isAnswer(packed io.Reader) bool {
-	in, err := NewWARCReader(packed)
+	in, err := newWARCReader(packed)
 	if err != nil {
 		return false
 	}
-	r, err := in.Next()
-	if err != nil || r.TargetURI != v.Target && isPlain(v.Target) {
+	r, err := in.next()
+	if err != nil || r.target != v.Target && isPlain(v.Target) {
 		return false
 	}
 	m, err := r.http()
-	if err != nil {
-		return false
-	}
-	status, err := m.status()
-	if err != nil || status != v.Status {
+	if err != nil || m.status != v.Status {
 		return false
 	}
 	if v.SHA256 == "" {

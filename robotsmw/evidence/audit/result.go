@@ -7,108 +7,93 @@ import (
 	"time"
 )
 
-// A Result is the result of an audit.
+// A Result is the result of an audit. Its Tally counts everything; its Requests
+// are those of robots and browsers.
 type Result struct {
-	Requests   int // of robots and browsers
-	Violations int
-	Unaudited  int             // page requests that could not be judged, plus requests that a record has lost
-	NotShown   int             // page requests whose robot is not shown to have had robots.txt
-	Lines      int             // lines and records that were read, whatever their time
-	Broken     int             // those that could not be read or used
-	Cut        int             // inputs that were not read to their end, loss lines, most faults in records
-	Jumps      int             // lines that are too far from their place to be judged on order
-	Records    []*RecordResult // in the order in which they were read
-	Robots     []*Tally
-	Hosts      []*Tally // like Robots, with the most violations first
+	Tally
+	Robots []*Tally // those with the most violations first
+	Hosts  []*Tally // likewise
 	// Spans are periods in which requests to a host could not be judged, mostly
 	// because no robots.txt is known. The next request that can be judged ends
-	// a Span. A period in which a record has lost requests is also one; its
-	// Name is "". After 1,000, one Span named "…" covers the rest.
-	Spans []Tally
+	// a span. A period in which a record has lost requests is also one; its
+	// Name is "". After 1,000, one span named "…" covers the rest.
+	Spans   []Tally
+	Records []*Tally // in the order in which they were read
 }
 
-// A RecordResult says whether a record is whole, and agrees with itself.
-type RecordResult struct {
-	Name       string
-	Lines      int    // with the right hash
-	Head       string // the hash of the last of these lines
-	Changed    int    // lines, files and parts of WARC files that are not as they were written
-	Contradict int    // lines that another line contradicts
-	Faults     int    // these, and ends that are cut off
-	HeadFound  bool   // whether the record has the line of Auditor.Head
-	Both       int    // requests that Auditor.Against has too
-	OnlyRecord int    // requests that only the record has
-	OnlyLog    int    // requests that only Auditor.Against has
-	Overridden int    // requests that obeyed the operator's file, not the site's
-}
-
-// A Tally counts requests: those of a robot, to a host, on a day or in a span.
+// A Tally counts requests: those of a robot, to a host, on a day, in a span or
+// in a record.
 type Tally struct {
 	// Name is a robot's as first seen (names that differ only in case are one
-	// robot), or a host's ("" if the log does not name it), or a date.
+	// robot), or a host's ("" if the log does not name it), or a date, or a
+	// record's. "…" stands for all that is too much to be told apart.
 	Name        string
 	Requests    int
 	Violations  int
-	Unaudited   int
-	NotShown    int
-	Kinds       map[Kind]int // how many violations of each kind; not of days
-	First, Last time.Time
+	First, Last time.Time // the times of these requests
 
-	// Only robots have the rest.
-	Fetches        int // of robots.txt
-	Hosts          int
-	Addresses      int // of clients; at least so many, if there are very many
-	FirstAddresses []string
-	// ShortestGap is between two pages of one host, asked for by one address;
-	// negative if there was no such gap. CrawlDelay is the longest one in force
-	// between two pages.
+	// Counts has what else was counted. A count of 0 may be missing.
+	//
+	//   - Violations by their Kind.
+	//   - "unaudited": requests for pages that could not be judged, and
+	//     requests that a record has lost. "not_shown": pages whose robot is
+	//     not shown to have had robots.txt.
+	//   - Of robots, "fetches": requests for robots.txt; "hosts": how many.
+	//   - Of a Result, "lines": lines and records that were read, whatever
+	//     their time; "broken": those that could not be read or used, and
+	//     faults in records; "cut": inputs that were not read to their end,
+	//     loss lines, and most faults in records; "jumps": lines that are too
+	//     far from their place to be judged on order.
+	//   - Of a record, "lines": those with the right hash; "changed": lines,
+	//     files and parts of WARC files that are not as they were written;
+	//     "contradicts": lines that another line contradicts; "faults": these,
+	//     and ends that are cut off; "head": 1 if the record has the line of
+	//     Auditor.Head; "overridden": requests that obeyed the operator's file,
+	//     not the site's; "both", "only_record", "only_log": requests that the
+	//     record and the site's log have, or one of them alone.
+	Counts map[string]int
+
+	// Only robots have these. Addresses are those of clients in the order in
+	// which they were seen; if there are very many, some are missing.
+	// ShortestGap is between two pages of one host, asked for by one address,
+	// and negative if there was no such gap. CrawlDelay is the longest one in
+	// force between two pages. Days has a Tally for each date in UTC, such as
+	// "2026-11-20", and one named "…" for the days after the first 1,000.
+	Addresses               []string
 	ShortestGap, CrawlDelay time.Duration
-	// Days has a Tally for each date in UTC, such as "2026-11-20", and one
-	// named "…" for the days after the first 1,000.
-	Days map[string]*Tally
+	Days                    map[string]*Tally
+
+	Head string // only of a record: the hash of its last line with the right hash
 
 	addresses map[string]bool
-	today     *Tally // the last result of day()
+	today     *Tally // the last result of day
 	begun     int64  // when the day of today began
 }
 
-// A Broken is a problem with a line or record: it could not be read or used, or
-// is too far from its place.
-type Broken struct {
-	Input string
-	Line  int // counted from 1; in an archive, the number of the record
-	Err   error
-}
-
 const (
-	keptDays      = 1000 // of each robot
-	keptSpans     = 1000
-	keptAddresses = 3 // of each robot, by name
+	keptDays  = 1000 // of each robot
+	keptSpans = 1000
 )
 
 // rest is the Name of a Tally for all that is too much to be told apart.
 const rest = "…"
 
 func newTally(name string) *Tally {
-	return &Tally{Name: name, ShortestGap: -1, Kinds: make(map[Kind]int), Days: make(map[string]*Tally)}
+	return &Tally{Name: name, ShortestGap: -1, Days: make(map[string]*Tally)}
 }
 
-func (r *Result) addSpan(s Tally) {
-	if len(r.Spans) < keptSpans {
-		r.Spans = append(r.Spans, s)
-		return
+func (t *Tally) count(what string, n int) {
+	if t.Counts == nil {
+		t.Counts = make(map[string]int)
 	}
-	last := &r.Spans[keptSpans-1] // the last Span is also used for all further ones
-	last.Name = rest
-	last.Requests += s.Requests
-	last.seen(s.First.UnixNano())
-	last.seen(s.Last.UnixNano())
+	t.Counts[what] += n
 }
 
-func (r *Result) finish() {
+// sort also leaves out what was seen only outside of Since and Until.
+func (r *Result) sort() {
 	slices.SortStableFunc(r.Spans, func(a, b Tally) int { return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.Name, b.Name)) })
 	for _, list := range []*[]*Tally{&r.Robots, &r.Hosts} {
-		*list = slices.DeleteFunc(*list, func(t *Tally) bool { return t.Requests == 0 }) // seen only outside of Since and Until
+		*list = slices.DeleteFunc(*list, func(t *Tally) bool { return t.Requests == 0 })
 		slices.SortFunc(*list, func(a, b *Tally) int {
 			return cmp.Or(cmp.Compare(b.Violations, a.Violations), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
 		})

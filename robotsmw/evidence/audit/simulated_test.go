@@ -132,8 +132,8 @@ func TestSimulatedSite(t *testing.T) {
 					}
 					for name, logs := range logged(random, seen, format.line) {
 						got := read(t, always(simulatedRobotsTxt), logs...)
-						if list := accused(got); !slices.Equal(list, want) || got.result.Broken > 0 || got.result.Jumps > 0 {
-							t.Errorf("%s, CDN %t: accused are %q, want %q; %d broken, %d jumps", name, cdn, list, want, got.result.Broken, got.result.Jumps)
+						if list := accused(got); !slices.Equal(list, want) || got.result.Counts["broken"] > 0 || got.result.Counts["jumps"] > 0 {
+							t.Errorf("%s, CDN %t: accused are %q, want %q; %d broken, %d jumps", name, cdn, list, want, got.result.Counts["broken"], got.result.Counts["jumps"])
 						}
 					}
 				}

@@ -108,12 +108,12 @@ func FuzzRead(f *testing.F) {
 		answer("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "200 OK", "User-agent: *\nDisallow: /private/\n"),
 		asked("https://a.example/private/a", "2026-11-20T10:00:01.5Z", "ExampleBot/1.0"))))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		a := Auditor{History: always("User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n")}
+		a := Auditor{given: *always("User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n")}
 		violations, broken := 0, 0
 		a.OnViolation = func(Violation) { violations++ }
-		a.OnBroken = func(b Broken) {
-			if b.Line < 1 || b.Input != "log" || b.Err == nil {
-				t.Errorf("%+v", b)
+		a.OnBroken = func(input string, line int, err error) {
+			if line < 1 || input != "log" || err == nil {
+				t.Errorf("%s:%d: %v", input, line, err)
 			}
 			broken++
 		}
@@ -121,7 +121,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		r := a.Result()
-		if violations != r.Violations || broken != r.Broken+r.Jumps {
+		if violations != r.Violations || broken != r.Counts["broken"]+r.Counts["jumps"] {
 			t.Errorf("%d violations and %d broken lines were told, %+v", violations, broken, r)
 		}
 	})

@@ -6,17 +6,6 @@ import (
 	"time"
 )
 
-// A Kind says which rule a request broke.
-type Kind string
-
-const (
-	Disallowed      Kind = "disallowed"        // the robots.txt in force forbids the URL
-	Stale           Kind = "stale"             // an older robots.txt allows the URL, but the robot got it too long ago
-	BeforeRobotsTxt Kind = "before-robots-txt" // the robot asked for a page before it had robots.txt
-	Gap             Kind = "gap"               // more requests came than one in each Crawl-delay
-	RetryAfter      Kind = "retry-after"       // an answer had asked the robot to stay away until later
-)
-
 // A Violation is a request that broke a rule.
 type Violation struct {
 	Time    time.Time // when the request began or, if that is not known, when it ended
@@ -24,17 +13,20 @@ type Violation struct {
 	Address string    // the client's; "" if not known
 	Host    string    // "" if the log does not name the host
 	URL     string    // as requested; of a URL of more than 2 KiB, the beginning and "…"
-	Kind    Kind
+
+	// Kind says which rule was broken: "disallowed", "stale",
+	// "before-robots-txt", "gap" or "retry-after". The package doc explains
+	// them.
+	Kind string
 
 	Line int    // the line of the rule or Crawl-delay in robots.txt; 0 if none
 	Rule string // the text of that line, such as "Disallow: /private/"
 
-	// Only the kinds Gap, Stale and RetryAfter set these fields. With kind Gap,
-	// Previous is the time of the previous request. With Stale, it is the time
-	// of the robot's last fetch of robots.txt. With RetryAfter, it is the time
-	// of the answer that asked the robot to stay away. Field Gap is the time
-	// since Previous. Want is the shortest Gap that is allowed or, with Stale,
-	// the longest.
+	// Only gap, stale and retry-after set these fields. With gap, Previous is
+	// the time of the previous request; with stale, of the robot's last fetch
+	// of robots.txt; with retry-after, of the answer that asked the robot to
+	// stay away. Gap is the time since Previous. Want is the shortest Gap that
+	// is allowed or, with stale, the longest.
 	Previous  time.Time
 	Gap, Want time.Duration
 }
@@ -48,7 +40,7 @@ func (v Violation) MarshalJSON() ([]byte, error) {
 		Address  string   `json:"address,omitempty"`
 		Host     string   `json:"host"`
 		URL      string   `json:"url"`
-		Kind     Kind     `json:"kind"`
+		Kind     string   `json:"kind"`
 		Line     int      `json:"line,omitempty"`
 		Rule     string   `json:"rule,omitempty"`
 		Previous string   `json:"previous,omitempty"`

@@ -3,13 +3,16 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -17,29 +20,29 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A WARCReader reads a WARC file from beginning to end, one record at a time.
-// The file has version 1.0 or 1.1. It may be compressed with gzip.
-type WARCReader struct {
+// A warcReader reads a WARC file from beginning to end, one record at a time.
+// The file has version 1.0 or 1.1.
+type warcReader struct {
 	in     *bufio.Reader
 	block  io.LimitedReader // the rest of the current record's block
 	number int
 	cut    bool // the file ends within a record, or cannot be read to its end
 }
 
-// A WARCRecord is a record of a WARC file.
-type WARCRecord struct {
-	Date      time.Time
-	TargetURI string
-
-	number int    // counted from 1
+// A warcRecord is a record of a WARC file.
+type warcRecord struct {
+	number int // counted from 1
+	date   time.Time
 	kind   string // "request", "response", "revisit", …
+	target string // the URL
 	header http.Header
-	block  io.Reader // valid until the next call of Next
+	block  *block // valid until the next call of next
 }
 
-// The type "block" reads a record's block. Read returns io.EOF only at the end
-// of the block, and io.ErrUnexpectedEOF if the file ends earlier. If both
-// errors were io.EOF, a block that is cut off would look like a shorter block.
+// A block reads the block of a record. Read returns io.EOF only at the end of
+// the block, and io.ErrUnexpectedEOF if the file ends earlier. If both errors
+// were io.EOF, a block that is cut off would look like a shorter block. After
+// an error, the next call of warcReader.next returns one too.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -54,28 +57,22 @@ func (b *block) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isCut reports whether reading the block has failed. If so, the next call of
-// Next returns an error.
-func (r *WARCRecord) isCut() bool {
-	b, ok := r.block.(*block)
-	return ok && b.cut
+// A warcError says why a record could not be read. Other records may follow.
+type warcError struct {
+	record int // counted from 1
+	err    error
 }
 
-// A WARCError says why a record could not be read. Other records may follow.
-type WARCError struct {
-	Record int // counted from 1
-	Err    error
-}
-
-func (e *WARCError) Error() string { return fmt.Sprintf("record %d: %v", e.Record, e.Err) }
-func (e *WARCError) Unwrap() error { return e.Err }
+func (e *warcError) Error() string { return fmt.Sprintf("record %d: %v", e.record, e.err) }
+func (e *warcError) Unwrap() error { return e.err }
 
 var (
 	errNotWARC   = errors.New("no WARC file")
-	errWARCField = errors.New("a line of its header is no field")
+	errField     = errors.New("a line of its header is no field")
 	errWARCSize  = errors.New("its header is longer than 64 KiB")
 	errWARCBlock = errors.New("it has no Content-Length that is a number")
 	errWARCDate  = errors.New("it has no WARC-Date that is one")
+	errHTTP      = errors.New("its block is not HTTP")
 )
 
 const longestHeader = 64 << 10
@@ -88,173 +85,127 @@ func atEnd(err error) error {
 	return err
 }
 
-// goesOn reports whether Next can return more records after this error. If so,
-// it calls broken(err).
-func goesOn(err error, broken func(error)) bool {
-	if _, ok := errors.AsType[*WARCError](err); ok {
-		broken(err)
-		return true
+// unzipped returns what the Reader has, without its compression.
+func unzipped(in *bufio.Reader) (_ *bufio.Reader, zipped bool, err error) {
+	if !begins(in, "\x1f\x8b") {
+		return in, false, nil
 	}
-	return false
+	unpacked, err := gzip.NewReader(in)
+	return bufio.NewReaderSize(unpacked, 64<<10), true, err
 }
 
-// NewWARCReader returns a reader of a WARC file. It returns an error if it
-// cannot read the beginning of the file.
-func NewWARCReader(r io.Reader) (*WARCReader, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
-	if isGzip(in) {
-		unpacked, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		in = bufio.NewReaderSize(unpacked, 64<<10)
+func begins(in *bufio.Reader, with string) bool {
+	begin, _ := in.Peek(len(with))
+	return string(begin) == with
+}
+
+func newWARCReader(r io.Reader) (*warcReader, error) {
+	in, _, err := unzipped(bufio.NewReaderSize(r, 64<<10))
+	if err == nil && !begins(in, "WARC/") {
+		err = errNotWARC
 	}
-	return newWARCReader(in)
+	return &warcReader{in: in}, err
 }
 
-func newWARCReader(in *bufio.Reader) (*WARCReader, error) {
-	if !isWARC(in) {
-		return nil, errNotWARC
-	}
-	return &WARCReader{in: in}, nil
-}
-
-func isGzip(in *bufio.Reader) bool {
-	begin, _ := in.Peek(2)
-	return string(begin) == "\x1f\x8b"
-}
-
-func isWARC(in *bufio.Reader) bool {
-	begin, _ := in.Peek(len("WARC/"))
-	return string(begin) == "WARC/"
-}
-
-// Next returns the next record. At the end of the file, the error is io.EOF.
-// For a broken record, the error is a *WARCError, and the next call returns the
+// next returns the next record. At the end of the file, the error is io.EOF.
+// For a broken record, the error is a *warcError, and the next call returns the
 // record after it. After any other error, the rest of the file cannot be read.
-func (w *WARCReader) Next() (*WARCRecord, error) {
+func (w *warcReader) next() (*warcRecord, error) {
 	if _, err := io.Copy(io.Discard, &w.block); err != nil {
 		w.cut = true
 		return nil, fmt.Errorf("record %d: %w", w.number, err)
 	}
 	if w.block.N > 0 {
 		w.block.N, w.cut = 0, true
-		return nil, &WARCError{w.number, io.ErrUnexpectedEOF}
+		return nil, &warcError{w.number, io.ErrUnexpectedEOF}
 	}
-	r, err := w.header()
-	if err == nil || errors.Is(err, io.EOF) {
-		return r, err
-	}
-	if _, ok := errors.AsType[*WARCError](err); ok {
-		if skipErr := w.resync(); skipErr != nil {
-			return nil, skipErr
-		}
-	}
-	return nil, err
-}
-
-func (w *WARCReader) header() (*WARCRecord, error) {
-	lines := lineReader{in: w.in}
-	var version []byte
-	for len(version) == 0 { // skip the empty lines at the end of the previous record
-		var err error
-		if version, err = lines.next(); errors.Is(err, errLong) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
+	version, header, err := readHeader(w.in, longestHeader)
+	if version == "" && err != nil && !errors.Is(err, errWARCSize) {
+		return nil, err
 	}
 	w.number++
-	broken := func(err error) (*WARCRecord, error) { return nil, &WARCError{w.number, err} }
-	if !bytes.HasPrefix(version, []byte("WARC/")) {
-		return broken(errNotWARC)
+	r := &warcRecord{number: w.number, header: header, kind: strings.ToLower(header.Get("Warc-Type")), target: strings.Trim(header.Get("Warc-Target-Uri"), "<>"), block: &block{LimitedReader: &w.block}}
+	switch {
+	case !strings.HasPrefix(version, "WARC/"):
+		err = errNotWARC
+	case errors.Is(err, io.EOF):
+		w.cut, err = true, io.ErrUnexpectedEOF
+	case errors.Is(err, errWARCSize), errors.Is(err, errField):
+	case err != nil:
+		w.cut = true
+		return nil, err
+	default:
+		err = w.open(r)
 	}
-	r := &WARCRecord{number: w.number, header: make(http.Header)}
-	last, size := "", len(version)
-	for {
-		line, err := lines.next()
-		switch {
-		case errors.Is(err, errLong):
-			return broken(errWARCSize)
-		case errors.Is(err, io.EOF):
-			w.cut = true
-			return broken(io.ErrUnexpectedEOF)
-		case err != nil:
-			w.cut = true
+	if err == nil {
+		return r, nil
+	}
+	for !begins(w.in, "WARC/1.") { // skip lines until one looks like the beginning of a record
+		if _, err := w.in.ReadSlice('\n'); errors.Is(err, io.EOF) {
+			break // the next call reports the end of the file
+		} else if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return nil, err
 		}
-		if size += len(line); size > longestHeader {
-			return broken(errWARCSize)
-		}
-		if len(line) == 0 {
-			break
-		}
-		if !r.field(string(line), &last) {
-			return broken(errWARCField)
-		}
 	}
+	return nil, &warcError{w.number, err}
+}
+
+// open finds the block and the date of a record.
+func (w *warcReader) open(r *warcRecord) error {
 	length, err := strconv.ParseInt(r.header.Get("Content-Length"), 10, 64)
 	if err != nil || length < 0 {
-		return broken(errWARCBlock)
+		return errWARCBlock
 	}
 	w.block = io.LimitedReader{R: w.in, N: length}
-	date := r.header.Get("Warc-Date")
-	if r.Date, err = time.Parse(time.RFC3339Nano, date); err != nil || r.Date.Year() < 1971 || r.Date.Year() > 2261 {
-		if _, err := io.Copy(io.Discard, &w.block); err != nil {
-			return nil, err
-		}
-		return broken(errWARCDate)
+	r.date, err = time.Parse(time.RFC3339Nano, r.header.Get("Warc-Date"))
+	if err != nil || r.date.Year() < 1971 || r.date.Year() > 2261 {
+		_, err := io.Copy(io.Discard, &w.block)
+		return cmp.Or(err, errWARCDate)
 	}
-	r.kind = strings.ToLower(r.header.Get("Warc-Type"))
-	r.TargetURI = strings.Trim(r.header.Get("Warc-Target-Uri"), "<>")
-	r.block = &block{LimitedReader: &w.block}
-	return r, nil
+	return nil
 }
 
-// field adds a line of the header. last is the name of the field before it,
-// which the line may continue.
-func (r *WARCRecord) field(line string, last *string) bool {
-	name, value, ok := strings.Cut(line, ":")
-	switch continues := line[0] == ' ' || line[0] == '\t'; {
-	case continues && *last != "":
-		values := r.header[*last]
-		values[len(values)-1] += " " + strings.TrimSpace(line)
-	case continues || !ok:
-		return false
-	default:
-		*last = http.CanonicalHeaderKey(strings.TrimSpace(name))
-		r.header.Add(*last, strings.TrimSpace(value))
-	}
-	return true
-}
-
-// resync skips lines until one looks like the beginning of a record.
-func (w *WARCReader) resync() error {
-	for {
-		begin, err := w.in.Peek(len("WARC/1."))
-		if string(begin) == "WARC/1." {
-			return nil
+// readHeader reads the first line of a record or of an HTTP message, and the
+// fields up to an empty line. Empty lines before the first one are skipped. The
+// error is errField if some lines are no fields, and errWARCSize if there are
+// more than most bytes.
+func readHeader(in *bufio.Reader, most int) (begin string, fields http.Header, err error) {
+	fields = make(http.Header)
+	lines, last, isOdd := lineReader{in: in}, "", false
+	for size := 0; ; {
+		line, err := lines.next()
+		if size += len(line); errors.Is(err, errLong) || size > most {
+			return begin, fields, errWARCSize
 		}
-		if err != nil && len(begin) == 0 {
-			if errors.Is(err, io.EOF) {
-				return nil // the next call of Next reports the end of the file
-			}
-			return err
+		if err != nil {
+			return begin, fields, err
 		}
-		if _, err := w.in.ReadSlice('\n'); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-			return err
+		name, value, ok := strings.Cut(string(line), ":")
+		switch {
+		case begin == "":
+			begin = string(line)
+		case len(line) == 0 && isOdd:
+			return begin, fields, errField
+		case len(line) == 0:
+			return begin, fields, nil
+		case (line[0] == ' ' || line[0] == '\t') && last != "": // it continues the field before it
+			values := fields[last]
+			values[len(values)-1] += " " + strings.TrimSpace(string(line))
+		case !ok || line[0] == ' ' || line[0] == '\t':
+			isOdd = true
+		default:
+			last = http.CanonicalHeaderKey(strings.TrimSpace(name))
+			fields[last] = append(fields[last], strings.TrimSpace(value))
 		}
 	}
 }
 
 // rounded returns by how many nanoseconds the date may have been rounded down.
-func (r *WARCRecord) rounded() int64 {
-	date := r.header.Get("Warc-Date")
+func (r *warcRecord) rounded() int64 {
 	unit := int64(1e9)
-	if _, after, ok := strings.Cut(date, "."); ok {
-		for i := 0; i < len(after) && '0' <= after[i] && after[i] <= '9' && unit > 1; i++ {
-			unit /= 10
-		}
+	_, fraction, _ := strings.Cut(strings.TrimSuffix(r.header.Get("Warc-Date"), "Z"), ".")
+	for range min(len(fraction), 9) {
+		unit /= 10
 	}
 	return unit
 }
@@ -262,48 +213,40 @@ func (r *WARCRecord) rounded() int64 {
 // A message is an HTTP request or response in a block.
 type message struct {
 	line   string // the request line or the status line
+	status int    // of a response, or 0
 	header http.Header
 	body   *bufio.Reader
 }
 
-var errHTTP = errors.New("its block is not HTTP")
-
-// http reads the first line and the header of the HTTP message in a block. The
-// message's body can then be read.
-func (r *WARCRecord) http() (*message, error) {
-	in := bufio.NewReaderSize(r.block, 4<<10)
-	m := &message{header: make(http.Header), body: in}
-	lines := lineReader{in: in}
-	for size := 0; ; {
-		line, err := lines.next()
-		size += len(line)
-		switch {
-		case errors.Is(err, errLong), size > 4*longestHeader, m.line == "" && (len(line) == 0 && err == nil || errors.Is(err, io.EOF)):
-			return nil, errHTTP
-		case errors.Is(err, io.EOF):
-			return m, nil
-		case err != nil:
-			return nil, err
-		case m.line == "":
-			m.line = string(line)
-		case len(line) == 0:
-			return m, nil
-		default:
-			if name, value, ok := strings.Cut(string(line), ":"); ok {
-				m.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-			}
-		}
+// http reads the HTTP message in a block up to its body.
+func (r *warcRecord) http() (*message, error) {
+	m := &message{body: bufio.NewReaderSize(r.block, 4<<10)}
+	if begins(m.body, "\r") || begins(m.body, "\n") {
+		return nil, errHTTP
 	}
-}
-
-func (m *message) status() (int, error) {
+	var err error
+	m.line, m.header, err = readHeader(m.body, 4*longestHeader)
+	if errors.Is(err, errWARCSize) || m.line == "" {
+		return nil, errHTTP
+	}
+	if err != nil && !errors.Is(err, errField) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
 	version, rest, _ := strings.Cut(m.line, " ")
 	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	n, err := strconv.Atoi(code)
-	if !strings.HasPrefix(version, "HTTP/") || err != nil || n < 100 || n > 999 {
-		return 0, errHTTP
+	if n, err := strconv.Atoi(code); strings.HasPrefix(version, "HTTP/") && err == nil && n >= 100 && n <= 999 {
+		m.status = n
 	}
-	return n, nil
+	return m, nil
+}
+
+// answer reads the HTTP response in a block up to its body.
+func (r *warcRecord) answer() (*message, error) {
+	m, err := r.http()
+	if err == nil && m.status == 0 {
+		return nil, errHTTP
+	}
+	return m, err
 }
 
 // content reads a body as a crawler does. It decodes the body, and reads at
@@ -316,68 +259,88 @@ func (m *message) content() ([]byte, error) {
 		in = bufio.NewReader(httputil.NewChunkedReader(in))
 	}
 	var body io.Reader = in
+	var err error
 	switch coding := strings.ToLower(m.header.Get("Content-Encoding")); coding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		if isGzip(in) {
-			unpacked, err := gzip.NewReader(in)
-			if err != nil {
-				return nil, err
-			}
-			body = unpacked
-		}
+		body, _, err = unzipped(in)
 	case "deflate":
 		if begin, _ := in.Peek(2); len(begin) == 2 && begin[0]&0xf == 8 && (int(begin[0])<<8|int(begin[1]))%31 == 0 {
-			unpacked, err := zlib.NewReader(in)
-			if err != nil {
-				return nil, err
-			}
-			body = unpacked
+			body, err = zlib.NewReader(in)
 		}
 	default:
-		return nil, fmt.Errorf("its Content-Encoding %.40q is not known here", coding)
+		err = fmt.Errorf("its Content-Encoding %.40q is not known here", coding)
 	}
-	text, err := io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
 	if err != nil {
 		return nil, err
 	}
-	return text, nil
+	return io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
 }
 
 func beginsWithChunk(in *bufio.Reader) bool {
 	begin, _ := in.Peek(18)
 	line, _, ok := bytes.Cut(begin, []byte("\n"))
-	if !ok {
-		return false
-	}
 	size, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte(";"))
 	_, err := strconv.ParseUint(string(size), 16, 64)
-	return err == nil
+	return ok && err == nil
 }
 
-// RobotsTxt returns the status and the body of a response to a request for
-// robots.txt. The body is decoded. If the body is longer than
-// [robotstxt.MaxSize], RobotsTxt returns one byte more than MaxSize. ok is
-// false if the record is no response to such a request, or if it is cut off.
-// After a record that is cut off, the next call of Next returns an error.
-func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
-	if r.kind != "response" || !isRobots(r.TargetURI) {
-		return 0, nil, false, nil
-	}
-	defer func() {
-		if r.isCut() {
-			status, body, ok, err = 0, nil, false, nil
+// RobotsTxts returns the answers to requests for a robots.txt in a WARC file,
+// which may be compressed with gzip. The Body of a 2xx is decoded; of a longer
+// one it has one byte more than [robotstxt.MaxSize]. Other answers have an
+// empty Body. Request.URL says whose the answer is. Header also has the fields
+// of the WARC record that begin with "Warc-", such as Warc-Date.
+//
+// If a record cannot be read, there is an error, and others may follow. The
+// response then has nothing but its Request, whose URL may be nil. If the
+// response itself is nil, the rest of the file cannot be read.
+func RobotsTxts(warc io.Reader) iter.Seq2[*http.Response, error] {
+	return func(yield func(*http.Response, error) bool) {
+		in, err := newWARCReader(warc)
+		for err == nil {
+			var r *warcRecord
+			if r, err = in.next(); err != nil {
+				if _, ok := errors.AsType[*warcError](err); !ok {
+					break
+				}
+				if !yield(&http.Response{Request: new(http.Request)}, err) {
+					return
+				}
+				err = nil
+				continue
+			}
+			if r.kind != "response" || !isRobots(r.target) {
+				continue
+			}
+			resp, broken := r.robotsTxt()
+			if !r.block.cut && !yield(resp, broken) { // if it is cut off, the next call reports it
+				return
+			}
 		}
-	}()
-	m, err := r.http()
-	if err != nil {
-		return 0, nil, true, &WARCError{r.number, err}
+		if atEnd(err) != nil {
+			yield(nil, err)
+		}
 	}
-	if status, err = m.status(); err != nil {
-		return 0, nil, true, &WARCError{r.number, err}
+}
+
+func (r *warcRecord) robotsTxt() (*http.Response, error) {
+	u, err := url.Parse(r.target)
+	resp := &http.Response{Request: &http.Request{Method: http.MethodGet, URL: u}}
+	m, err2 := r.answer()
+	if err = cmp.Or(err, err2); err != nil {
+		return resp, &warcError{r.number, err}
 	}
-	if body, err = m.content(); err != nil {
-		return status, nil, true, &WARCError{r.number, err}
+	var body []byte
+	if m.status/100 == 2 {
+		if body, err = m.content(); err != nil {
+			return resp, &warcError{r.number, err}
+		}
 	}
-	return status, body, true, nil
+	for name, values := range r.header {
+		if strings.HasPrefix(name, "Warc-") {
+			m.header[name] = values
+		}
+	}
+	resp.StatusCode, resp.Header, resp.Body = m.status, m.header, io.NopCloser(bytes.NewReader(body))
+	return resp, nil
 }

@@ -8,22 +8,23 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 func warcOf(records ...string) string { return strings.Join(records, "") }
 
-// warcRecord returns a record. The argument "fields" has further header fields,
-// each with CR LF at its end.
-func warcRecord(kind, uri, date, fields, block string) string {
+// warcText returns a record. fields has further header fields, each with CR LF
+// at its end.
+func warcText(kind, uri, date, fields, block string) string {
 	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, uri, fields, len(block), block)
 }
 
 func asked(uri, date, agent string) string {
-	return warcRecord("request", uri, date, "", "GET "+pathOf(uri)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+agent+"\r\n\r\n")
+	return warcText("request", uri, date, "", "GET "+pathOf(uri)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+agent+"\r\n\r\n")
 }
 
 func answer(uri, date, status, body string, header ...string) string {
-	return warcRecord("response", uri, date, "", "HTTP/1.1 "+status+"\r\n"+strings.Join(append(header, ""), "\r\n")+"\r\n"+body)
+	return warcText("response", uri, date, "", "HTTP/1.1 "+status+"\r\n"+strings.Join(append(header, ""), "\r\n")+"\r\n"+body)
 }
 
 func pair(uri, date, agent, status, body string, header ...string) string {
@@ -62,20 +63,20 @@ func TestRead_WARC(t *testing.T) {
 			answer("https://a.example/private/a", at("10:00:01"), "200 OK", "") + asked("https://a.example/private/a", at("10:00:01"), bot),
 			"10:00:01 ExampleBot a.example/private/a disallowed\n", 2, 0},
 		{"halves that name each other", robots +
-			warcRecord("request", "https://a.example/private/a", at("10:00:01"), "WARC-Record-ID: <urn:1>\r\nWARC-Concurrent-To: <urn:2>\r\n", "GET / HTTP/1.1\r\nUser-Agent: ExampleBot/1.0\r\n\r\n") +
-			warcRecord("request", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:3>\r\nWARC-Concurrent-To: <urn:4>\r\n", "GET / HTTP/1.1\r\nUser-Agent: OtherBot/1.0\r\n\r\n") +
-			warcRecord("response", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:4>\r\n", "HTTP/1.1 200 OK\r\n\r\n") +
-			warcRecord("response", "https://a.example/private/a", at("10:00:01"), "WARC-Record-ID: <urn:2>\r\n", "HTTP/1.1 200 OK\r\n\r\n"),
+			warcText("request", "https://a.example/private/a", at("10:00:01"), "WARC-Record-ID: <urn:1>\r\nWARC-Concurrent-To: <urn:2>\r\n", "GET / HTTP/1.1\r\nUser-Agent: ExampleBot/1.0\r\n\r\n") +
+			warcText("request", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:3>\r\nWARC-Concurrent-To: <urn:4>\r\n", "GET / HTTP/1.1\r\nUser-Agent: OtherBot/1.0\r\n\r\n") +
+			warcText("response", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:4>\r\n", "HTTP/1.1 200 OK\r\n\r\n") +
+			warcText("response", "https://a.example/private/a", at("10:00:01"), "WARC-Record-ID: <urn:2>\r\n", "HTTP/1.1 200 OK\r\n\r\n"),
 			"10:00:01 ExampleBot a.example/private/a disallowed\n10:00:05 OtherBot a.example/private/a disallowed\n", 3, 0},
-		{"answers alone, of a robot that warcinfo names", warcRecord("warcinfo", "", at("10:00:00"), "", "software: x\r\nhttp-header-user-agent: ExampleBot/1.0\r\n") +
+		{"answers alone, of a robot that warcinfo names", warcText("warcinfo", "", at("10:00:00"), "", "software: x\r\nhttp-header-user-agent: ExampleBot/1.0\r\n") +
 			answer("https://a.example/robots.txt", at("10:00:00"), "200 OK", shut) + answer("https://a.example/private/a", at("10:00:01"), "200 OK", ""),
 			"10:00:01 ExampleBot a.example/private/a disallowed\n", 2, 0},
 		{"a robots.txt that is not there", pair("https://a.example/robots.txt", at("10:00:00"), bot, "404 Not Found", shut) + page("/private/a", "10:00:01"), "", 2, 0},
 		{"one that cannot be had", pair("https://a.example/robots.txt", at("10:00:00"), bot, "503 Busy", "") + page("/a", "10:00:01"), "", 2, 1},
 		{"one that cannot be had, and a page that it forbade", robots + pair("https://a.example/robots.txt", at("10:01:00"), bot, "503 Busy", "") + page("/private/a", "10:01:01"),
 			"10:01:01 ExampleBot a.example/private/a disallowed\n", 3, 0},
-		{"one that has not changed", robots + warcRecord("request", "https://a.example/robots.txt", at("11:00:00"), "", "GET /robots.txt HTTP/1.1\r\nUser-Agent: ExampleBot/1.0\r\n\r\n") +
-			warcRecord("revisit", "https://a.example/robots.txt", at("11:00:00"), "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n") +
+		{"one that has not changed", robots + warcText("request", "https://a.example/robots.txt", at("11:00:00"), "", "GET /robots.txt HTTP/1.1\r\nUser-Agent: ExampleBot/1.0\r\n\r\n") +
+			warcText("revisit", "https://a.example/robots.txt", at("11:00:00"), "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n") +
 			page("/private/a", "11:00:01"), "11:00:01 ExampleBot a.example/private/a disallowed\n", 3, 0},
 		{"one that moved to another host", pair("https://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: https://www.a.example/robots.txt") +
 			pair("https://www.a.example/robots.txt", at("10:00:01"), bot, "200 OK", shut) + page("/private/a", "10:00:02"),
@@ -101,25 +102,25 @@ func TestRead_WARC(t *testing.T) {
 		{"a Retry-After", robots + pair("https://a.example/a", at("10:00:10"), bot, "429 Slow Down", "", "Retry-After: 60") + page("/b", "10:01:00") + page("/c", "10:01:12") +
 			pair("https://a.example/d", at("10:02:00"), bot, "503 Busy", "", "Date: Fri, 20 Nov 2026 11:02:00 GMT", "Retry-After: Fri, 20 Nov 2026 11:03:00 GMT") + page("/e", "10:02:30"),
 			"10:01:00 ExampleBot a.example/b retry-after\n10:02:30 ExampleBot a.example/e retry-after\n", 6, 0},
-		{"what is neither request nor answer", robots + warcRecord("metadata", "https://a.example/private/a", at("10:00:01"), "", "via: x") +
-			warcRecord("response", "dns:a.example", at("10:00:01"), "", "20261120100000\na.example. 3600 IN A 192.0.2.1\n") +
-			warcRecord("conversion", "https://a.example/private/a", at("10:00:01"), "", "text"), "", 1, 0},
+		{"what is neither request nor answer", robots + warcText("metadata", "https://a.example/private/a", at("10:00:01"), "", "via: x") +
+			warcText("response", "dns:a.example", at("10:00:01"), "", "20261120100000\na.example. 3600 IN A 192.0.2.1\n") +
+			warcText("conversion", "https://a.example/private/a", at("10:00:01"), "", "text"), "", 1, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, warc := range []string{tt.warc, gzipped(tt.warc)} {
 				got := read(t, nil, warc)
-				if got.String() != tt.want || got.result.Requests != tt.requests || got.result.Unaudited != tt.unaudited {
-					t.Errorf("got\n%swant\n%s%d requests, %d unaudited; want %d and %d; %v", got, tt.want, got.result.Requests, got.result.Unaudited, tt.requests, tt.unaudited, got.broken)
+				if got.String() != tt.want || got.result.Requests != tt.requests || got.result.Counts["unaudited"] != tt.unaudited {
+					t.Errorf("got\n%swant\n%s%d requests, %d unaudited; want %d and %d; %v", got, tt.want, got.result.Requests, got.result.Counts["unaudited"], tt.requests, tt.unaudited, got.broken)
 				}
 			}
 		})
 	}
 }
 
-// AddWARC fills a History from a WARC file. If the History has one host, a log
-// without hosts is about that host.
-func TestHistory_AddWARC(t *testing.T) {
+// RobotsTxts reads the robots.txt files of a WARC file. If the history has one
+// host, a log without hosts is about that host.
+func TestRobotsTxts(t *testing.T) {
 	file := warcOf(
 		answer("http://a.example/robots.txt", "2026-11-20T09:00:00Z", "301 Moved", "", "Location: https://a.example/robots.txt"),
 		answer("https://a.example/robots.txt", "2026-11-20T09:00:00Z", "200 OK", "User-agent: *\nAllow: /\n"),
@@ -127,16 +128,11 @@ func TestHistory_AddWARC(t *testing.T) {
 		"WARC/1.0\r\nnonsense\r\n\r\n",
 		answer("https://a.example/robots.txt", "2026-11-20T10:30:00Z", "503 Busy", ""),
 	)
-	archive, err := NewWARCReader(strings.NewReader(gzipped(file)))
-	if err != nil {
-		t.Fatal(err)
+	h, broken := historyOf(t, gzipped(file))
+	if len(broken) != 1 || len(h.hosts) != 1 {
+		t.Fatalf("%v, %d hosts", broken, len(h.hosts))
 	}
-	var h History
-	broken := 0
-	if err := h.AddWARC(archive, func(error) { broken++ }); err != nil || broken != 1 || h.Hosts() != 1 {
-		t.Fatalf("%v, %d broken, %d hosts", err, broken, h.Hosts())
-	}
-	got := read(t, &h, combined(`
+	got := read(t, h, combined(`
 		10:00:00 ExampleBot/1.0 /private/a
 		10:00:03 ExampleBot/1.0 /private/b
 		10:00:04 OtherBot/1.0 /robots.txt
@@ -145,6 +141,31 @@ func TestHistory_AddWARC(t *testing.T) {
 	if got != want { // OtherBot may still obey the file of 10:00:02, which allows /a
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
+}
+
+// historyOf gives the robots.txt files of a WARC file to a history.
+func historyOf(t *testing.T, warc string) (h *history, broken []error) {
+	t.Helper()
+	h = new(history)
+	for resp, err := range RobotsTxts(strings.NewReader(warc)) {
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		from, err := time.Parse(time.RFC3339, resp.Header.Get("Warc-Date"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if resp.StatusCode/100 == 3 {
+			text = []byte(resp.Header.Get("Location"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		give(h, resp.Request.URL.String(), from, resp.StatusCode, text)
+	}
+	return h, broken
 }
 
 // If a file ends within a record, that record is broken. A robots.txt without
@@ -171,7 +192,7 @@ func TestRead_WARCCutShort(t *testing.T) {
 			for _, file := range []string{cut, zippedUntil(t, cut)} {
 				got := read(t, nil, file)
 				r := got.result
-				if len(got.violations) > 0 || len(got.broken) != 1 || got.broken[0].Line != tt.record || r.Cut != 1 || r.Requests != tt.requests || r.Unaudited != tt.unaudited || len(r.Robots) != tt.robots {
+				if len(got.violations) > 0 || len(got.broken) != 1 || got.broken[0].Line != tt.record || r.Counts["cut"] != 1 || r.Requests != tt.requests || r.Counts["unaudited"] != tt.unaudited || len(r.Robots) != tt.robots {
 					t.Errorf("%s%v\n%+v", got, got.broken, r)
 				}
 			}
@@ -179,28 +200,8 @@ func TestRead_WARCCutShort(t *testing.T) {
 	}
 
 	file := answer("https://a.example/robots.txt", date, "200 OK", shut)
-	archive, err := NewWARCReader(strings.NewReader(file[:len(file)-12]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var h History
-	var broken []error
-	if err := h.AddWARC(archive, func(err error) { broken = append(broken, err) }); err != nil || len(broken) != 1 || h.Hosts() != 0 {
-		t.Errorf("a history that is cut short: %v, %v, %d hosts", err, broken, h.Hosts())
-	}
-	archive, err = NewWARCReader(strings.NewReader(file[:len(file)-12]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := archive.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, body, ok, err := r.RobotsTxt(); ok || err != nil || body != nil {
-		t.Errorf("a robots.txt that is cut short: %q, %t, %v", body, ok, err)
-	}
-	if _, err := archive.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("after it: %v", err)
+	if h, broken := historyOf(t, file[:len(file)-12]); len(broken) != 1 || len(h.hosts) != 0 || !errors.Is(broken[0], io.ErrUnexpectedEOF) {
+		t.Errorf("a history that is cut short: %v, %d hosts", broken, len(h.hosts))
 	}
 }
 
@@ -242,17 +243,17 @@ func TestWARCReader_BadInput(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			n, broken, cut := 0, 0, false
-			w, err := NewWARCReader(strings.NewReader(tt.file))
+			w, err := newWARCReader(strings.NewReader(tt.file))
 			for err == nil || !errors.Is(err, io.EOF) {
 				if err != nil {
-					if _, ok := errors.AsType[*WARCError](err); !ok {
+					if _, ok := errors.AsType[*warcError](err); !ok {
 						cut = true
 						break
 					}
 					broken++
 				}
-				var r *WARCRecord
-				if r, err = w.Next(); err == nil {
+				var r *warcRecord
+				if r, err = w.next(); err == nil {
 					if _, err := io.Copy(io.Discard, r.block); err == nil && w.block.N == 0 {
 						n++
 					}
@@ -289,7 +290,7 @@ func TestRead_ZipBomb(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if r := a.Result(); r.Requests != 3 || r.Violations != 1 || r.Broken != 0 {
+	if r := a.Result(); r.Requests != 3 || r.Violations != 1 || r.Counts["broken"] != 0 {
 		t.Errorf("%+v", r)
 	}
 	if allocated > 32<<20 {
@@ -301,24 +302,15 @@ func FuzzWARC(f *testing.F) {
 	f.Add([]byte(pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut, "Transfer-Encoding: chunked")))
 	f.Add([]byte(gzipped(answer("https://a.example/robots.txt", "2026-11-20T10:00:00.123Z", "301 Moved", "", "Location: /a"))))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		w, err := NewWARCReader(bytes.NewReader(in))
-		if err != nil {
-			return
-		}
-		for last := 0; ; {
-			r, err := w.Next()
+		for resp, err := range RobotsTxts(bytes.NewReader(in)) {
 			if err != nil {
-				if _, ok := errors.AsType[*WARCError](err); ok {
-					continue
-				}
-				return
+				continue
 			}
-			if r.number <= last || r.Date.IsZero() {
-				t.Fatalf("record %d after %d, of %v", r.number, last, r.Date)
+			if _, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Warc-Date")); err != nil || resp.Request.URL == nil {
+				t.Fatalf("%+v, %v", resp, err)
 			}
-			last = r.number
-			if _, body, _, _ := r.RobotsTxt(); len(body) > 512_001 {
-				t.Fatalf("a robots.txt of %d bytes", len(body))
+			if body, err := io.ReadAll(resp.Body); err != nil || len(body) > 512_001 {
+				t.Fatalf("a robots.txt of %d bytes, %v", len(body), err)
 			}
 		}
 	})
@@ -330,7 +322,7 @@ func TestRead_WARCUnsorted(t *testing.T) {
 	got := read(t, nil, pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut)+
 		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
 		pair("https://a.example/private/a", "2026-11-20T10:01:00Z", "ExampleBot/1.0", "200 OK", ""))
-	if want := "10:01:00 ExampleBot a.example/private/a disallowed\nline 6\n"; got.String() != want || got.result.Jumps != 1 {
+	if want := "10:01:00 ExampleBot a.example/private/a disallowed\nline 6\n"; got.String() != want || got.result.Counts["jumps"] != 1 {
 		t.Errorf("got\n%swant\n%s%+v", got, want, got.result)
 	}
 }

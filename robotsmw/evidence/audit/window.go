@@ -17,27 +17,23 @@ const (
 // A window sorts events. An event that comes too late for it is judged at once,
 // but not on order: see Auditor.judge.
 type window struct {
-	events []*event // events[from:] are in order
-	from   int
+	events []*event // in order
 	bytes  int
-	count  int
 	newest int64 // the latest event.time so far
 }
 
 func (w *window) push(e *event) {
-	w.count++
-	e.sequence, e.isFile = w.count, isRobots(e.url)
+	e.isFile = isRobots(e.url)
 	w.newest = max(w.newest, e.time())
 	w.bytes += e.size()
 	i := len(w.events)
-	if i > w.from && e.before(w.events[i-1]) {
-		i, _ = slices.BinarySearchFunc(w.events[w.from:], e, func(a, b *event) int {
-			if a.before(b) {
-				return -1
+	if i > 0 && e.before(w.events[i-1]) {
+		i, _ = slices.BinarySearchFunc(w.events, e, func(a, e *event) int {
+			if e.before(a) {
+				return 1
 			}
-			return 1
+			return -1
 		})
-		i += w.from
 	}
 	w.events = slices.Insert(w.events, i, e)
 }
@@ -45,15 +41,12 @@ func (w *window) push(e *event) {
 // pop takes the first event, if no earlier one can come, if the window holds
 // too much, or if all is true. Otherwise it returns nil.
 func (w *window) pop(all bool) *event {
-	n := len(w.events) - w.from
-	if n == 0 || !all && w.events[w.from].at > w.newest-wide && n <= windowEvents && w.bytes <= windowBytes {
+	if n := len(w.events); n == 0 || !all && w.events[0].at > w.newest-wide && n <= windowEvents && w.bytes <= windowBytes {
 		return nil
 	}
-	e := w.events[w.from]
-	w.events[w.from] = nil
-	if w.from++; w.from > n {
-		w.events, w.from = slices.Delete(w.events, 0, w.from), 0
-	}
+	e := w.events[0]
+	w.events[0] = nil // so that its memory is free
+	w.events = w.events[1:]
 	w.bytes -= e.size()
 	return e
 }

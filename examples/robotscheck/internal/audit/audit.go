@@ -77,7 +77,16 @@ func timeFlag(t *time.Time) func(string) error {
 
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 	broken := &brokenLines{w: e.Stderr}
-	history, doubtful, err := readHistory(e, o.robots, broken.add)
+	found := new(breaches)
+	judge := audit.Auditor{
+		Groups:      o.groups,
+		Head:        o.head,
+		Since:       o.since,
+		Until:       o.until,
+		OnBroken:    broken.add,
+		OnViolation: o.printer(e.Stdout, found),
+	}
+	hosts, doubtful, err := readHistory(e, o.robots, &judge, broken)
 	if err != nil {
 		return 0, err
 	}
@@ -97,24 +106,13 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	if err != nil {
 		return 0, err
 	}
-	found := new(breaches)
-	judge := audit.Auditor{
-		History:     history,
-		Groups:      o.groups,
-		Head:        o.head,
-		Against:     logs[len(names):],
-		Since:       o.since,
-		Until:       o.until,
-		OnBroken:    broken.add,
-		OnViolation: o.printer(e.Stdout, found),
-	}
 	if err := judge.Read(ctx, logs[:len(names)]...); err != nil {
 		return 0, err
 	}
 	broken.end()
 	judge.OnBroken = broken.addFault
 	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); err != nil {
+		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir), logs[len(names):]...); err != nil {
 			return 0, err
 		}
 	}
@@ -128,7 +126,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	}
 	if r.Requests == 0 {
 		broken.say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
-		if r.Broken > 0 {
+		if r.Counts["broken"] > 0 {
 			broken.say("a line of a log looks like this: %s", exampleLine)
 		}
 	}
@@ -137,8 +135,8 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 			return 0, err
 		}
 	}
-	if history.Hosts() > 1 && r.Unaudited > 0 {
-		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(history.Hosts(), "host"))
+	if hosts > 1 && r.Counts["unaudited"] > 0 {
+		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(hosts, "host"))
 	}
 	return o.status(r, doubtful), nil
 }
@@ -159,7 +157,7 @@ func (o *options) printer(w io.Writer, found *breaches) func(audit.Violation) {
 
 func (o *options) status(r *audit.Result, doubtful []robots.Doubtful) command.Status {
 	switch {
-	case o.head != "" && !r.Records[0].HeadFound, r.Violations == 0 && isPartial(r):
+	case o.head != "" && r.Records[0].Counts["head"] == 0, r.Violations == 0 && isPartial(r):
 		return command.CannotTell
 	case len(doubtful) > 0:
 		return command.Doubtful

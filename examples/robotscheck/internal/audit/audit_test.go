@@ -204,13 +204,13 @@ func TestWhy(t *testing.T) {
 		violation audit.Violation
 		want      string
 	}{
-		{audit.Violation{Kind: audit.Disallowed, Line: 2, Rule: "Disallow: /a"}, "line 2, Disallow: /a"},
-		{audit.Violation{Kind: audit.Disallowed}, "robots.txt was a 5xx, which forbids everything"},
-		{audit.Violation{Kind: audit.Stale, Line: 2, Rule: "Disallow: /a", Previous: at, Gap: 72 * time.Hour},
+		{audit.Violation{Kind: "disallowed", Line: 2, Rule: "Disallow: /a"}, "line 2, Disallow: /a"},
+		{audit.Violation{Kind: "disallowed"}, "robots.txt was a 5xx, which forbids everything"},
+		{audit.Violation{Kind: "stale", Line: 2, Rule: "Disallow: /a", Previous: at, Gap: 72 * time.Hour},
 			"line 2, Disallow: /a; last asked for robots.txt at 2026-11-20T10:00:00Z, 3.0 days before"},
-		{audit.Violation{Kind: audit.Gap, Line: 3, Previous: at, Gap: 1500 * time.Millisecond, Want: 10 * time.Second}, "1.5 s after the page of 2026-11-20T10:00:00Z, of 10 s (line 3)"},
-		{audit.Violation{Kind: audit.RetryAfter, Previous: at, Gap: time.Minute, Want: 150 * time.Minute}, "60 s after 2026-11-20T10:00:00Z, when it was asked to stay away for 2.5 h"},
-		{audit.Violation{Kind: audit.BeforeRobotsTxt}, "before it had robots.txt"},
+		{audit.Violation{Kind: "gap", Line: 3, Previous: at, Gap: 1500 * time.Millisecond, Want: 10 * time.Second}, "1.5 s after the page of 2026-11-20T10:00:00Z, of 10 s (line 3)"},
+		{audit.Violation{Kind: "retry-after", Previous: at, Gap: time.Minute, Want: 150 * time.Minute}, "60 s after 2026-11-20T10:00:00Z, when it was asked to stay away for 2.5 h"},
+		{audit.Violation{Kind: "before-robots-txt"}, "before it had robots.txt"},
 	} {
 		if got := why(tt.violation); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
@@ -223,7 +223,7 @@ func TestWhy(t *testing.T) {
 func TestStrip(t *testing.T) {
 	first := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
 	robot := &audit.Tally{Days: map[string]*audit.Tally{
-		"2026-11-20": {Requests: 1200}, "2026-11-21": {Requests: 2, Violations: 1}, "2026-11-23": {Requests: 3, Unaudited: 3},
+		"2026-11-20": {Requests: 1200}, "2026-11-21": {Requests: 2, Violations: 1}, "2026-11-23": {Requests: 3, Counts: map[string]int{"unaudited": 3}},
 	}}
 	want := []cell{
 		{"good", "2026-11-20: 1,200 requests, 0 violations"}, {"bad", "2026-11-21: 2 requests, 1 violation"},

@@ -32,7 +32,7 @@ type breaches struct {
 
 type breachKey struct {
 	robot, rule string
-	kind        audit.Kind
+	kind        string
 	line        int
 }
 
@@ -89,7 +89,7 @@ func (b *breaches) ofRobot(name string) (list []*breach) {
 
 // String says which rule was broken, how often, when and from where.
 func (b *breach) String() string {
-	text := string(b.Kind)
+	text := b.Kind
 	if b.Line > 0 {
 		text += fmt.Sprintf("  line %d, %s", b.Line, command.Printable(b.Rule))
 	}
@@ -114,14 +114,15 @@ func (b *breach) String() string {
 
 // addresses returns how many addresses a robot has, and the first of them.
 func addresses(robot *audit.Tally) string {
-	if robot.Addresses == 0 {
+	n := len(robot.Addresses)
+	if n == 0 {
 		return ""
 	}
 	var named []string
-	for _, address := range robot.FirstAddresses {
+	for _, address := range robot.Addresses[:min(n, topAddresses)] {
 		named = append(named, command.Printable(address))
 	}
-	return command.Count(robot.Addresses, "address") + ": " + strings.Join(named, ", ") + more(robot.Addresses-len(named))
+	return command.Count(n, "address") + ": " + strings.Join(named, ", ") + more(n-len(named))
 }
 
 func more(n int) string {

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
 const (
@@ -29,26 +28,26 @@ type problem struct{ input, text string }
 
 type repeats struct {
 	times int
-	last  audit.Broken
+	last  string
 }
 
 func (l *brokenLines) say(format string, args ...any) {
 	fmt.Fprintf(l.w, "robotscheck audit: "+format+"\n", args...)
 }
 
-func (l *brokenLines) add(b audit.Broken) {
+func (l *brokenLines) add(input string, line int, err error) {
 	if l.seen == nil {
 		l.seen = make(map[problem]*repeats)
 	}
-	p := problem{b.Input, b.Err.Error()}
+	p := problem{input, err.Error()}
 	r := l.seen[p]
 	if r == nil {
 		r = new(repeats)
 		l.seen[p], l.order = r, append(l.order, r)
 	}
-	r.last = b
+	r.last = describe(input, line, err)
 	if r.times++; r.times <= maxReported {
-		l.say("%s", describe(b))
+		l.say("%s", r.last)
 	}
 }
 
@@ -56,21 +55,24 @@ func (l *brokenLines) add(b audit.Broken) {
 func (l *brokenLines) end() {
 	for _, r := range l.order {
 		if n := r.times - maxReported; n > 0 {
-			l.say("… and %s like it, up to %s", linesOrRecords(n, "more "), describe(r.last))
+			l.say("… and %s like it, up to %s", linesOrRecords(n, "more "), r.last)
 		}
 	}
 }
 
 // addFault reports a fault of a record. It reports repeated ones too, because
 // each may show that the record was changed.
-func (l *brokenLines) addFault(b audit.Broken) {
-	l.say("%s", describe(b))
+func (l *brokenLines) addFault(input string, line int, err error) {
+	fault := describe(input, line, err)
+	l.say("%s", fault)
 	if len(l.faults) < shownFaults {
-		l.faults = append(l.faults, describe(b))
+		l.faults = append(l.faults, fault)
 	}
 }
 
-func describe(b audit.Broken) string { return fmt.Sprintf("%s:%d: %v", b.Input, b.Line, b.Err) }
+func describe(input string, line int, err error) string {
+	return fmt.Sprintf("%s:%d: %v", input, line, err)
+}
 
 // linesOrRecords writes a count of log lines and archive records in words, such
 // as "1 broken line or record". kind is "" or a word with a space after it.

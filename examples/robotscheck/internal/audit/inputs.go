@@ -58,64 +58,73 @@ func openLogs(e command.Env, names []string) (logs []audit.Input, closeAll func(
 
 var errNoHistory = errors.New("there is no robots.txt in it")
 
-// readHistory reads the robots.txt files that -robots names. If one cannot be
-// read, it returns an error. Without that file, the audit would judge by the
-// wrong robots.txt, or by none. The second result has the doubtful files. The
-// robots.txt files in a WARC file are not checked, because AddWARC does not
-// return them.
-func readHistory(e command.Env, name string, onBroken func(audit.Broken)) (*audit.History, []robots.Doubtful, error) {
-	h := new(audit.History)
+// readHistory gives the robots.txt files that -robots names to the Auditor. If
+// one cannot be read, it returns an error. Without that file, the audit would
+// judge by the wrong robots.txt, or by none. hosts is how many hosts the files
+// are of, or 0 if they are of every host. The robots.txt files in a WARC file
+// are not checked for doubts.
+func readHistory(e command.Env, name string, judge *audit.Auditor, broken *brokenLines) (hosts int, _ []robots.Doubtful, _ error) {
 	if name == "" {
-		return h, nil, nil
+		return 0, nil, nil
 	}
 	if isDirectory(name) {
-		doubtful, err := readDirectory(h, name)
-		return h, doubtful, err
+		doubtful, err := readDirectory(judge, name)
+		return 0, doubtful, err
 	}
 	file, err := open(e, name)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, err
 	}
 	defer file.Close()
 	in := bufio.NewReader(file)
 	begin, _ := in.Peek(len("WARC/"))
 	if string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
-		if err := readArchive(h, command.ShownName(name), in, onBroken); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		if hosts, err = readArchive(judge, command.ShownName(name), in, broken); err != nil {
+			return 0, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return h, nil, nil
+		return hosts, nil, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
+		return 0, nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
 	}
-	h.Add("", time.Time{}, 200, text)
+	judge.AddRobotsTxt("", time.Time{}, 200, text)
 	if doubt := robots.DoubtOfFetched(text); doubt != "" { // as with a fetched file, the end of a long file is not read
-		return h, []robots.Doubtful{{Source: command.ShownName(name), Doubt: doubt}}, nil
+		return 0, []robots.Doubtful{{Source: command.ShownName(name), Doubt: doubt}}, nil
 	}
-	return h, nil, nil
+	return 0, nil, nil
 }
 
-func readArchive(h *audit.History, name string, in io.Reader, onBroken func(audit.Broken)) error {
-	archive, err := audit.NewWARCReader(in)
-	if err != nil {
-		return err
-	}
-	err = h.AddWARC(archive, func(err error) {
-		if broken, ok := errors.AsType[*audit.WARCError](err); ok {
-			onBroken(audit.Broken{Input: name, Line: broken.Record, Err: broken.Err})
+func readArchive(judge *audit.Auditor, name string, in io.Reader, broken *brokenLines) (hosts int, _ error) {
+	known := make(map[string]bool)
+	for resp, err := range audit.RobotsTxts(in) {
+		switch {
+		case resp == nil:
+			return 0, err
+		case err != nil:
+			broken.say("%s: %v", name, err)
+			continue
 		}
-	})
-	if err == nil && h.Hosts() == 0 {
-		return errNoHistory
+		from, _ := time.Parse(time.RFC3339Nano, resp.Header.Get("Warc-Date"))
+		text, _ := io.ReadAll(resp.Body) // from memory
+		if resp.StatusCode/100 == 3 {
+			text = []byte(resp.Header.Get("Location"))
+		}
+		judge.AddRobotsTxt(resp.Request.URL.String(), from, resp.StatusCode, text)
+		if status := resp.StatusCode; status/100 != 5 && status != 429 && status != 304 {
+			known[strings.ToLower(resp.Request.URL.Host)] = true // the others say nothing of their robots.txt
+		}
 	}
-	return err
+	if len(known) == 0 {
+		return 0, errNoHistory
+	}
+	return len(known), nil
 }
 
-// readDirectory adds the *.txt files of a directory to h. The name of each file
-// is the time at which the file came into force. readDirectory returns the
-// doubtful files.
-func readDirectory(h *audit.History, dir string) (doubtful []robots.Doubtful, _ error) {
+// readDirectory gives the *.txt files of a directory to the Auditor. The name
+// of each file is the time at which the file came into force. readDirectory
+// returns the doubtful files.
+func readDirectory(judge *audit.Auditor, dir string) (doubtful []robots.Doubtful, _ error) {
 	const how = "such as 2026-11-20T10:00:00Z.txt"
 	names, err := fs.Glob(os.DirFS(dir), "*.txt")
 	if err != nil {
@@ -134,7 +143,7 @@ func readDirectory(h *audit.History, dir string) (doubtful []robots.Doubtful, _ 
 		if err != nil {
 			return nil, err
 		}
-		h.Add("", from, 200, text)
+		judge.AddRobotsTxt("", from, 200, text)
 		if doubt := robots.Doubt(text); doubt != "" {
 			doubtful = append(doubtful, robots.Doubtful{Source: file, Doubt: doubt})
 		}

@@ -23,7 +23,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"visible":  command.Printable,
 	"count":    command.Count,
 	"counts":   counts,
-	"kinds":    func() []audit.Kind { return kinds },
+	"kinds":    func() []string { return kinds },
 	"noun":     command.Noun,
 	"number":   command.Thousands,
 	"why":      why,
@@ -102,11 +102,12 @@ func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 	each := (days + stripCells - 1) / stripCells
 	for from := 0; from < days; from += each {
 		var sum audit.Tally
+		unaudited := 0
 		for i := from; i < min(from+each, days); i++ {
 			if d := robot.Days[day(first).AddDate(0, 0, i).Format(time.DateOnly)]; d != nil {
 				sum.Requests += d.Requests
 				sum.Violations += d.Violations
-				sum.Unaudited += d.Unaudited
+				unaudited += d.Counts["unaudited"]
 			}
 		}
 		title := day(first).AddDate(0, 0, from).Format(time.DateOnly)
@@ -119,9 +120,9 @@ func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 			c.Class, c.Title = "none", title+": not there"
 		case sum.Violations > 0:
 			c.Class = "bad"
-		case sum.Unaudited > 0:
+		case unaudited > 0:
 			c.Class = "unknown"
-			c.Title += fmt.Sprintf(", %s unaudited", command.Thousands(sum.Unaudited))
+			c.Title += fmt.Sprintf(", %s unaudited", command.Thousands(unaudited))
 		default:
 			c.Class = "good"
 		}

@@ -49,13 +49,15 @@ type record struct {
 }
 
 func summaryOf(r *audit.Result, doubtful []robots.Doubtful) summary {
-	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, NotShown: r.NotShown, Lines: r.Lines, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps, Doubtful: doubtful}
+	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Counts["unaudited"], NotShown: r.Counts["not_shown"], Lines: r.Counts["lines"],
+		Broken: r.Counts["broken"], Cut: r.Counts["cut"], Jumps: r.Counts["jumps"], Doubtful: doubtful}
 	for _, one := range r.Spans {
 		s.Spans = append(s.Spans, span{one.Name, one.First, one.Last, one.Requests})
 	}
 	for _, one := range r.Records {
-		s.Overridden += one.Overridden
-		s.Records = append(s.Records, record{one.Name, one.Lines, one.Head, one.Both, one.OnlyRecord, one.OnlyLog})
+		n := one.Counts
+		s.Overridden += n["overridden"]
+		s.Records = append(s.Records, record{one.Name, n["lines"], one.Head, n["both"], n["only_record"], n["only_log"]})
 	}
 	return s
 }
@@ -63,11 +65,12 @@ func summaryOf(r *audit.Result, doubtful []robots.Doubtful) summary {
 // isPartial reports whether so much was not read or not judged that nothing is
 // said by not finding a violation.
 func isPartial(r *audit.Result) bool {
-	return r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0 || r.Broken > 0 && r.Broken*100 >= r.Lines
+	n := r.Counts
+	return n["unaudited"] > 0 || n["cut"] > 0 || r.Requests == 0 || n["broken"] > 0 && n["broken"]*100 >= n["lines"]
 }
 
 // kinds are the kinds of violation, in the order of the tables' columns.
-var kinds = []audit.Kind{audit.Disallowed, audit.Stale, audit.BeforeRobotsTxt, audit.Gap, audit.RetryAfter}
+var kinds = []string{"disallowed", "stale", "before-robots-txt", "gap", "retry-after"}
 
 const (
 	shownRobots = 50
@@ -113,19 +116,19 @@ func printTables(w io.Writer, r *audit.Result) {
 	heading := slices.Concat([]string{"robot", "requests", "robots.txt"}, names, []string{"shortest gap", "Crawl-delay", "unaudited", "addresses"})
 	printTable(w, r.Robots, shownRobots, "robot", heading, func(robot *audit.Tally) []string {
 		return slices.Concat(
-			[]string{command.Printable(robot.Name), command.Thousands(robot.Requests), command.Thousands(robot.Fetches)}, counts(robot.Kinds),
-			[]string{interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), command.Thousands(robot.Unaudited), command.Thousands(robot.Addresses)})
+			[]string{command.Printable(robot.Name), command.Thousands(robot.Requests), command.Thousands(robot.Counts["fetches"])}, counts(robot.Counts),
+			[]string{interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), command.Thousands(robot.Counts["unaudited"]), command.Thousands(len(robot.Addresses))})
 	})
 	begin := "\n"
 	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
-		if robot.Addresses > 1 {
+		if len(robot.Addresses) > 1 {
 			fmt.Fprintf(w, "%s%s  %s\n", begin, command.Printable(robot.Name), addresses(robot))
 			begin = ""
 		}
 	}
 	if len(r.Hosts) > 1 {
 		printTable(w, r.Hosts, shownHosts, "host", slices.Concat([]string{"host", "requests"}, names), func(host *audit.Tally) []string {
-			return append([]string{command.Printable(hostName(host.Name)), command.Thousands(host.Requests)}, counts(host.Kinds)...)
+			return append([]string{command.Printable(hostName(host.Name)), command.Thousands(host.Requests)}, counts(host.Counts)...)
 		})
 	}
 	heading = []string{"unaudited: no robots.txt is known", "from", "to", "requests"}
@@ -152,17 +155,17 @@ func printTable[T any](w io.Writer, list []T, most int, noun string, heading []s
 func recordNotes(r *audit.Result, faults []string) (notes []string) {
 	all, overridden := 0, 0
 	for _, one := range r.Records {
-		notes = append(notes, fmt.Sprintf("%s: %s. The last one has the hash %s", command.Printable(one.Name), command.Count(one.Lines, "line"), one.Head))
-		all += one.Faults
-		overridden += one.Overridden
-		if one.Changed > 0 {
-			notes = append(notes, fmt.Sprintf("%s was changed in %s.", command.Printable(one.Name), command.Count(one.Changed, "place")))
+		notes = append(notes, fmt.Sprintf("%s: %s. The last one has the hash %s", command.Printable(one.Name), command.Count(one.Counts["lines"], "line"), one.Head))
+		all += one.Counts["faults"]
+		overridden += one.Counts["overridden"]
+		if n := one.Counts["changed"]; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s was changed in %s.", command.Printable(one.Name), command.Count(n, "place")))
 		}
-		if one.Contradict > 0 {
-			notes = append(notes, fmt.Sprintf("%s contradicts itself, or the log, in %s.", command.Printable(one.Name), command.Count(one.Contradict, "place")))
+		if n := one.Counts["contradicts"]; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s contradicts itself, or the log, in %s.", command.Printable(one.Name), command.Count(n, "place")))
 		}
-		if one.Both+one.OnlyLog+one.OnlyRecord > 0 {
-			notes = append(notes, fmt.Sprintf("%s are in the record and in the log, %s only in the record, %s only in the log.", command.Count(one.Both, "request"), command.Thousands(one.OnlyRecord), command.Thousands(one.OnlyLog)))
+		if both, onlyRecord, onlyLog := one.Counts["both"], one.Counts["only_record"], one.Counts["only_log"]; both+onlyRecord+onlyLog > 0 {
+			notes = append(notes, fmt.Sprintf("%s are in the record and in the log, %s only in the record, %s only in the log.", command.Count(both, "request"), command.Thousands(onlyRecord), command.Thousands(onlyLog)))
 		}
 	}
 	for _, fault := range faults {
@@ -180,18 +183,18 @@ func recordNotes(r *audit.Result, faults []string) (notes []string) {
 // notes returns sentences about what the audit could not read or compare, and
 // about the doubtful files.
 func notes(r *audit.Result, doubtful []robots.Doubtful) (notes []string) {
-	broken, cut := r.Broken, r.Cut
+	broken, cut := r.Counts["broken"], r.Counts["cut"]
 	for _, one := range r.Records { // recordNotes tells of their faults
-		broken, cut = broken-one.Faults, cut-one.Faults
+		broken, cut = broken-one.Counts["faults"], cut-one.Counts["faults"]
 	}
 	if broken > 0 {
-		notes = append(notes, fmt.Sprintf("%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), 100*float64(broken)/float64(max(r.Lines, broken))))
+		notes = append(notes, fmt.Sprintf("%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), 100*float64(broken)/float64(max(r.Counts["lines"], broken))))
 	}
-	if r.Jumps > 0 {
-		notes = append(notes, linesOrRecords(r.Jumps, "")+" out of order by more than 90 s: not judged on order.")
+	if n := r.Counts["jumps"]; n > 0 {
+		notes = append(notes, linesOrRecords(n, "")+" out of order by more than 90 s: not judged on order.")
 	}
-	if r.NotShown > 0 {
-		notes = append(notes, command.Count(r.NotShown, "page")+" not shown: their robots may have got robots.txt before this log, or where it does not show.")
+	if n := r.Counts["not_shown"]; n > 0 {
+		notes = append(notes, command.Count(n, "page")+" not shown: their robots may have got robots.txt before this log, or where it does not show.")
 	}
 	if cut > 0 {
 		notes = append(notes, command.Count(cut, "input")+" not read to the end.")
@@ -207,7 +210,7 @@ func notes(r *audit.Result, doubtful []robots.Doubtful) (notes []string) {
 
 func hostName(s string) string { return cmp.Or(s, "the site") }
 
-func counts(of map[audit.Kind]int) (cells []string) {
+func counts(of map[string]int) (cells []string) {
 	for _, kind := range kinds {
 		cells = append(cells, command.Thousands(of[kind]))
 	}
@@ -228,13 +231,13 @@ func why(v audit.Violation) string {
 		rule = fmt.Sprintf("line %d, %s", v.Line, command.Printable(v.Rule))
 	}
 	switch v.Kind {
-	case audit.Disallowed:
+	case "disallowed":
 		return rule
-	case audit.Stale:
+	case "stale":
 		return fmt.Sprintf("%s; last asked for robots.txt at %s, %s before", rule, stamp(v.Previous), interval(v.Gap, true))
-	case audit.Gap:
+	case "gap":
 		return fmt.Sprintf("%s after the page of %s, of %s (line %d)", interval(v.Gap, true), stamp(v.Previous), interval(v.Want, true), v.Line)
-	case audit.RetryAfter:
+	case "retry-after":
 		return fmt.Sprintf("%s after %s, when it was asked to stay away for %s", interval(v.Gap, true), stamp(v.Previous), interval(v.Want, true))
 	}
 	return "before it had robots.txt"

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -170,38 +169,25 @@ func isWARC(name string) bool {
 // eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset:
 // every answer to a request for robots.txt, if the host matches.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each visit) error {
-	archive, err := audit.NewWARCReader(in)
-	if err != nil {
-		return fmt.Errorf("%s: %w", arg, err)
-	}
-	for {
-		record, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		var status int
+	isFirst := true
+	for resp, err := range audit.RobotsTxts(in) {
 		var text []byte
-		ok := false
-		if err == nil {
-			if u, err := url.Parse(record.TargetURI); err != nil || !matches(u.Host) {
-				continue
-			}
-			status, text, ok, err = record.RobotsTxt()
-		}
-		_, isRecord := errors.AsType[*audit.WARCError](err)
 		switch {
 		case err != nil:
-			err = fmt.Errorf("%s: %w", arg, err)
-			if !isRecord {
-				return each(nil, err) // nothing after the error can be read
+			if err = fmt.Errorf("%s: %w", arg, err); resp == nil && isFirst {
+				return err
 			}
-		case !ok:
+		case !matches(resp.Request.URL.Host):
 			continue
-		case status/100 != 2:
-			err = noFile(status)
+		case resp.StatusCode/100 != 2:
+			err = noFile(resp.StatusCode)
+		default:
+			text, err = io.ReadAll(resp.Body)
 		}
+		isFirst = false
 		if err := each(text, err); err != nil {
 			return err
 		}
 	}
+	return nil
 }

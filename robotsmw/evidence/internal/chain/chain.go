@@ -103,23 +103,28 @@ func Check(line []byte) (before, after Link, ok bool) {
 	return before, after, true
 }
 
-// longest is how many bytes of a line ReadLine returns.
-const longest = 16 << 20
+// Longest is how many bytes a line of a record may have.
+const Longest = 16 << 20
 
-// ReadLine reads a line with its newline. Of a line that is longer than 16 MiB
-// it returns only a part, which has no valid hash. The last line of a file may
-// lack the newline: then the error is io.EOF.
-func ReadLine(in *bufio.Reader) (line []byte, size int64, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		size += int64(len(part))
-		if len(line) <= longest {
+// ReadLine reads a line with its newline, which is valid until the next read.
+// size is its length. Of a line that is longer than longest, ReadLine returns
+// only a part, without the newline. The last line of a file may lack the
+// newline: then the error is io.EOF.
+func ReadLine(in *bufio.Reader, longest int) (line []byte, size int, err error) {
+	line, err = in.ReadSlice('\n')
+	size = len(line)
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, size, err
+	}
+	line = bytes.Clone(line)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var part []byte
+		part, err = in.ReadSlice('\n')
+		if size += len(part); size <= longest {
 			line = append(line, part...)
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, size, err
-		}
 	}
+	return line, size, err
 }
 
 // Scan reads a segment up to the first line that does not follow the line
@@ -128,7 +133,7 @@ func ReadLine(in *bufio.Reader) (line []byte, size int64, err error) {
 func Scan(segment io.Reader) (end Link, good int64, err error) {
 	in := bufio.NewReaderSize(segment, 1<<16)
 	for {
-		line, size, err := ReadLine(in)
+		line, size, err := ReadLine(in, Longest)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return end, good, err
 		}
@@ -136,6 +141,6 @@ func Scan(segment io.Reader) (end Link, good int64, err error) {
 		if !ok || good > 0 && before != end {
 			return end, good, nil
 		}
-		end, good = after, good+size
+		end, good = after, good+int64(size)
 	}
 }

@@ -24,12 +24,12 @@ func TestSegments(t *testing.T) {
 
 // Of a line that is too long, ReadLine keeps a part, and counts all its bytes.
 func TestReadLine_TooLong(t *testing.T) {
-	in := bufio.NewReader(strings.NewReader(strings.Repeat("x", 2*longest) + "\nnext\n"))
-	line, size, err := ReadLine(in)
-	if err != nil || size != 2*longest+1 || len(line) < longest || len(line) > longest+1<<16 {
+	in := bufio.NewReader(strings.NewReader(strings.Repeat("x", 2*Longest) + "\nnext\n"))
+	line, size, err := ReadLine(in, Longest)
+	if err != nil || size != 2*Longest+1 || len(line) < Longest-1<<16 || len(line) > Longest {
 		t.Errorf("%d bytes of %d, %v", len(line), size, err)
 	}
-	if line, _, err := ReadLine(in); string(line) != "next\n" || err != nil {
+	if line, _, err := ReadLine(in, Longest); string(line) != "next\n" || err != nil {
 		t.Errorf("then %q, %v", line, err)
 	}
 }
