@@ -36,13 +36,17 @@ func backendOf(c *colly.Collector) (backend, error) {
 	if err := known(); err != nil {
 		return backend{}, err
 	}
-	if c == nil || *field[unsafe.Pointer](c, "backend") == nil {
+	if c == nil {
+		return backend{}, errUninitialized
+	}
+	shared := reflect.ValueOf(c).Elem().FieldByName("backend")
+	if shared.IsNil() {
 		return backend{}, errUninitialized
 	}
 	b := backend{
-		client: field[*http.Client](c, "backend", "Client"),
-		rules:  field[[]*colly.LimitRule](c, "backend", "LimitRules"),
-		lock:   *field[*sync.RWMutex](c, "backend", "lock"),
+		client: fieldOf[*http.Client](shared, "Client"),
+		rules:  fieldOf[[]*colly.LimitRule](shared, "LimitRules"),
+		lock:   *fieldOf[*sync.RWMutex](shared, "lock"),
 	}
 	if *b.client == nil || b.lock == nil {
 		return backend{}, errUninitialized
@@ -50,14 +54,13 @@ func backendOf(c *colly.Collector) (backend, error) {
 	return b, nil
 }
 
-// field returns where a struct has a field, which may be unexported. If there
-// is more than one name, the earlier ones lead through pointers to structs.
-func field[T any](structure any, names ...string) *T {
-	v := reflect.ValueOf(structure)
-	for _, name := range names {
-		v = v.Elem().FieldByName(name)
-	}
-	return (*T)(unsafe.Pointer(v.UnsafeAddr()))
+// field returns where a struct has a field, which may be unexported.
+func field[T any](structure any, name string) *T {
+	return fieldOf[T](reflect.ValueOf(structure), name)
+}
+
+func fieldOf[T any](pointer reflect.Value, name string) *T {
+	return (*T)(unsafe.Pointer(pointer.Elem().FieldByName(name).UnsafeAddr()))
 }
 
 func headerCallbacks(c *colly.Collector) int {

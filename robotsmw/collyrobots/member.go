@@ -19,7 +19,7 @@ type member struct {
 	c *colly.Collector
 
 	last    sync.Mutex
-	headers int // the number of OnRequestHeaders handlers; the last one is the member's
+	headers int // of the OnRequestHeaders handlers, if any, the last is the member's
 }
 
 // sync makes sure that the collector's requests pass a hub.
