@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
@@ -179,13 +181,8 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	switch rec.InForce(now) {
 	case record.Good, record.Override:
 		var buf [128]byte
-		target, plain := target(buf[:0], u)
-		var m robotstxt.Match // m shares no memory with target
-		if plain {
-			m = rec.Doc.Rules.Match(target)
-		} else {
-			m, d.Resolved = rec.Doc.Rules.MatchResolved(target)
-		}
+		var m robotstxt.Match
+		m, d.Resolved = rec.Doc.Rules.MatchResolved(target(buf[:0], u)) // the results share no memory with the target
 		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
 		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group
 		d.CrawlDelay, _ = rec.Doc.Rules.CrawlDelay()
@@ -204,22 +201,13 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 // target returns the text that rules are matched with: the path and the query
 // as they are sent, neither decoded nor reordered. This text may share memory
 // with buf, which saves an allocation. So it is valid until buf is used again.
-// target also reports whether the path is plain (see isPlain).
-func target(buf []byte, u *url.URL) (target string, plain bool) {
-	path := u.Path
-	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {
-		if u.Opaque != "" || u.RawQuery == "" {
-			return u.RequestURI(), false
-		}
-		if path = u.EscapedPath(); path == "" {
-			path = "/"
-		}
+func target(buf []byte, u *url.URL) string {
+	if u.Opaque != "" || u.RawQuery == "" {
+		return u.RequestURI()
 	}
-	if u.RawQuery == "" {
-		return path, plain
-	}
+	path := cmp.Or(u.EscapedPath(), "/")
 	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
-	return asString(buf), plain
+	return unsafe.String(unsafe.SliceData(buf), len(buf))
 }
 
 func (c *Checker) observeFetch(f load.Fetch) {

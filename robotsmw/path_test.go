@@ -1,12 +1,10 @@
 package robotsmw
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // A server may treat a path like another path. The URL is judged by both paths.
@@ -149,51 +147,6 @@ func TestOtherNamesAllocateNothing(t *testing.T) {
 			}
 		}); n > 0 {
 			t.Errorf("%s: %v allocations", raw, n)
-		}
-	}
-}
-
-// FuzzPlainPath compares isPlain with isPlainSlowly, which looks at each byte.
-// It also checks that a plain path is sent unchanged and has no other form.
-func FuzzPlainPath(f *testing.F) {
-	for _, s := range []string{
-		"", "/", "x", "/a", "/aaaaaaa", "/section-7/public/page_1.html", "/aaaaaa/b/cccccccc", "/aaaaaaa//", "/aaaaaaa/.", "/aaaaa/./b",
-		"/aaaaaaaaaaaaaaa..", "/a.b.c/d.e;f:g+h,i", "/aaaaaaa~", "/aaa aaaaaaa", "/%41aaaaaaaa", "/aaaaaaaaaaaaaaaaaaa\u00e9", "/@[`{\\^<>aaaaaaaa", "/\x7f\x80\xff\x00aaaaaaaaaa",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, path string) {
-		plain := isPlain(path)
-		if plain != isPlainSlowly(path) {
-			t.Fatalf("%q: %v at once, %v byte by byte", path, plain, !plain)
-		}
-		if !plain {
-			return
-		}
-		if sent := (&url.URL{Path: path}).RequestURI(); sent != path {
-			t.Errorf("%q is sent as %q", path, sent)
-		}
-		// These rules allow only this path, so another form of it would be
-		// disallowed.
-		rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /\nAllow: " + path + "$\n")).Rules("ExampleBot")
-		if m, name := rules.MatchResolved(path); !m.Allowed {
-			t.Errorf("%q has another name, %q", path, name)
-		}
-	})
-}
-
-// TestPlainPath puts each byte at each of 20 places in a path, because isPlain
-// reads eight bytes at a time.
-func TestPlainPath(t *testing.T) {
-	const sent = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,-./:;_"
-	for b := range 256 {
-		for at := range 20 {
-			path := []byte("/" + strings.Repeat("a", 20))
-			path[1+at] = byte(b)
-			want := strings.IndexByte(sent, byte(b)) >= 0 && (at > 0 || b != '.' && b != '/')
-			if got := isPlain(string(path)); got != want {
-				t.Errorf("%q: %v", path, got)
-			}
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestTargetIsWhatIsSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		var buf [64]byte
-		if got, _ := target(buf[:0], u); got != u.RequestURI() {
+		if got := target(buf[:0], u); got != u.RequestURI() {
 			t.Errorf("%s: %q, want %q", raw, got, u.RequestURI())
 		}
 	}
