@@ -55,24 +55,57 @@ func newChecker(cfg *config) *Checker {
 		MaxOrigins:  cfg.MaxOrigins,
 		MaxBytes:    cfg.MaxBytes,
 		Logger:      cfg.Logger,
-		Fetched:     c.observeFetch,
-		Recalled:    c.observeRecall,
+		Fetched:     c.fetched,
+		Recalled:    c.recalled,
 		StoreFailed: c.storeFailed,
 	}
-	if o := cfg.Observer; o != nil && o.Asked != nil {
+	if asked := cfg.Observer.Asked; asked != nil {
 		lc.Asked = func(robotsURL string, resp *http.Response, body []byte, err error) {
 			defer c.recoverFrom("Observer.Asked")
-			o.Asked(context.Background(), robotsURL, resp, body, err)
+			asked(context.Background(), robotsURL, resp, body, err)
 		}
 	}
-	if o := cfg.Observer; o != nil && o.Read != nil {
+	if read := cfg.Observer.Read; read != nil {
 		lc.Kind.Read = func(hash [sha256.Size]byte, body []byte) {
 			defer c.recoverFrom("Observer.Read")
-			o.Read(context.Background(), hex.EncodeToString(hash[:]), body)
+			read(context.Background(), hex.EncodeToString(hash[:]), body)
 		}
 	}
 	c.loader = load.New(lc)
 	return c
+}
+
+func (c *Checker) fetched(f load.Fetch) {
+	e := fetchOf(f)
+	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "status", e.Status,
+		"renewed", e.Renewed, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
+	if o := c.cfg.Observer; o.Fetched != nil {
+		defer c.recoverFrom("Observer.Fetched")
+		o.Fetched(context.Background(), e)
+	}
+}
+
+func (c *Checker) recalled(f load.Fetch) {
+	if o := c.cfg.Observer; o.Recalled != nil {
+		defer c.recoverFrom("Observer.Recalled")
+		o.Recalled(context.Background(), fetchOf(f))
+	}
+}
+
+func (c *Checker) storeFailed(op string, err error) {
+	c.cfg.Logger.Warn("robotsmw: the store failed; robots.txt is fetched instead", "op", op, "error", err)
+	if o := c.cfg.Observer; o.StoreFailed != nil {
+		defer c.recoverFrom("Observer.StoreFailed")
+		o.StoreFailed(context.Background(), op, err)
+	}
+}
+
+// recoverFrom logs a panic in a function of the Observer. Without it, the panic
+// would count as a failed fetch, or end the program.
+func (c *Checker) recoverFrom(what string) {
+	if p := recover(); p != nil {
+		c.cfg.Logger.Error("robotsmw: panic in "+what, "panic", p, "stack", string(debug.Stack()))
+	}
 }
 
 // Tokens returns the product tokens for which robots.txt is read, in order of
@@ -109,7 +142,7 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	if err != nil {
 		return err
 	}
-	_, err = c.checkAt(ctx, name, u, d)
+	_, err = c.decide(ctx, name, u, d)
 	return err
 }
 
@@ -131,42 +164,31 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return name, nil
 }
 
-// checkAt is like check, but the caller passes the name of u's origin. It also
+// decide is like check, but the caller passes the name of u's origin. It also
 // returns the record that decided, or nil if nothing that ends did.
-func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decision) (*record.Record, error) {
-	rec, err := c.decide(ctx, name, u, d)
-	if err != nil {
-		return nil, err
+func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) (rec *record.Record, err error) {
+	switch override := c.loader.Override(name); {
+	case len(name) == 0:
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
+	case override != nil:
+		c.judge(d, u, override, time.Now())
+	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "":
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
+	default:
+		var now time.Time
+		if rec, now, err = c.loader.Load(ctx, name); err != nil {
+			return nil, err
+		}
+		c.judge(d, u, rec, now)
 	}
 	c.decided(ctx, d)
 	return rec, nil
 }
 
 func (c *Checker) decided(ctx context.Context, d *Decision) {
-	if o := c.cfg.Observer; o != nil && o.Decided != nil {
+	if o := c.cfg.Observer; o.Decided != nil {
 		o.Decided(ctx, *d)
 	}
-}
-
-func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) (*record.Record, error) {
-	if len(name) == 0 {
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
-		return nil, nil
-	}
-	if rec := c.loader.Override(name); rec != nil {
-		c.judge(d, u, rec, time.Now())
-		return nil, nil
-	}
-	if u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "" {
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
-		return nil, nil
-	}
-	rec, now, err := c.loader.Load(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	c.judge(d, u, rec, now)
-	return rec, nil
 }
 
 // judge uses rec to decide whether u may be fetched, and fills d with the
@@ -208,42 +230,6 @@ func target(buf []byte, u *url.URL) string {
 	path := cmp.Or(u.EscapedPath(), "/")
 	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
 	return unsafe.String(unsafe.SliceData(buf), len(buf))
-}
-
-func (c *Checker) observeFetch(f load.Fetch) {
-	e := fetchOf(f)
-	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
-		// A panic in Observer.Fetched must not count as a failed fetch.
-		func() {
-			defer c.recoverFrom("Observer.Fetched")
-			o.Fetched(context.Background(), e)
-		}()
-	}
-	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "status", e.Status,
-		"renewed", e.Renewed, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
-}
-
-func (c *Checker) observeRecall(f load.Fetch) {
-	if o := c.cfg.Observer; o != nil && o.Recalled != nil {
-		defer c.recoverFrom("Observer.Recalled")
-		o.Recalled(context.Background(), fetchOf(f))
-	}
-}
-
-func (c *Checker) recoverFrom(what string) {
-	if p := recover(); p != nil {
-		c.cfg.Logger.Error("robotsmw: panic in "+what, "panic", p, "stack", string(debug.Stack()))
-	}
-}
-
-func (c *Checker) storeFailed(op string, err error) {
-	if o := c.cfg.Observer; o != nil && o.StoreFailed != nil {
-		func() {
-			defer c.recoverFrom("Observer.StoreFailed")
-			o.StoreFailed(context.Background(), op, err)
-		}()
-	}
-	c.cfg.Logger.Warn("robotsmw: the store failed; robots.txt is fetched instead", "op", op, "error", err)
 }
 
 // Stats says how much a Checker holds in memory.

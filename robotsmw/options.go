@@ -179,6 +179,7 @@ func (o Options) config() (*config, error) {
 	c.RobotsTimeout = cmp.Or(o.RobotsTimeout, defaultTimeout)
 	c.MaxOrigins = cmp.Or(o.MaxOrigins, defaultMaxOrigins)
 	c.MaxBytes = cmp.Or(o.MaxBytes, defaultMaxBytes)
+	c.Observer = cmp.Or(o.Observer, new(Observer))
 	c.Logger = cmp.Or(o.Logger, slog.Default())
 	c.overrides = make(map[string]string, len(o.Override))
 	for name, text := range o.Override {

@@ -142,7 +142,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		return nil, nil, err
 	}
 	var d Decision
-	rec, err := t.checker.checkAt(req.Context(), name, req.URL, &d)
+	rec, err := t.checker.decide(req.Context(), name, req.URL, &d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +155,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	// If the rules have no Crawl-delay, the Limiter gets a 0. If it got
 	// nothing, it would keep the previous Crawl-delay.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
-	if o := t.cfg.Observer; o != nil && o.Decided != nil {
+	if t.cfg.Observer.Decided != nil {
 		s.decision.Store(new(d))
 	}
 	if rec != nil {

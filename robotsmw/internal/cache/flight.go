@@ -47,7 +47,7 @@ type Flight struct {
 	err  error // a *politeness.DelayError if nothing was asked
 
 	ctx  context.Context // cancelled when the flight is dropped or has ended
-	drop context.CancelFunc
+	drop context.CancelCauseFunc
 
 	// Only the flight's own goroutine uses these two.
 	copy *record.Record // the latest record from before the flight, in memory or in the Store
@@ -69,7 +69,7 @@ func newFlight(name string, prev *record.Record, after <-chan struct{}) *Flight 
 		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, After: after, waiting: 1,
 		done: make(chan struct{}), moved: make(chan struct{}),
 	}
-	f.ctx, f.drop = context.WithCancel(context.Background())
+	f.ctx, f.drop = context.WithCancelCause(context.Background())
 	return f
 }
 
@@ -77,10 +77,12 @@ func newFlight(name string, prev *record.Record, after <-chan struct{}) *Flight 
 func (f *Flight) end(rec *record.Record, err error) {
 	f.rec, f.err = rec, err
 	close(f.done)
-	f.drop() // nobody needs ctx any more; this frees it
+	f.drop(nil) // nobody needs ctx any more; this frees it
 }
 
 // Context returns a context that ends when the flight is dropped or has ended.
+// If it was dropped, the context's cause is a *politeness.DelayError, which says
+// when the flight would have got its slot.
 func (f *Flight) Context() context.Context { return f.ctx }
 
 // Expect tells the flight until when it has to wait for its slot, and why. nil
@@ -113,17 +115,6 @@ func (f *Flight) Expect(delay *politeness.DelayError) {
 // flight calls used before any caller gets this copy.
 func (f *Flight) Found(rec *record.Record, used func()) { f.copy, f.used = rec, used }
 
-// Dropped returns nil if the flight was not dropped. Otherwise it says when the
-// flight would have got its slot.
-func (f *Flight) Dropped() *politeness.DelayError {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.dropped {
-		return nil
-	}
-	return f.delay
-}
-
 // Leave says that one of the callers that got the flight from Begin will not
 // wait for it.
 func (f *Flight) Leave() { f.leave(false) }
@@ -151,7 +142,7 @@ func (f *Flight) settle() {
 		return
 	}
 	f.dropped = true
-	f.drop()
+	f.drop(f.delay)
 }
 
 // join adds a caller that waits. It returns false if the flight is dropped.

@@ -6,13 +6,14 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -29,11 +30,12 @@ type Client struct {
 	Base      http.RoundTripper
 	UserAgent string
 	Timeout   time.Duration // for each question, not counting its wait for a slot
+	Logger    *slog.Logger  // logs panics in Base
 }
 
 // A Question is one request for a robots.txt.
 type Question struct {
-	Context context.Context // when it ends, the question ends too; nil means the question has no such limit
+	Context context.Context // when it ends, the question ends too
 
 	URL  *url.URL
 	Host string // Host header; "" means the URL's own
@@ -45,7 +47,7 @@ type Question struct {
 	LastModified string
 
 	// Expect is called when the question has to wait for a slot, and with nil
-	// when it no longer waits. May be nil.
+	// when it no longer waits.
 	Expect func(*politeness.DelayError)
 
 	// Check is called when the question may start, if it had to ask for a slot.
@@ -54,11 +56,8 @@ type Question struct {
 	Check func() error
 
 	// Answered is called at the end. It gets the response, the part of the body
-	// that was read, and the error that Ask returns. If Ask panics, the error
-	// states the value of the panic. The response's Body is closed. Without an
-	// answer, the response has only its Request. The part of the body is
-	// decoded if the status is 2xx, or 4xx except 429. Otherwise it is as
-	// received. May be nil.
+	// that was read, and the error that Ask returns. The response's Body is
+	// closed. Without an answer, the response has only its Request. May be nil.
 	Answered func(resp *http.Response, body []byte, err error)
 }
 
@@ -66,39 +65,67 @@ type Question struct {
 // request has no cookie, header or context value from the caller of a Checker.
 // Timeout runs from the end of the wait for a slot, or from the start if there
 // is no wait. If there is an error, the Answer has what came before the error.
-func (c *Client) Ask(q Question) (ans Answer, err error) {
-	parent := q.Context
-	if parent == nil {
-		parent = context.Background()
-	}
-	ctx, cancel := context.WithCancelCause(parent)
+func (c *Client) Ask(q Question) (Answer, error) {
+	ctx, cancel := context.WithCancelCause(q.Context)
 	defer cancel(nil)
-	timeout, expect := c.Timeout, q.Expect
-	if expect == nil {
-		expect = func(*politeness.DelayError) {}
-	}
-	timer := time.AfterFunc(timeout, func() {
-		cancel(fmt.Errorf("no whole robots.txt within %v", timeout))
+	timer := time.AfterFunc(c.Timeout, func() {
+		cancel(fmt.Errorf("no whole robots.txt within %v", c.Timeout))
 	})
 	defer timer.Stop()
-	defer expect(nil)
-	if q.Elsewhere {
-		ctx = politeness.WithCrawlDelay(ctx, politeness.ExemptInTurn)
-	} else {
-		ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
+	defer q.Expect(nil)
+	req := c.request(c.waitingContext(ctx, q, timer), q)
+	ans := Answer{Conditional: q.ETag != "" || q.LastModified != ""}
+	resp, begin, err := c.send(req, timer)
+	if resp != nil {
+		ans.Status, ans.Header = resp.StatusCode, essence(resp.Header)
+		if isSuccess(resp) {
+			ans.Body = begin
+		}
+		if ans.Refusal = refusalOf(resp, begin); ans.Refusal != "" {
+			err = nil // it does not matter how the body of a refusal ends
+		}
 	}
-	ctx = politeness.WithTrace(ctx, &politeness.Trace{
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if q.Answered != nil {
+		told := http.Response{}
+		if resp != nil {
+			told = *resp
+		}
+		told.Request = req
+		q.Answered(&told, begin, err)
+	}
+	return ans, err
+}
+
+// waitingContext returns the context with which a question waits for its slot.
+// The timer stands still while it waits.
+func (c *Client) waitingContext(ctx context.Context, q Question, timer *time.Timer) context.Context {
+	trace := &politeness.Trace{
 		Queued: func(until time.Time, why politeness.Reason) {
 			timer.Stop()
 			host, _ := politeness.HostKey(ctx, q.URL)
-			expect(&politeness.DelayError{Host: host, Until: until, Reason: why})
+			q.Expect(&politeness.DelayError{Host: host, Until: until, Reason: why})
 		},
-		Granted: func(time.Time) { expect(nil); timer.Reset(timeout) },
-	})
-	if q.Check != nil {
-		ctx = politeness.WithCheck(ctx, func(context.Context) error { return q.Check() })
+		Granted: func(time.Time) {
+			q.Expect(nil)
+			timer.Reset(c.Timeout)
+		},
 	}
-	req := (&http.Request{
+	delay := politeness.Exempt
+	if q.Elsewhere {
+		delay = politeness.ExemptInTurn
+	}
+	waiting := politeness.WithTrace(politeness.WithCrawlDelay(ctx, delay), trace)
+	if q.Check == nil {
+		return waiting
+	}
+	return politeness.WithCheck(waiting, func(context.Context) error { return q.Check() })
+}
+
+func (c *Client) request(ctx context.Context, q Question) *http.Request {
+	req := &http.Request{
 		Method: http.MethodGet, URL: q.URL, Host: q.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{
@@ -108,71 +135,57 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 			// decode the body, and nothing would limit the time for this.
 			"Accept-Encoding": {"gzip"},
 		},
-	}).WithContext(ctx)
+	}
 	if q.ETag != "" {
 		req.Header.Set("If-None-Match", q.ETag)
-		ans.Conditional = true
 	}
 	if q.LastModified != "" {
 		req.Header.Set("If-Modified-Since", q.LastModified)
-		ans.Conditional = true
 	}
+	return req.WithContext(ctx)
+}
 
-	var resp *http.Response
-	var begin []byte // the beginning of the body, as far as needed
-	var short bytes.Buffer
-	if q.Answered != nil {
-		defer func() {
-			p := recover()
-			if p != nil {
-				err = fmt.Errorf("panic: %v", p)
-			}
-			told := &http.Response{Request: req}
-			if resp != nil {
-				*told = *resp
-				told.Request = req
-			}
-			if begin == nil {
-				begin = short.Bytes()
-			}
-			q.Answered(told, begin, err)
-			if p != nil {
-				panic(p)
-			}
-		}()
-	}
+// send sends a request and reads the beginning of the answer's body, as much as
+// is needed of it. It is decoded if the status is 2xx, or 4xx except 429. Once
+// send returns, the body is closed. A panic in Base or in the body is logged,
+// and is an error.
+func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response, begin []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.Logger.Error("robotsmw: panic while fetching robots.txt", "url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
 	resp, err = c.Base.RoundTrip(req)
 	if err != nil {
-		return ans, causeOf(ctx, err)
+		return nil, nil, err
 	}
 	if resp == nil {
-		return ans, errors.New("the transport returned neither a response nor an error")
+		return nil, nil, errors.New("the transport returned neither a response nor an error")
 	}
-	ans.Status, ans.Header = resp.StatusCode, essence(resp.Header)
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	switch {
-	case ans.Status >= 200 && ans.Status <= 299:
+	switch status := resp.StatusCode; {
+	case isSuccess(resp):
 		// One byte more than MaxSize tells the parser that the file goes on.
-		ans.Body, err = read(ctx, resp, robotstxt.MaxSize+1)
-		begin = ans.Body
-	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:
-		timer.Reset(min(timeout, longestLook))
-		begin, _ = read(ctx, resp, refusal.Window) // an error does not matter: the bytes before it are enough
-	case ans.Status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
+		if begin, err = read(req.Context(), resp, robotstxt.MaxSize+1); err != nil {
+			err = fmt.Errorf("reading robots.txt: %w", err)
+		}
+	case status >= 400 && status <= 499 && status != http.StatusTooManyRequests:
+		timer.Reset(min(c.Timeout, longestLook))
+		begin, _ = read(req.Context(), resp, refusal.Window) // an error does not matter: the bytes before it are enough
+	case status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// If a short body is read to its end, the connection can be reused. A
 		// 1xx is not read: the body of a 101 is the connection itself, which
 		// has no end and ignores the context.
-		io.CopyN(&short, resp.Body, resp.ContentLength+1)
+		begin, _ = io.ReadAll(io.LimitReader(resp.Body, resp.ContentLength+1))
 	}
-	ans.Refusal = refusalOf(resp, begin)
-	if err != nil && ans.Refusal == "" {
-		return ans, causeOf(ctx, fmt.Errorf("reading robots.txt: %w", err))
-	}
-	return ans, nil
+	return resp, begin, err
 }
+
+func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 // read returns the decoded body, cut to the given number of bytes. If there is
 // an error, it returns what came before the error.
@@ -182,13 +195,4 @@ func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) 
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(body, most))
-}
-
-// causeOf returns why a request failed: the cause of ctx's end if ctx has
-// ended, or else err.
-func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
 }

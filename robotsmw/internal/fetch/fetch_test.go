@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -12,12 +13,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness"
 )
 
 // ask returns what Client.Ask returns if the server gives this answer.
 func ask(answer *http.Response) (Answer, error) {
 	c := Client{Base: roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, nil }), Timeout: time.Minute}
-	return c.Ask(Question{URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
+	return c.Ask(Question{Context: context.Background(), Expect: func(*politeness.DelayError) {}, URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
 }
 
 type roundTripperFunc func(*http.Request) (*http.Response, error)

@@ -19,7 +19,6 @@ import (
 // nothing about the site's rules, so the file is unreachable (RFC 9309
 // §2.3.1.4), not missing.
 func refusalOf(resp *http.Response, begin []byte) string {
-	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
 	html := bytes.HasPrefix(text, []byte("<"))
 	r, found := refusal.OfPage(resp, begin)
@@ -28,7 +27,7 @@ func refusalOf(resp *http.Response, begin []byte) string {
 		return "" // the status decides: see the package doc of robotsmw
 	case found && !r.Sure && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone):
 		return "" // a guess from the page's marks does not outweigh such a status
-	case found && (r.Sure || !success || html || len(text) == 0): // a guess does not count if the status is 2xx and the text may be rules
+	case found && (r.Sure || !isSuccess(resp) || html || len(text) == 0): // a guess does not count if the status is 2xx and the text may be rules
 		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
 	case resp.StatusCode == http.StatusPartialContent:
 		return "status 206 Partial Content, and nobody asked for a part"

@@ -2,10 +2,8 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -22,25 +20,25 @@ import (
 const maxRedirects = 5
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the
-// origin's new record from the answer (RFC 9309 §2.3.1). It also returns the
-// robots.txt, if one was fetched now. A panic, such as one in Base, counts as a
-// failed fetch. If there is an error, it is a *politeness.DelayError or
-// [store.ErrElsewhere], and this fetch has no result.
-//
-// With a lock, the first question is sent only if the lock lasts long enough.
-// If yields is true, the lock is given back while the host rests.
-func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yields bool) (rec *record.Record, body []byte, err error) {
-	event, start := Fetch{URL: f.RobotsURL}, time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			rec, body, err = l.panicked(f, prev, p), nil, nil
-		}
-		if rec != nil && (rec.Failure == nil || rec.Failure.Delay == nil) {
-			event.Record, event.Duration = rec, time.Since(start)
-			l.fetched(event)
-		}
-	}()
+// origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
+// it is a *politeness.DelayError or [store.ErrElsewhere], and this fetch has no
+// result. With a lock, the first question is sent only if the lock lasts long
+// enough. If yields is true, the lock is given back while the host rests.
+func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yields bool) (Fetch, error) {
+	start := time.Now()
+	done, err := l.follow(f, prev, lock, yields)
+	if err != nil {
+		return Fetch{}, err
+	}
+	done.URL, done.Duration = f.RobotsURL, time.Since(start)
+	if failure := done.Record.Failure; failure == nil || failure.Delay == nil {
+		l.cfg.Fetched(done)
+	}
+	return done, nil
+}
 
+// follow asks the origin, and then each place that an answer redirects to.
+func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, yields bool) (Fetch, error) {
 	u, host := origin.RobotsURL(f.Origin)
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
@@ -54,55 +52,57 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yie
 				}
 			}
 		}
-		ans, err := l.put(f, q)
-		if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
-			// The answer is about our validators, not about the file. So ask
-			// without validators.
-			ans, err = l.put(f, l.question(f, u, host, nil))
-		}
+		ans, err := l.put(q)
 		now := time.Now()
-		switch {
-		case errors.Is(err, store.ErrElsewhere), err != nil && hops == 0 && isDelay(err) && !rests(prev, err, now):
-			return nil, nil, err
-		case err != nil:
-			return prev.AfterError(f.RobotsURL, now, ans.Status, err, ans.RetryAfter(now)), nil, nil
+		if errors.Is(err, store.ErrElsewhere) || hops == 0 && isDelay(err) && !rests(prev, err, now) {
+			return Fetch{}, err
 		}
-		switch {
-		case ans.Refusal != "":
-			return prev.Failed(f.RobotsURL, now, ans.Status, ans.Refusal, ans.RetryAfter(now)), nil, nil
-		case ans.Status == http.StatusNotModified && ans.Conditional:
-			event.Renewed = true
-			return prev.Renewed(ans.Header, now), nil, nil
-		case ans.Status >= 200 && ans.Status <= 299:
-			return l.accepted(f, u, host, hops, ans, now), ans.Body, nil
-		case ans.IsRedirect():
-			// handled below
-		case ans.Status == http.StatusTooManyRequests || ans.Status < 400 || ans.Status > 499:
-			return prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now)), nil, nil
-		default:
-			return l.withoutFile(f, ans.Status, hops, lifetime(ans, now), now), nil, nil
+		if err != nil {
+			return Fetch{Record: prev.AfterError(f.RobotsURL, now, ans.Status, err, ans.RetryAfter(now))}, nil
 		}
-
+		if !ans.IsRedirect() || ans.Refusal != "" {
+			return l.result(f, u, host, hops, prev, ans, now), nil
+		}
 		next, ok := ans.Target(u)
 		if ans.NamesHost() {
 			host = ""
 		}
 		if !ok || hops == maxRedirects || slices.Contains(seen, requestKey(next, host)) {
-			return l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now), nil, nil
+			return Fetch{Record: l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now)}, nil
 		}
 		if rec := l.known(f, next, host, hops+1, now); rec != nil {
-			return rec, nil, nil
+			return Fetch{Record: rec}, nil
 		}
 		seen = append(seen, requestKey(next, host))
 		u = next
 	}
 }
 
-// panicked logs a panic during a flight. It counts the panic as a failed fetch,
-// and returns the record that replaces prev (see Record.Failed).
-func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.Record {
-	l.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
-	return prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0)
+// put asks a question. If the answer is about our validators and not about the
+// file, put asks again without validators.
+func (l *Loader) put(q fetch.Question) (fetch.Answer, error) {
+	ans, err := l.client.Ask(q)
+	if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
+		q.ETag, q.LastModified, q.Check = "", "", nil
+		return l.client.Ask(q)
+	}
+	return ans, err
+}
+
+// result returns what an answer that redirects nowhere means. The answer came
+// from u, with this Host, after this many redirects.
+func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev *record.Record, ans fetch.Answer, now time.Time) Fetch {
+	switch {
+	case ans.Refusal != "":
+		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.Refusal, ans.RetryAfter(now))}
+	case ans.Status == http.StatusNotModified && ans.Conditional:
+		return Fetch{Record: prev.Renewed(ans.Header, now), Renewed: true}
+	case ans.Status >= 200 && ans.Status <= 299:
+		return Fetch{Record: l.accepted(f, u, host, hops, ans, now), Body: ans.Body}
+	case ans.Status == http.StatusTooManyRequests || ans.Status < 400 || ans.Status > 499:
+		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now))}
+	}
+	return Fetch{Record: l.withoutFile(f, ans.Status, hops, lifetime(ans, now), now)}
 }
 
 // question returns one question of a flight, with the validators that the
@@ -113,7 +113,7 @@ func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record
 	q.Elsewhere = u.Hostname() != own.Hostname()
 	if l.cfg.Asked != nil {
 		q.Answered = func(resp *http.Response, body []byte, err error) {
-			if err = orDropped(f, err); !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent
+			if !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent
 				l.cfg.Asked(f.RobotsURL, resp, body, err)
 			}
 		}
@@ -122,23 +122,6 @@ func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record
 		q.ETag, q.LastModified = src.ETag, src.LastModified
 	}
 	return q
-}
-
-// put sends a question of a flight. If the flight was dropped, the error is the
-// flight's DelayError.
-func (l *Loader) put(f *cache.Flight, q fetch.Question) (fetch.Answer, error) {
-	ans, err := l.client.Ask(q)
-	return ans, orDropped(f, err)
-}
-
-// orDropped returns err, the error of a question that the flight f has asked.
-// If the question failed because f was dropped, orDropped returns the
-// DelayError of f instead.
-func orDropped(f *cache.Flight, err error) error {
-	if delay := f.Dropped(); err != nil && delay != nil {
-		return delay
-	}
-	return err
 }
 
 func lifetime(ans fetch.Answer, now time.Time) time.Duration {
@@ -171,7 +154,7 @@ func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int,
 		src.URL = s
 	}
 	rec := &record.Record{
-		URL: f.RobotsURL, State: record.Good, Hops: uint8(min(hops, 255)), Status: int16(ans.Status),
+		URL: f.RobotsURL, State: record.Good, Hops: uint8(hops), Status: int16(ans.Status),
 		Doc: l.cfg.Kind.Document(ans.Body), Fetched: now, Expires: now.Add(lifetime(ans, now)),
 	}
 	if src != (record.Source{}) {
@@ -183,7 +166,7 @@ func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int,
 // withoutFile returns the record of an origin without a robots.txt.
 func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
 	return &record.Record{
-		URL: f.RobotsURL, State: l.cfg.Kind.WithoutFile(status), Hops: uint8(min(hops, 255)), Status: int16(status),
+		URL: f.RobotsURL, State: l.cfg.Kind.WithoutFile(status), Hops: uint8(hops), Status: int16(status),
 		Fetched: now, Expires: now.Add(lifetime),
 	}
 }

@@ -11,17 +11,14 @@ import (
 
 var errEndedEarly = errors.New("robotsmw: the fetch of robots.txt ended without a result")
 
-// launch runs a flight to its end in a goroutine. The flight ends even after a
-// panic.
+// launch runs a flight to its end in a goroutine. The flight ends even if Base
+// ends the goroutine.
 func (l *Loader) launch(f *cache.Flight) {
 	go func() {
 		var rec *record.Record
-		var err error = errEndedEarly
+		err := errEndedEarly
 		keep := func() {}
 		defer func() {
-			if p := recover(); p != nil {
-				rec, err = l.panicked(f, f.Prev, p), nil
-			}
 			l.cache.End(f, rec, err, time.Now())
 			keep()
 		}()
@@ -52,8 +49,8 @@ func (l *Loader) refresh(name string, now time.Time) {
 // their answer.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
-		rec, _, err = l.ask(f, f.Prev, nil, false)
-		return rec, func() {}, err
+		done, err := l.ask(f, f.Prev, nil, false)
+		return done.Record, func() {}, err
 	}
 	for tries := 1; ; tries++ {
 		prev := f.Prev
@@ -77,15 +74,15 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 				return stored, lock.Release, nil
 			}
 		}
-		rec, body, err := l.ask(f, prev, lock, tries == 1)
+		done, err := l.ask(f, prev, lock, tries == 1)
 		if errors.Is(err, store.ErrElsewhere) {
 			lock.Release()
 			continue
 		}
-		return rec, func() {
+		return done.Record, func() {
 			defer lock.Release()
-			if rec != nil {
-				l.store.Put(f.Origin, rec, body)
+			if err == nil {
+				l.store.Put(f.Origin, done.Record, done.Body)
 			}
 		}, err
 	}

@@ -171,6 +171,7 @@ func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
 		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},
 		MaxOrigins: 1000, MaxBytes: 128 << 20, Logger: slog.New(slog.DiscardHandler),
+		Fetched: func(Fetch) {}, Recalled: func(Fetch) {}, StoreFailed: func(string, error) {},
 	}
 	for _, f := range edit {
 		f(&cfg)

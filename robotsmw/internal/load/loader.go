@@ -12,7 +12,7 @@ import (
 )
 
 // Config has the settings of a Loader. Its functions are called to report
-// events. Each function may be nil.
+// events.
 type Config struct {
 	Base       http.RoundTripper // makes the requests
 	UserAgent  string
@@ -26,14 +26,15 @@ type Config struct {
 
 	Fetched     func(Fetch)
 	Recalled    func(Fetch) // a stored record is used instead of a fetch
-	Asked       func(robotsURL string, resp *http.Response, body []byte, err error)
 	StoreFailed func(op string, err error)
+	Asked       func(robotsURL string, resp *http.Response, body []byte, err error) // may be nil
 }
 
 // A Fetch is one fetch of a robots.txt, redirects included.
 type Fetch struct {
 	URL      string         // of the origin's robots.txt
 	Record   *record.Record // the record after the fetch
+	Body     []byte         // the robots.txt, if one was fetched now
 	Renewed  bool           // whether a 304 has confirmed the copy at hand
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 }
@@ -51,7 +52,7 @@ type Loader struct {
 func New(cfg Config) *Loader {
 	l := &Loader{
 		cfg:       cfg,
-		client:    fetch.Client{Base: cfg.Base, UserAgent: cfg.UserAgent, Timeout: cfg.Timeout},
+		client:    fetch.Client{Base: cfg.Base, UserAgent: cfg.UserAgent, Timeout: cfg.Timeout, Logger: cfg.Logger},
 		overrides: make(map[string]*record.Record),
 		cache:     cache.New(cfg.MaxOrigins, cfg.MaxBytes, &cfg.Kind.Documents),
 	}
@@ -59,25 +60,11 @@ func New(cfg Config) *Loader {
 		l.overrides[name] = &record.Record{State: record.Override, Doc: cfg.Kind.Document([]byte(text))}
 	}
 	if cfg.Store != nil {
-		l.store = store.New(cfg.Store, cfg.Timeout, cache.ShortWait, cfg.Kind, l.storeFailed)
+		l.store = store.New(cfg.Store, cfg.Timeout, cache.ShortWait, cfg.Kind, cfg.StoreFailed)
 	}
 	return l
 }
 
-func (l *Loader) fetched(f Fetch) {
-	if l.cfg.Fetched != nil {
-		l.cfg.Fetched(f)
-	}
-}
-
 func (l *Loader) recalled(f *cache.Flight, rec *record.Record) {
-	if l.cfg.Recalled != nil {
-		l.cfg.Recalled(Fetch{URL: f.RobotsURL, Record: rec})
-	}
-}
-
-func (l *Loader) storeFailed(op string, err error) {
-	if l.cfg.StoreFailed != nil {
-		l.cfg.StoreFailed(op, err)
-	}
+	l.cfg.Recalled(Fetch{URL: f.RobotsURL, Record: rec})
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -110,14 +109,11 @@ func (k *Keeper) report(op string, err error) {
 
 var errLeftAlone = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
 
-// calls counts the calls under way, to all Stores together. A call that does
-// not return keeps its goroutine, so there are at most mostCalls. Those that
-// are not late yet take at most half of what the late ones leave. So there is
-// always room to ask a Store again.
-var calls struct {
-	sync.Mutex
-	active, late int
-}
+// These count the calls under way, to all Stores together. A call that does not
+// return keeps its goroutine, so there are at most mostCalls. Those that are not
+// late yet take at most half of what the late ones leave. So there is always
+// room to ask a Store again.
+var activeCalls, lateCalls atomic.Int64
 
 const mostCalls = 1000
 
@@ -129,7 +125,11 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	var zero T
 	now := time.Now()
 	pause := k.pause.Load()
-	if pause != 0 && (now.UnixNano() < pause || !k.pause.CompareAndSwap(pause, leftAloneAt(now))) || !mayCall() {
+	if pause != 0 && (now.UnixNano() < pause || !k.pause.CompareAndSwap(pause, leftAloneAt(now))) {
+		return zero, errLeftAlone
+	}
+	defer activeCalls.Add(-1)
+	if activeCalls.Add(1) > (mostCalls-lateCalls.Load())/2 {
 		return zero, errLeftAlone
 	}
 	type result struct {
@@ -148,42 +148,23 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 			select {
 			case done <- r:
 			case <-late:
-				countCall(0, -1)
+				lateCalls.Add(-1)
 			}
 		}()
 		r.value, r.err = call(ctx)
 	}()
 	select {
 	case r := <-done:
-		countCall(-1, 0)
 		if pause != 0 {
 			k.pause.Store(0)
 		}
 		return r.value, r.err
 	case <-ctx.Done():
-		countCall(-1, 1)
+		lateCalls.Add(1)
 		close(late)
 		k.pause.Store(leftAloneAt(now))
 		return zero, fmt.Errorf("robotsmw: the store did not answer: %w", ctx.Err())
 	}
-}
-
-// mayCall counts a call that begins, unless there are too many.
-func mayCall() bool {
-	calls.Lock()
-	defer calls.Unlock()
-	if calls.active >= (mostCalls-calls.late)/2 {
-		return false
-	}
-	calls.active++
-	return true
-}
-
-func countCall(active, late int) {
-	calls.Lock()
-	defer calls.Unlock()
-	calls.active += active
-	calls.late += late
 }
 
 // leftAloneAt returns until when a Store is not called if a call of it that
