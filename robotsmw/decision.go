@@ -223,28 +223,28 @@ func (d Decision) why() string {
 // require it.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
-		URL         string     `json:"url"`
-		Allowed     bool       `json:"allowed"`
-		Reason      Reason     `json:"reason"`
-		Rule        string     `json:"rule,omitempty"`
-		Line        int        `json:"line,omitzero"`
-		Resolved    string     `json:"resolved,omitempty"`
-		Group       []string   `json:"group,omitempty"`
-		CrawlDelay  float64    `json:"crawl_delay_seconds,omitzero"`
-		RobotsURL   string     `json:"robots_url,omitempty"`
-		Status      int        `json:"status,omitzero"`
-		Fetched     time.Time  `json:"fetched,omitzero"`
-		Expires     time.Time  `json:"expires,omitzero"`
-		Stale       bool       `json:"stale,omitzero"`
-		Cause       string     `json:"cause,omitempty"`
-		FailedSince *time.Time `json:"failed_since,omitempty"`
-		NextTry     *time.Time `json:"next_try,omitempty"`
-		SHA256      string     `json:"sha256,omitempty"`
+		URL         string    `json:"url"`
+		Allowed     bool      `json:"allowed"`
+		Reason      Reason    `json:"reason"`
+		Rule        string    `json:"rule,omitempty"`
+		Line        int       `json:"line,omitzero"`
+		Resolved    string    `json:"resolved,omitempty"`
+		Group       []string  `json:"group,omitempty"`
+		CrawlDelay  float64   `json:"crawl_delay_seconds,omitzero"`
+		RobotsURL   string    `json:"robots_url,omitempty"`
+		Status      int       `json:"status,omitzero"`
+		Fetched     time.Time `json:"fetched,omitzero"`
+		Expires     time.Time `json:"expires,omitzero"`
+		Stale       bool      `json:"stale,omitzero"`
+		Cause       string    `json:"cause,omitempty"`
+		FailedSince time.Time `json:"failed_since,omitzero"`
+		NextTry     time.Time `json:"next_try,omitzero"`
+		SHA256      string    `json:"sha256,omitempty"`
 	}{
 		Allowed: d.Allowed, Reason: d.Reason, Line: d.Line, Resolved: cut(d.Resolved, 2000),
 		CrawlDelay: d.CrawlDelay.Seconds(), RobotsURL: d.RobotsURL, Status: d.Status,
 		Fetched: d.Fetched.UTC(), Expires: d.Expires.UTC(), Stale: d.Stale,
-		Cause: d.Cause, SHA256: d.SHA256(),
+		Cause: d.Cause, FailedSince: d.FailedSince.UTC(), NextTry: d.NextTry.UTC(), SHA256: d.SHA256(),
 	}
 	if d.URL != nil {
 		v.URL = d.URL.Redacted()
@@ -258,10 +258,6 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 			break
 		}
 		v.Group = append(v.Group, cut(a.Value, 2000))
-	}
-	if !d.NextTry.IsZero() {
-		since, next := d.FailedSince.UTC(), d.NextTry.UTC()
-		v.FailedSince, v.NextTry = &since, &next
 	}
 	text, err := json.Marshal(v)
 	return escaped(text), err

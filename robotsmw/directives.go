@@ -65,19 +65,13 @@ func PageDirectives(resp *http.Response) Page {
 
 // lookedAt returns what the Transport knows about resp. It takes this from the
 // context of the request that was sent, because http.Client may wrap the body.
-// If resp.Request is nil, it takes this from the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
-	if resp.Request == nil {
-		if body, _ = resp.Body.(*page.Body); body != nil {
-			tokens = body.Tokens()
+	if resp.Request != nil {
+		if s, ok := resp.Request.Context().Value(sentKey{}).(*sent); ok {
+			return s.opts.Tokens, s.body, s.refused, s.state
 		}
-		return tokens, body, refusalOf(resp), page.NotExamined
 	}
-	s, _ := resp.Request.Context().Value(sentKey{}).(*sent)
-	if s == nil {
-		return nil, nil, refusalOf(resp), page.NotExamined
-	}
-	return s.opts.Tokens, s.body, s.refused, s.state
+	return nil, nil, refusalOf(resp), page.NotExamined
 }
 
 // refusalOf returns what refusal.Of finds, or nil if there is no refusal.
@@ -154,10 +148,13 @@ func DecisionOf(ctx context.Context) *Decision {
 }
 
 // look arranges that resp, the answer to req, is examined while the caller
-// reads the body. It may replace resp.Body, and changes nothing else of resp.
-// If paced is true, resp comes directly from a politeness.Transport, which has
-// already looked for a refusal.
+// reads the body. It may replace resp.Body, and sets resp.Request if Base has
+// not set it. It changes nothing else of resp. If paced is true, resp comes
+// directly from a politeness.Transport, which has already looked for a refusal.
 func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
+	if resp.Request == nil {
+		resp.Request = req
+	}
 	if !paced || !isClean(resp.Body) {
 		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
 			return // a sure refusal is not the page, so it is not examined

@@ -1,10 +1,13 @@
 package robotsmw
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // IdentityError is the error of RoundTrip for a request whose own User-Agent
@@ -68,13 +71,7 @@ func withUserAgent(h http.Header, agent string) http.Header {
 // letter case, such as "user-agent". net/http would send such a line in
 // addition to its own, and the server would choose one of the two.
 func isOdd(name string) bool {
-	switch len(name) {
-	case len("User-Agent"):
-		return name != "User-Agent" && strings.EqualFold(name, "User-Agent")
-	case len("Host"):
-		return name != "Host" && strings.EqualFold(name, "Host")
-	}
-	return false
+	return name != "User-Agent" && strings.EqualFold(name, "User-Agent") || name != "Host" && strings.EqualFold(name, "Host")
 }
 
 // productTokens checks a User-Agent and the product tokens, and returns the
@@ -120,7 +117,7 @@ func tokenOf(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)
 	if strings.EqualFold(token, "Mozilla") {
-		_, after, found := cutFold(agent, "compatible;")
+		_, after, found := strings.Cut(strings.Replace(agent, "Compatible;", "compatible;", 1), "compatible;")
 		if !found {
 			return "", fmt.Errorf("robotsmw: Options.UserAgent %q names no crawler after \"compatible;\": set Options.ProductTokens, or write \"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)\"", userAgent)
 		}
@@ -159,41 +156,16 @@ func isLibrary(token string) bool {
 // suggestToken makes a valid token from an invalid one.
 func suggestToken(s string) string {
 	s, _, _ = strings.Cut(s, "/")
-	s = strings.Map(func(r rune) rune {
-		if r < 0x80 && isTokenByte(byte(r)) {
-			return r
-		}
-		return -1
-	}, s)
-	if s == "" {
-		return "ExampleBot"
-	}
-	return s
+	return cmp.Or(strings.Join(wordsOf(s), ""), "ExampleBot")
 }
 
-// cutFold is like strings.Cut, but ignores case. sep must be ASCII.
-func cutFold(s, sep string) (before, after string, found bool) {
-	for i := 0; i+len(sep) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(sep)], sep) {
-			return s[:i], s[i+len(sep):], true
-		}
-	}
-	return s, "", false
+// wordsOf returns the parts of s that could be product tokens.
+func wordsOf(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || !isTokenByte(byte(r)) })
 }
 
 // names reports whether a User-Agent contains the token as a whole word. Case
 // does not matter.
 func names(userAgent, token string) bool {
-	for i := 0; i < len(userAgent); {
-		if !isTokenByte(userAgent[i]) {
-			i++
-			continue
-		}
-		word, _ := cutToken(userAgent[i:])
-		if strings.EqualFold(word, token) {
-			return true
-		}
-		i += len(word)
-	}
-	return false
+	return slices.ContainsFunc(wordsOf(userAgent), func(word string) bool { return strings.EqualFold(word, token) })
 }

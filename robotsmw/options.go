@@ -160,15 +160,14 @@ func (o Options) config() (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Page.check(); err != nil {
-		return nil, err
-	}
 	c := &config{Options: o, tokens: tokens}
 	c.page = page.Options{Tokens: tokens, ReadAhead: o.Page.ReadAhead}
 	if c.Base, err = o.base(); err != nil {
 		return nil, err
 	}
 	switch {
+	case o.Page.ReadAhead < 0:
+		return nil, fmt.Errorf("robotsmw: Page.ReadAhead %v is negative; leave it 0 to read nothing ahead", o.Page.ReadAhead)
 	case o.RobotsTimeout < 0:
 		return nil, fmt.Errorf("robotsmw: RobotsTimeout %v is negative: a robots.txt fetch always ends; leave it 0 for %v", o.RobotsTimeout, defaultTimeout)
 	case o.MaxOrigins < 0:

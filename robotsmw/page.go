@@ -1,7 +1,7 @@
 package robotsmw
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -58,18 +58,14 @@ const (
 
 // String returns "not examined", "header only", "pending", "partial" or
 // "complete".
-func (s PageState) String() string {
-	switch s {
-	case PageHeaderOnly:
-		return "header only"
-	case PagePending:
-		return "pending"
-	case PagePartial:
-		return "partial"
-	case PageComplete:
-		return "complete"
-	}
-	return "not examined"
+func (s PageState) String() string { return cmp.Or(pageStates[s], pageStates[PageNotExamined]) }
+
+var pageStates = map[PageState]string{
+	PageNotExamined: "not examined",
+	PageHeaderOnly:  "header only",
+	PagePending:     "pending",
+	PagePartial:     "partial",
+	PageComplete:    "complete",
 }
 
 // PageOptions says how the robots metas of a page are read. The zero value
@@ -82,11 +78,4 @@ type PageOptions struct {
 	// as without ReadAhead. 0 means that RoundTrip returns as soon as Base
 	// does.
 	ReadAhead time.Duration
-}
-
-func (o PageOptions) check() error {
-	if o.ReadAhead < 0 {
-		return fmt.Errorf("robotsmw: Page.ReadAhead %v is negative; leave it 0 to read nothing ahead", o.ReadAhead)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -158,8 +159,9 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	if t.cfg.Observer.Decided != nil {
 		s.decision.Store(new(d))
 	}
+	origins := string(name)
 	if rec != nil {
-		s.checker, s.origin, s.url, s.time = t.checker, string(name), req.URL, d.Time
+		s.checker, s.origin, s.url, s.time = t.checker, origins, req.URL, d.Time
 		s.record.Store(rec)
 		s.Context = politeness.WithCheck(req.Context(), s.check)
 	}
@@ -168,9 +170,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		out.Header = withUserAgent(req.Header, cmp.Or(agent, t.cfg.UserAgent))
 	}
 	if d.Reason != NotApplicable {
-		if host := origin.SentHost(name, req.URL, req.Host); host != "" {
-			out.Host = host
-		}
+		out.Host = origin.Host(origins)
 		out.URL = origin.SentURL(req.URL)
 	}
 	return out, s, nil
@@ -181,10 +181,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 // error under StrictIdentity. Without StrictIdentity, identify logs the first
 // such User-Agent.
 func (t *Transport) identify(agent string) error {
-	for _, token := range t.cfg.tokens {
-		if names(agent, token) {
-			return nil
-		}
+	if slices.ContainsFunc(t.cfg.tokens, func(token string) bool { return names(agent, token) }) {
+		return nil
 	}
 	err := &IdentityError{agent, t.cfg.tokens}
 	if t.cfg.StrictIdentity {

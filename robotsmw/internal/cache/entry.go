@@ -1,10 +1,6 @@
 package cache
 
-import (
-	"time"
-
-	"github.com/goodbots/courtesy/robotsmw/internal/record"
-)
+import "github.com/goodbots/courtesy/robotsmw/internal/record"
 
 // An entry is an origin in the cache. It is in the heap if it is held (see
 // Cache), and else in the list. While it has a fetch under way, it is in
@@ -32,13 +28,11 @@ func (e *entry) unlink() {
 	e.prev, e.next = nil, nil
 }
 
-func (e *entry) retry() time.Time { return e.rec.Failure.Retry }
-
 // retryHeap orders entries by the time of their next try.
 type retryHeap []*entry
 
 func (h retryHeap) Len() int           { return len(h) }
-func (h retryHeap) Less(i, j int) bool { return h[i].retry().Before(h[j].retry()) }
+func (h retryHeap) Less(i, j int) bool { return h[i].rec.Failure.Retry.Before(h[j].rec.Failure.Retry) }
 func (h retryHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].at, h[j].at = i+1, j+1

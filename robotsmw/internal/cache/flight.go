@@ -81,7 +81,7 @@ func (f *Flight) end(rec *record.Record, err error) {
 }
 
 // Context returns a context that ends when the flight is dropped or has ended.
-// If it was dropped, the context's cause is a *politeness.DelayError, which says
+// If it was dropped, the context's cause is a *politeness.DelayError. It says
 // when the flight would have got its slot.
 func (f *Flight) Context() context.Context { return f.ctx }
 
@@ -176,11 +176,6 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	deadline, limited := ctx.Deadline()
 	for {
 		delay, instead, moved := f.expected()
-		select {
-		case <-f.done:
-			return f.rec, f.err
-		default:
-		}
 		switch {
 		case instead != nil:
 			f.GoOn()

@@ -14,36 +14,14 @@ import (
 // An Answer is one response to a Question.
 type Answer struct {
 	Status      int         // 0 means no response
-	Header      http.Header // the fields that matter for a robots.txt and are not too long
+	Header      http.Header // it may be large: keep no part of it
 	Body        []byte      // the decoded body of a 2xx; at most robotstxt.MaxSize plus one byte
 	Conditional bool        // the request had validators
 	Refusal     string      // which bot wall answered instead of the site, and how; "" means none
 }
 
-// longest is the greatest length in bytes of a header field that is kept, and
-// of the URL of a redirect.
+// longest is the greatest length in bytes of a redirect's URL.
 const longest = 8 << 10
-
-// fields are the header fields that matter for a robots.txt.
-var fields = [...]string{"Age", "Cache-Control", "Date", "Etag", "Expires", "Last-Modified", "Location", "Retry-After"}
-
-// essence returns the fields of a header that are kept. The result shares no
-// memory with h. Otherwise an Answer would keep the whole header in memory,
-// which may be megabytes. A field of more than [longest] bytes is left out.
-func essence(h http.Header) http.Header {
-	kept := make(http.Header)
-	for _, name := range fields {
-		size := -1 // each value after the first has a comma before it
-		for _, value := range h[name] {
-			if size += len(value) + 1; size > longest {
-				delete(kept, name)
-				break
-			}
-			kept[name] = append(kept[name], strings.Clone(value))
-		}
-	}
-	return kept
-}
 
 // RetryAfter returns how long the server asks crawlers to wait, or 0 if it does
 // not ask that.
@@ -75,7 +53,7 @@ func (a Answer) IsRedirect() bool {
 // https URL of at most [longest] bytes.
 func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
-	if loc == "" {
+	if loc == "" || len(loc) > longest {
 		return nil, false
 	}
 	u, err := from.Parse(loc)

@@ -77,7 +77,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 	ans := Answer{Conditional: q.ETag != "" || q.LastModified != ""}
 	resp, begin, err := c.send(req, timer)
 	if resp != nil {
-		ans.Status, ans.Header = resp.StatusCode, essence(resp.Header)
+		ans.Status, ans.Header = resp.StatusCode, resp.Header
 		if isSuccess(resp) {
 			ans.Body = begin
 		}
@@ -184,8 +184,6 @@ func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response
 	}
 	return resp, begin, err
 }
-
-func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 // read returns the decoded body, cut to the given number of bytes. If there is
 // an error, it returns what came before the error.

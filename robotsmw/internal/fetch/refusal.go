@@ -31,15 +31,10 @@ func refusalOf(resp *http.Response, begin []byte) string {
 		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
 	case resp.StatusCode == http.StatusPartialContent:
 		return "status 206 Partial Content, and nobody asked for a part"
-	case resp.StatusCode == http.StatusAccepted && (html || isHTML(resp.Header)):
+	case resp.StatusCode == http.StatusAccepted && (html || strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "html")):
 		return "status 202 Accepted with an HTML page, as challenges have it"
 	}
 	return ""
 }
 
-// isHTML reports whether a header says that the body is HTML.
-func isHTML(h http.Header) bool {
-	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	kind = strings.TrimSpace(kind)
-	return strings.EqualFold(kind, "text/html") || strings.EqualFold(kind, "application/xhtml+xml")
-}
+func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }

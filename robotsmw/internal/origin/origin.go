@@ -13,15 +13,13 @@
 //
 // Hosts have the form that package politeness gives them. So all spellings of a
 // host share their rules, and they also share their pace. Requests are sent
-// with that form too: see SentHost.
+// with that form too: see Host.
 package origin
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -36,30 +34,12 @@ func Applies(scheme string) bool { return prefixOf(scheme) != "" }
 
 // prefixOf returns how the origins of a scheme begin, or "" if robots.txt does
 // not apply to it.
-func prefixOf(scheme string) string {
-	switch scheme {
-	case "http":
-		return "http://"
-	case "https":
-		return "https://"
-	case "ftp":
-		return "ftp://"
-	}
-	if l := strings.ToLower(scheme); l != scheme {
-		return prefixOf(l)
-	}
-	return ""
-}
+func prefixOf(scheme string) string { return prefixes[strings.ToLower(scheme)] }
 
-func defaultPort(prefix string) string {
-	switch prefix {
-	case "http://":
-		return "80"
-	case "https://":
-		return "443"
-	}
-	return "21"
-}
+var (
+	prefixes     = map[string]string{"http": "http://", "https": "https://", "ftp": "ftp://"}
+	defaultPorts = map[string]string{"http://": "80", "https://": "443", "ftp://": "21"}
+)
 
 // Append appends the origin of u to buf. If robots.txt does not apply to the
 // scheme of u, it appends nothing. host is the request's Host; "" means the
@@ -90,60 +70,10 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return buf, nil
 }
 
-// appendHost appends a host and its port in the canonical form of an origin.
+// appendHost appends a host and its port in the canonical form of an origin. It
+// lets package politeness convert the name of the host, so that origins and
+// paces use the same name.
 func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
-	// Nearly always the host is a plain name that only needs to be in lower
-	// case, or an IPv4 address in the usual form.
-	plain := append(buf, hostport...)
-	host := plain[len(buf):]
-	for i, b := range host {
-		if plainHost[b] == 0 {
-			host = host[:i]
-			break
-		}
-		host[i] = plainHost[b]
-	}
-	switch n := len(host); {
-	case n == 0, n > maxLabel, host[n-1] == '.', mayBeNumber(host):
-	case n == len(hostport), hostport[n] == ':' && isCanonicalPort(prefix, hostport[n+1:]):
-		return plain, nil
-	}
-	return appendOddHost(buf, prefix, hostport)
-}
-
-// maxLabel is how many bytes a DNS label may have. If a whole name has no more
-// bytes than that, none of its labels is too long.
-const maxLabel = 63
-
-// mayBeNumber reports whether a host may be an IPv4 address in an unusual form,
-// such as 127.1. Such a host ends in a digit, maybe a hexadecimal one, and its
-// last label begins with a digit.
-func mayBeNumber(host []byte) bool {
-	if host[len(host)-1] > 'f' { // as in a name that ends in .com or .org
-		return false
-	}
-	if b := host[bytes.LastIndexByte(host, '.')+1]; b < '0' || b > '9' {
-		return false
-	}
-	_, err := netip.ParseAddr(string(host))
-	return err != nil
-}
-
-// plainHost maps the bytes of a plain host to lower case, and all other bytes
-// to 0.
-var plainHost = func() (lower [256]byte) {
-	for _, b := range []byte("abcdefghijklmnopqrstuvwxyz0123456789-._") {
-		lower[b] = b
-	}
-	for b := byte('A'); b <= 'Z'; b++ {
-		lower[b] = b | 0x20
-	}
-	return lower
-}()
-
-// appendOddHost is like appendHost, for any host. It lets package politeness
-// convert the name of the host, so that origins and paces use the same name.
-func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	if len(hostport) > 2048 { // HostKey has the exact limit; this saves a look at each byte
 		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
 	}
@@ -191,7 +121,7 @@ func canonicalPort(prefix, port string) (string, error) {
 	if len(n) > 5 || len(n) == 5 && n > "65535" || strings.Trim(n, "0123456789") != "" {
 		return "", errors.New("its port is not a number of 65535 or less")
 	}
-	if n == defaultPort(prefix) {
+	if n == defaultPorts[prefix] {
 		return "", nil
 	}
 	return n, nil
@@ -214,11 +144,6 @@ func splitPort(hostport string) (host, port string) {
 		return hostport, ""
 	}
 	return hostport[:i], hostport[i+1:]
-}
-
-func isCanonicalPort(prefix, port string) bool {
-	canonical, err := canonicalPort(prefix, port)
-	return err == nil && port != "" && canonical == port
 }
 
 // isWritable reports whether the name can stand in an origin. If IDNA forbids a
@@ -260,11 +185,13 @@ func RobotsTxt(origin string) string {
 	return u.String() // escapes the zone of an IPv6 address
 }
 
-// Host returns what follows "://" in an origin: the host, the port and, if the
-// origin has one, its Host header.
+// Host returns the Host header with which the requests of an origin are sent.
 func Host(origin string) string {
-	_, authority, _ := strings.Cut(origin, "://")
-	return authority
+	if _, host, ok := strings.Cut(origin, " "); ok {
+		return host
+	}
+	_, host, _ := strings.Cut(origin, "://")
+	return host
 }
 
 // RobotsURL returns the URL of an origin's robots.txt, and the Host header to

@@ -138,17 +138,6 @@ func FuzzOrigin(f *testing.F) {
 		if err != nil || !Applies(u.Scheme) {
 			return
 		}
-		for _, hostport := range []string{u.Host, host} {
-			prefix := prefixOf(u.Scheme)
-			if hostport == "" || len(hostport) > 2048 {
-				continue
-			}
-			quick, err1 := appendHost(nil, prefix, hostport)
-			slow, err2 := appendOddHost(nil, prefix, hostport)
-			if string(quick) != string(slow) || (err1 == nil) != (err2 == nil) {
-				t.Errorf("%q is %q, %v, or looked at closely %q, %v", hostport, quick, err1, slow, err2)
-			}
-		}
 		origin, err := Of(u, host)
 		if err != nil {
 			return

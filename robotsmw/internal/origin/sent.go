@@ -1,31 +1,12 @@
 package origin
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/goodbots/courtesy/politeness"
 )
-
-// SentHost returns the Host header to send with a request, given the request's
-// origin, its URL and the Host of the http.Request. This is the Host that the
-// origin's robots.txt is fetched with, or "" if net/http sends that Host
-// anyway.
-func SentHost(name []byte, u *url.URL, host string) string {
-	if host == "" {
-		host = u.Host
-	}
-	if at := len(name) - len(host); at > 0 && string(name[at:]) == host && (name[at-1] == '/' || name[at-1] == ' ') {
-		return "" // as nearly always, net/http sends this Host anyway
-	}
-	_, own, _ := bytes.Cut(name, []byte("://"))
-	if _, via, ok := bytes.Cut(own, []byte(" ")); ok {
-		own = via
-	}
-	return string(own)
-}
 
 // SentURL returns the URL to which a request for u is sent: nearly always u
 // itself. A host with non-ASCII letters is sent in its canonical form, because

@@ -1,14 +1,16 @@
 package origin
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 )
 
-// The Host header that is sent names the same host as the origin.
-func TestSentHost(t *testing.T) {
+// The Host header that is sent names the same host as the origin. If want is
+// "", it is the request's own.
+func TestHost(t *testing.T) {
 	for _, tt := range []struct{ url, host, want string }{
 		{"http://a.test", "", ""},
 		{"http://a.test", "a.test", ""},
@@ -38,11 +40,11 @@ func TestSentHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := Append(nil, u, tt.host)
+		name, err := Of(u, tt.host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := SentHost(name, u, tt.host); got != tt.want {
+		if got := Host(name); got != cmp.Or(tt.want, tt.host, u.Host) {
 			t.Errorf("%s with Host %q: %q, want %q", tt.url, tt.host, got, tt.want)
 		}
 	}

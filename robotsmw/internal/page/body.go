@@ -2,12 +2,10 @@ package page
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
@@ -22,7 +20,6 @@ import (
 // looks for marks in what has come so far.
 type Body struct {
 	io.ReadCloser
-	opts   *Options
 	decode decodeFunc // nil means the body has no content coding
 	status int        // of the response
 
@@ -42,12 +39,6 @@ type Body struct {
 	// The marks of bot walls in the page.
 	refusal *refusal.Refusal // nil means none
 	marked  int              // how many bytes of the page were searched for marks
-
-	// What was read before the caller asked for it.
-	ahead    []byte
-	aheadErr error
-	reading  chan aheadRead // receives the result of a read that had not ended when readAhead returned
-	closed   bool
 }
 
 // An ending says how a body ended.
@@ -64,15 +55,7 @@ const (
 // compressed.
 const maxCoded = htmlmeta.Window + 4<<10
 
-// Tokens returns the product tokens whose directives are looked for.
-func (b *Body) Tokens() []string { return b.opts.Tokens }
-
 func (b *Body) Read(p []byte) (n int, err error) {
-	if b.opts.ReadAhead > 0 {
-		if n, err, ok := b.readFromAhead(p); ok {
-			return n, err
-		}
-	}
 	n, err = b.ReadCloser.Read(p)
 	if 0 <= n && n <= len(p) {
 		b.noteRead(p[:n], err)
@@ -84,7 +67,6 @@ func (b *Body) Read(p []byte) (n int, err error) {
 func (b *Body) Close() error {
 	err := b.ReadCloser.Close()
 	b.mu.Lock()
-	b.closed = true
 	if b.ended == notEnded {
 		b.ended = endedEarly
 		if b.decode == nil {
@@ -211,82 +193,4 @@ func (b *Body) scanCoded() {
 	default:
 		b.state = Partial
 	}
-}
-
-// headDone reports whether the page's head has been read.
-func (b *Body) headDone() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.decode != nil && len(b.coded) >= b.decoded+b.decoded/4 { // so that a page that drips is not decoded for each byte
-		b.scanCoded()
-	}
-	return b.scanner.HeadDone() || b.scanner.Done()
-}
-
-type aheadRead struct {
-	data []byte
-	err  error
-}
-
-// maxAhead is how many bytes are read ahead at most. The bytes are counted
-// before decoding.
-const maxAhead = 64 << 10
-
-// readAhead reads up to the end of the page's head, within limits of time and
-// size. If the time limit or ctx ends during a read, the read goes on until
-// data comes or the caller closes the body. The caller's next Read waits for
-// the result of that read.
-func (b *Body) readAhead(ctx context.Context) {
-	timer := time.NewTimer(b.opts.ReadAhead)
-	defer timer.Stop()
-	for len(b.ahead) < maxAhead && b.aheadErr == nil && !b.headDone() {
-		done := make(chan aheadRead, 1)
-		size := min(4096, maxAhead-len(b.ahead))
-		go func() {
-			p := make([]byte, size)
-			n, err := b.ReadCloser.Read(p)
-			done <- aheadRead{p[:min(max(n, 0), size)], err}
-		}()
-		select {
-		case r := <-done:
-			b.takeAhead(r)
-		case <-timer.C:
-			b.reading = done
-			return
-		case <-ctx.Done():
-			b.reading = done
-			return
-		}
-	}
-}
-
-func (b *Body) takeAhead(r aheadRead) {
-	b.noteRead(r.data, r.err)
-	b.ahead, b.aheadErr = append(b.ahead, r.data...), r.err
-}
-
-// readFromAhead serves a Read from what was read ahead: the data, then the
-// error that came after it. When nothing of this is left, it returns false.
-func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
-	b.mu.Lock()
-	closed := b.closed
-	b.mu.Unlock()
-	if closed {
-		b.ahead, b.aheadErr = nil, nil
-		return 0, nil, false
-	}
-	if len(b.ahead) == 0 && b.reading != nil {
-		r := <-b.reading
-		b.reading = nil
-		b.takeAhead(r)
-	}
-	if len(b.ahead) > 0 {
-		n = copy(p, b.ahead)
-		b.ahead = b.ahead[n:]
-		return n, nil, true
-	}
-	if b.aheadErr != nil {
-		return 0, b.aheadErr, true
-	}
-	return 0, nil, false
 }

@@ -28,11 +28,11 @@ func TestReadAheadOfADrippingPage(t *testing.T) {
 		Body: io.NopCloser(iotest.OneByteReader(&packed)),
 	}
 	decoded := 0
-	b := &Body{ReadCloser: resp.Body, opts: &Options{ReadAhead: time.Hour}, left: -1}
+	b := &Body{ReadCloser: resp.Body, left: -1}
 	b.decode = func(r io.Reader) (io.Reader, error) { return gzip.NewReader(&counted{r, &decoded}) }
-	b.readAhead(context.Background())
-	if len(b.ahead) != size || decoded > 10*size {
-		t.Errorf("%d of %d bytes were read, and %d decoded", len(b.ahead), size, decoded)
+	a := readAhead(context.Background(), b, time.Hour)
+	if len(a.data) != size || decoded > 10*size {
+		t.Errorf("%d of %d bytes were read, and %d decoded", len(a.data), size, decoded)
 	}
 }
 

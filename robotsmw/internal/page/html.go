@@ -1,6 +1,7 @@
 package page
 
 import (
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,9 +27,6 @@ func hasHTML(resp *http.Response, method string) bool {
 // HTML (WHATWG MIME Sniffing §7.1). A parameter may follow the type without a
 // semicolon.
 func mayBeHTML(contentType string) bool {
-	if contentType == "text/html" || strings.HasPrefix(contentType, "text/html;") {
-		return true
-	}
 	kind := strings.TrimSpace(contentType)
 	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
 		kind = kind[:end]
@@ -40,21 +38,14 @@ func mayBeHTML(contentType string) bool {
 	return !strings.Contains(kind, "/")
 }
 
-// charset returns the charset of the Content-Type if it is a form of UTF-16.
-// Otherwise it returns "", because htmlmeta does not need to know other
+// charset returns the charset of the Content-Type if it may be a form of
+// UTF-16. Otherwise it returns "", because htmlmeta does not need to know other
 // charsets.
 func charset(h http.Header) string {
 	kind := h.Get("Content-Type")
 	if !strings.Contains(kind, "16") {
 		return "" // the usual case
 	}
-	switch kind = strings.ToLower(kind); {
-	case !strings.Contains(kind, "utf-16"):
-		return ""
-	case strings.Contains(kind, "utf-16le"):
-		return "utf-16le"
-	case strings.Contains(kind, "utf-16be"):
-		return "utf-16be"
-	}
-	return "utf-16"
+	_, parameters, _ := mime.ParseMediaType(kind)
+	return parameters["charset"]
 }

@@ -8,25 +8,22 @@ import (
 )
 
 // Look arranges that resp is examined while the caller reads it. method is the
-// method of the request. If Look returns a Body, resp.Body is now that Body.
-// Otherwise resp is unchanged, and the State will not change. When ctx ends,
-// reading ahead stops.
+// method of the request. If Look returns a Body, resp.Body is now read through
+// that Body. Otherwise resp is unchanged, and the State will not change. When
+// ctx ends, reading ahead stops.
 func Look(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
-	switch {
-	case resp == nil:
-		return nil, NotExamined
-	case !hasHTML(resp, method):
+	if !hasHTML(resp, method) {
 		return nil, HeaderOnly
 	}
 	decode, known := decoder(resp.Header)
 	if !known {
 		return nil, NotExamined
 	}
-	b := &Body{ReadCloser: resp.Body, opts: o, decode: decode, status: resp.StatusCode, left: resp.ContentLength}
+	b := &Body{ReadCloser: resp.Body, decode: decode, status: resp.StatusCode, left: resp.ContentLength}
 	b.scanner = htmlmeta.Scanner{Tokens: o.Tokens, Charset: charset(resp.Header)}
-	if o.ReadAhead > 0 {
-		b.readAhead(ctx)
-	}
 	resp.Body = b
+	if o.ReadAhead > 0 {
+		resp.Body = readAhead(ctx, b, o.ReadAhead)
+	}
 	return b, Pending
 }

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,25 +17,18 @@ const longestCause = 300
 // [longestCause] bytes and shares no memory with text.
 func causeOf(text string) string {
 	const more = "..."
-	cause := make([]byte, 0, min(len(text), longestCause))
-	fits := 0 // how many bytes of the cause are kept if "..." must follow
-	for _, r := range text {
+	isLong := len(text) > longestCause
+	cause := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
-			r = ' '
+			return ' '
 		case !unicode.IsPrint(r):
-			r = utf8.RuneError
+			return utf8.RuneError
 		}
-		if len(cause) <= longestCause-len(more) {
-			fits = len(cause)
-		}
-		if len(cause)+utf8.RuneLen(r) > longestCause {
-			return string(cause[:fits]) + more
-		}
-		cause = utf8.AppendRune(cause, r)
+		return r
+	}, text[:min(len(text), longestCause)])
+	if isLong || len(cause) > longestCause {
+		return strings.ToValidUTF8(cause[:min(len(cause), longestCause-len(more))], "") + more
 	}
-	if len(cause) == 0 { // if the cause were empty, it would seem that no fetch has failed
-		return "no reason given"
-	}
-	return string(cause)
+	return cmp.Or(strings.Clone(cause), "no reason given") // if it were empty, it would seem that no fetch has failed
 }

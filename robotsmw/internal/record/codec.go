@@ -93,17 +93,8 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	if err := json.Unmarshal(head, &s); err != nil {
 		return nil, fmt.Errorf("its first line is not JSON: %w", err)
 	}
-	switch {
-	case s.Version != storedVersion:
-		return nil, fmt.Errorf("it is of version %d, not %d", s.Version, storedVersion)
-	case s.Origin != name:
-		return nil, fmt.Errorf("it is of the origin %q", s.Origin)
-	case s.Expires.Sub(s.Fetched) > MaxLifetime:
-		return nil, fmt.Errorf("it claims a lifetime of %v", s.Expires.Sub(s.Fetched))
-	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
-		return nil, fmt.Errorf("it claims %d redirects and the status %d", s.Redirects, s.Status)
-	case len(s.URL)+len(s.Host) > longestSource:
-		return nil, fmt.Errorf("it claims to be from a URL of %d bytes", len(s.URL)+len(s.Host))
+	if err := s.check(name); err != nil {
+		return nil, err
 	}
 	rec := &Record{
 		URL: origin.RobotsTxt(name), Hops: uint8(s.Redirects), Status: int16(s.Status),
@@ -133,12 +124,29 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, fmt.Errorf("its state is %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		if f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32 {
-			return nil, fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
-		}
 		rec.Failure = &Failure{f.Since, f.Last, f.Count, f.Status, causeOf(f.Cause), f.Retry, nil}
 	}
 	return rec, nil
+}
+
+// check returns an error if the first line of a stored value claims what this
+// package would not have stored for the origin.
+func (s *storedRecord) check(name string) error {
+	switch f := s.Failure; {
+	case s.Version != storedVersion:
+		return fmt.Errorf("it is of version %d, not %d", s.Version, storedVersion)
+	case s.Origin != name:
+		return fmt.Errorf("it is of the origin %q", s.Origin)
+	case s.Expires.Sub(s.Fetched) > MaxLifetime:
+		return fmt.Errorf("it claims a lifetime of %v", s.Expires.Sub(s.Fetched))
+	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
+		return fmt.Errorf("it claims %d redirects and the status %d", s.Redirects, s.Status)
+	case len(s.URL)+len(s.Host) > longestSource:
+		return fmt.Errorf("it claims to be from a URL of %d bytes", len(s.URL)+len(s.Host))
+	case f != nil && (f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32):
+		return fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
+	}
+	return nil
 }
 
 // Body returns the robots.txt in a stored value, or nil if the robots.txt has

@@ -18,17 +18,6 @@ type Document struct {
 	cached int // how many origins in the cache have it; guarded by Documents.mu
 }
 
-// newDocument returns what a crawler with these product tokens needs of a
-// robots.txt.
-func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
-	f := robotstxt.Parse(body)
-	d := &Document{Hash: hash, Rules: f.Rules(tokens...)}
-	if keepFile {
-		d.File = f
-	}
-	return d
-}
-
 // Cost returns roughly how many bytes of memory a document takes.
 func (d *Document) Cost() int64 {
 	n := 160 + d.Rules.Size()
@@ -44,8 +33,8 @@ type Documents struct {
 	byHash map[[sha256.Size]byte]*Document
 }
 
-// document returns the document in the cache that has this hash. If there is
-// none, it makes one from the body.
+// document returns what a crawler with these product tokens needs of a
+// robots.txt. If the cache has the document with this hash, this is returned.
 func (ds *Documents) document(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	ds.mu.Lock()
 	d := ds.byHash[hash]
@@ -53,7 +42,12 @@ func (ds *Documents) document(hash [sha256.Size]byte, body []byte, tokens []stri
 	if d != nil {
 		return d
 	}
-	return newDocument(hash, body, tokens, keepFile)
+	f := robotstxt.Parse(body)
+	d = &Document{Hash: hash, Rules: f.Rules(tokens...)}
+	if keepFile {
+		d.File = f
+	}
+	return d
 }
 
 // Add adds one to the number of origins in the cache that have the document. It

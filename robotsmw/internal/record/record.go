@@ -137,8 +137,6 @@ func (r *Record) Use(now time.Time) Use {
 	switch {
 	case r == nil:
 		return UseFetch
-	case r.calm(now):
-		return UseFresh
 	case !r.Expired(now):
 		if !r.Waiting(now) && (r.Failure != nil || r.refreshable(now)) {
 			return UseAndRefresh
@@ -148,16 +146,6 @@ func (r *Record) Use(now time.Time) Use {
 		return UseStale
 	}
 	return UseFetch
-}
-
-// calm is a quick check. If it returns true, the record is fresh and needs no
-// refresh, by both clocks (see [passed]). It counts whole seconds. So shortly
-// before the refresh of a record is due, it may return false although the
-// record is fresh. The slower checks then decide.
-func (r *Record) calm(now time.Time) bool {
-	fetched, s := r.Fetched.Unix(), now.Unix()
-	calm := (r.Expires.Unix()-fetched)/5*4 - 1
-	return r.Failure == nil && fetched <= s && s < fetched+calm && now.Sub(r.Fetched) < time.Duration(calm)*time.Second
 }
 
 // A Use says what may be done with a record.

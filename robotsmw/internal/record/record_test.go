@@ -6,53 +6,6 @@ import (
 	"unsafe"
 )
 
-// moments returns times, counted from the fetch of a record with this lifetime.
-// They go from two hours before the fetch to 26 hours after it. Some are close
-// to the time at which the refresh is due.
-func moments(lifetime time.Duration) (after []time.Duration) {
-	for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
-		after = append(after, at)
-	}
-	for _, unit := range []time.Duration{time.Nanosecond, time.Millisecond, 100 * time.Millisecond} {
-		for n := range time.Duration(41) {
-			after = append(after, lifetime/5*4+(n-20)*unit)
-		}
-	}
-	return after
-}
-
-// If Record.calm returns true, the slower checks agree that the record is
-// fresh. It does not matter whether the time has a monotonic reading.
-func TestCalmRecordsAreFresh(t *testing.T) {
-	quick := 0
-	for _, fetched := range []time.Time{time.Now(), time.Now().Round(0), time.Unix(1<<33, 0), time.Unix(1<<33, 3), time.Unix(1<<33, 999_999_999), {}} {
-		for _, lifetime := range []time.Duration{0, time.Nanosecond, 5 * time.Minute, time.Hour, MaxLifetime - 1, MaxLifetime, -time.Hour} {
-			for _, r := range []*Record{
-				{State: Good, Fetched: fetched, Expires: fetched.Add(lifetime)},
-				{State: Unavailable, Fetched: fetched, Expires: fetched.Add(lifetime)},
-				{State: Forbidden, Fetched: fetched, Expires: fetched.Add(lifetime)},
-				(&Record{State: Good, Fetched: fetched, Expires: fetched.Add(lifetime)}).Failed("", fetched.Add(time.Minute), 503, "", 0),
-				(*Record)(nil).Failed("", fetched, 503, "", 0),
-			} {
-				for _, at := range moments(lifetime) {
-					for _, now := range []time.Time{fetched.Add(at), fetched.Add(at).Round(0)} {
-						if !r.calm(now) {
-							continue
-						}
-						quick++
-						if r.Expired(now) || r.Waiting(now) || r.refreshable(now) || r.Failure != nil {
-							t.Fatalf("%+v is calm at %v", r, now)
-						}
-					}
-				}
-			}
-		}
-	}
-	if quick == 0 {
-		t.Error("none is ever calm")
-	}
-}
-
 // If a record says that it was fetched more than a minute after the present
 // time, it comes from another clock, so the file is fetched again.
 func TestClocks(t *testing.T) {

@@ -70,9 +70,6 @@ func (k *Keeper) tryLock(name string) (*Lock, error) {
 // Check returns ErrElsewhere unless the lock lasts long enough for one request
 // to the origin.
 func (l *Lock) Check() error {
-	if l == nil {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.unlock == nil || time.Since(l.taken) > l.keeper.slack {

@@ -110,9 +110,9 @@ func (k *Keeper) report(op string, err error) {
 var errLeftAlone = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
 
 // These count the calls under way, to all Stores together. A call that does not
-// return keeps its goroutine, so there are at most mostCalls. Those that are not
-// late yet take at most half of what the late ones leave. So there is always
-// room to ask a Store again.
+// return keeps its goroutine, so there are at most mostCalls. Those that are
+// not late yet take at most half of what the late ones leave. So there is
+// always room to ask a Store again.
 var activeCalls, lateCalls atomic.Int64
 
 const mostCalls = 1000

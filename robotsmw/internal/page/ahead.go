@@ -1,0 +1,89 @@
+package page
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// maxAhead is how many bytes are read ahead at most. The bytes are counted
+// before decoding.
+const maxAhead = 64 << 10
+
+// An aheadBody is a Body of which the beginning is read before the caller asks
+// for it. Its Read returns what was read ahead, and then the rest.
+type aheadBody struct {
+	*Body
+	data    []byte
+	err     error          // came after data
+	reading chan aheadRead // nil, or receives the result of a read that goes on
+	closed  atomic.Bool
+}
+
+type aheadRead struct {
+	data []byte
+	err  error
+}
+
+// readAhead reads b up to the end of the page's head, within limits of time and
+// size. If the time limit or ctx ends during a read, the read goes on until
+// data comes or the caller closes the body. The caller's next Read waits for
+// the result of that read.
+func readAhead(ctx context.Context, b *Body, limit time.Duration) *aheadBody {
+	a := &aheadBody{Body: b}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for len(a.data) < maxAhead && a.err == nil && !b.headDone() {
+		done := make(chan aheadRead, 1)
+		p := make([]byte, min(4096, maxAhead-len(a.data)))
+		go func() {
+			n, err := b.Read(p)
+			done <- aheadRead{p[:min(max(n, 0), len(p))], err}
+		}()
+		select {
+		case r := <-done:
+			a.data, a.err = append(a.data, r.data...), r.err
+			continue
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		a.reading = done
+		break
+	}
+	return a
+}
+
+// Close closes the body at once. What was read ahead is dropped.
+func (a *aheadBody) Close() error {
+	a.closed.Store(true)
+	return a.Body.Close()
+}
+
+func (a *aheadBody) Read(p []byte) (n int, err error) {
+	if a.closed.Load() {
+		return a.Body.Read(p)
+	}
+	if len(a.data) == 0 && a.reading != nil {
+		r := <-a.reading
+		a.data, a.err, a.reading = r.data, r.err, nil
+	}
+	switch {
+	case len(a.data) > 0:
+		n = copy(p, a.data)
+		a.data = a.data[n:]
+		return n, nil
+	case a.err != nil:
+		return 0, a.err
+	}
+	return a.Body.Read(p)
+}
+
+// headDone reports whether the page's head has been read.
+func (b *Body) headDone() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.decode != nil && len(b.coded) >= b.decoded+b.decoded/4 { // so that a page that drips is not decoded for each byte
+		b.scanCoded()
+	}
+	return b.scanner.HeadDone() || b.scanner.Done()
+}
