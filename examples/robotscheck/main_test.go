@@ -24,7 +24,6 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -348,7 +347,7 @@ func TestFetchSource_AgreesWithTheChecker(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				v := s.Judge(robotstxt.RFC9309, "ExampleBot", raw)
+				v := s.Judge(s.File.Rules("ExampleBot"), raw)
 				if target == "/robots.txt" && d.Reason == robotsmw.IsRobotsTxt {
 					continue // the Checker decides this without fetching the file
 				}

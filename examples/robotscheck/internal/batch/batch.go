@@ -1,11 +1,20 @@
 package batch
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 )
 
 // Command is the subcommand robotscheck batch.
@@ -35,4 +44,179 @@ var Command = command.Command{
 			return b.run(ctx, in, e.Stdout)
 		}
 	},
+}
+
+// A batch answers blocks of lines in parallel, and writes the answers in order.
+type batch struct {
+	cache      *rulesCache
+	maxLine    int // how many bytes a line has at most, without its newline
+	disallowed atomic.Bool
+	doubtful   atomic.Bool
+	failed     atomic.Int64 // how many lines could not be answered
+}
+
+func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (command.Status, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ordered := make(chan *block, 2*runtime.GOMAXPROCS(0)) // its capacity limits how many blocks are read but not yet written
+	var readErr error
+	go func() {
+		defer close(ordered)
+		buffered := bufio.NewReaderSize(in, blockSize)
+		for number := 1; readErr == nil; {
+			next := blocks.Get().(*block)
+			next.first, next.answered = number, make(chan struct{})
+			var n int
+			n, readErr = next.read(buffered, b.maxLine)
+			number += n
+			select {
+			case ordered <- next:
+			case <-ctx.Done():
+				return
+			}
+			go b.answer(next)
+		}
+	}()
+	for {
+		select {
+		case next, ok := <-ordered:
+			if !ok {
+				return b.status(readErr)
+			}
+			<-next.answered
+			out.Write(next.out.Bytes())
+			if out.Flush() != nil { // flush each block, because the caller may wait for an answer
+				return command.CannotTell, nil // the writer keeps the error, and package main reports it
+			}
+			blocks.Put(next)
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func (b *batch) status(err error) (command.Status, error) {
+	switch n := int(b.failed.Load()); {
+	case err != io.EOF:
+		return 0, fmt.Errorf("read the questions: %w", err)
+	case n > 0:
+		return 0, fmt.Errorf("%s could not be answered", command.Count(n, "line"))
+	case b.doubtful.Load():
+		return command.Doubtful, nil
+	case b.disallowed.Load():
+		return command.No, nil
+	}
+	return command.OK, nil
+}
+
+// An answer is what is written for a line, and a failure for a line that cannot
+// be answered.
+type (
+	answer struct {
+		URL   string `json:"url"`
+		Agent string `json:"agent"`
+		robots.Verdict
+		Doubt string `json:"doubt,omitempty"`
+	}
+	failure struct {
+		Line  int    `json:"input_line"`
+		Error string `json:"error"`
+	}
+)
+
+func (b *batch) answer(block *block) {
+	defer close(block.answered)
+	block.out.Reset()
+	json := command.JSON(&block.out)
+	number := block.first
+	for line := range bytes.Lines(block.lines) {
+		a, err := b.answerLine(line)
+		switch {
+		case err == errBlank:
+		case err != nil:
+			b.failed.Add(1)
+			json.Encode(failure{number, err.Error()})
+		default:
+			json.Encode(&a)
+		}
+		number++
+	}
+}
+
+var errBlank = errors.New("the line is blank")
+
+func (b *batch) answerLine(line []byte) (a answer, err error) {
+	isLong := len(line)-1 > b.maxLine
+	line = bytes.TrimSpace(line)
+	switch {
+	case len(line) == 0:
+		return a, errBlank
+	case isLong:
+		return a, fmt.Errorf("the line is longer than %d bytes", b.maxLine)
+	case !utf8.Valid(line):
+		return a, errors.New("the line is not UTF-8")
+	}
+	var q question
+	if !q.scan(line) {
+		if err := q.decode(line); err != nil {
+			return a, err
+		}
+	}
+	if err := command.CheckScheme(q.url); err != nil {
+		return a, err
+	}
+	rules, err := b.cache.rulesFor(&q)
+	if err != nil {
+		return a, err
+	}
+	a = answer{q.url, q.agent, robots.Judge(rules.Rules, q.url), rules.doubt}
+	if !a.Allowed {
+		b.disallowed.Store(true)
+	}
+	if a.Doubt != "" {
+		b.doubtful.Store(true)
+	}
+	return a, nil
+}
+
+// blockSize is how many bytes of lines are answered together at least, if so
+// much input is at hand.
+const blockSize = 64 << 10
+
+// A block is one or more complete lines and their answers.
+type block struct {
+	first    int // the number of the first line, counted from 1
+	lines    []byte
+	out      bytes.Buffer
+	answered chan struct{} // closed when the answers are complete
+}
+
+var blocks = sync.Pool{New: func() any { return new(block) }}
+
+// read reads complete lines, as many as are at hand, and returns their number.
+// So no answer waits for a later question. A line of more than maxLine bytes is
+// cut behind its first maxLine+1. Each line ends with a newline.
+func (b *block) read(in *bufio.Reader, maxLine int) (n int, err error) {
+	b.lines = b.lines[:0]
+	begin := 0 // of the last line
+	for {
+		part, err := in.ReadSlice('\n')
+		b.lines = append(b.lines, part[:min(len(part), maxLine+1-(len(b.lines)-begin))]...)
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil && err != io.EOF {
+			b.lines = b.lines[:begin]
+			return n, err
+		}
+		if len(b.lines) > begin {
+			n++
+			b.lines = append(bytes.TrimSuffix(b.lines, []byte("\n")), '\n')
+		}
+		begin = len(b.lines)
+		buffered, _ := in.Peek(in.Buffered())
+		if err != nil || begin >= blockSize || bytes.IndexByte(buffered, '\n') < 0 {
+			return n, err
+		}
+	}
 }

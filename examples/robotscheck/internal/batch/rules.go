@@ -52,7 +52,7 @@ func (c *rulesCache) rulesFor(q *question) (cachedRules, error) {
 	if err != nil {
 		return cachedRules{}, err
 	}
-	rules = cachedRules{robotstxt.Parse(text).Rules(q.agent), robots.Doubt(text)}
+	rules = cachedRules{robotstxt.Parse(text).Rules(q.agent), robots.Doubt(text, false)}
 	key := rulesKey{string(q.robots), q.isPath, q.agent}
 	size := len(key.robots) + len(key.agent) + len(rules.doubt) + rules.Size() + perEntry
 	c.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
@@ -38,7 +37,7 @@ var Command = command.Command{
 				return 0, err
 			}
 			for _, target := range targets {
-				if err := s.Governs(target); err != nil {
+				if err := s.CheckTarget(target); err != nil {
 					return 0, err
 				}
 			}
@@ -89,14 +88,6 @@ func targetsOf(args []string) ([]string, error) {
 			}
 		}
 		return nil, command.Usagef("name a PATH, such as /private/a.html")
-	}
-	for _, target := range targets {
-		if err := command.CheckScheme(target); err != nil {
-			return nil, err
-		}
-		if !strings.HasPrefix(target, "/") && !command.IsURL(target) {
-			return nil, command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
-		}
 	}
 	return targets, nil
 }

@@ -37,7 +37,7 @@ func TestExplain_LargeFile(t *testing.T) {
 	for i := range 20000 {
 		fmt.Fprintf(&text, "Disallow: /%d/\n", i)
 	}
-	s := &robots.Source{Name: "large.txt", Text: text.Bytes()}
+	s := robots.New("large.txt", text.Bytes())
 	var out strings.Builder
 	explain(s, "ExampleBot", "/12345/a").print(&out, s, 1)
 	for _, want := range []string{
@@ -74,7 +74,7 @@ func TestLinesAround(t *testing.T) {
 // disallowed. The output names the other path. Google's parser judges only the
 // path as it is written.
 func TestExplain_OtherNames(t *testing.T) {
-	s := &robots.Source{Name: "robots.txt", Text: []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n")}
+	s := robots.New("robots.txt", []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n"))
 	var out strings.Builder
 	explain(s, "ExampleBot", "/x/../private/").print(&out, s, 0)
 	for _, want := range []string{
@@ -90,7 +90,7 @@ func TestExplain_OtherNames(t *testing.T) {
 
 // Explain says which line speaks of each use of the path.
 func TestExplain_Uses(t *testing.T) {
-	s := &robots.Source{Name: "robots.txt", Text: []byte("User-agent: *\nContent-Usage: train-ai=n\nContent-Signal: /a ai-input=no, search=yes, use=reference\n")}
+	s := robots.New("robots.txt", []byte("User-agent: *\nContent-Usage: train-ai=n\nContent-Signal: /a ai-input=no, search=yes, use=reference\n"))
 	for agent, wants := range map[string][]string{
 		"ExampleBot": {
 			"  search      allow by Content-Signal in robots.txt, line 3: ai-input=no, search=yes, use=reference\n",

@@ -1,6 +1,9 @@
 package explain
 
 import (
+	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -57,19 +60,20 @@ var otherDialects = []struct {
 }
 
 func explain(s *robots.Source, agent, target string) explanation {
-	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(robotstxt.RFC9309, agent, target), Doubt: s.Doubt(), Fetched: fetchedOf(s)}
+	sent := robots.Sent(target)
+	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(s.File.Rules(agent), sent), Doubt: s.Doubt(), Fetched: fetchedOf(s)}
 	if _, none := s.Absent(); none {
 		return x
 	}
-	for _, a := range s.File(robotstxt.RFC9309).Rules(agent).Match(robots.Sent(target)).Group {
+	for _, a := range s.File.Rules(agent).Match(sent).Group {
 		x.Group = append(x.Group, userAgentLine(a))
 	}
 	if x.Reason == robotsmw.ByRule {
-		without := robotstxt.Parse(withoutRule(s.File(robotstxt.RFC9309), x.Line))
-		v := robots.Judge(without.Rules(agent), robots.Sent(target))
+		without := robotstxt.Parse(withoutRule(s.File, x.Line))
+		v := robots.Judge(without.Rules(agent), sent)
 		x.RunnerUp = &v
 	}
-	in := preference.Input{Robots: s.File(robotstxt.RFC9309), Target: robots.Sent(target)}
+	in := preference.Input{Robots: s.File, Target: sent}
 	if agent != "*" {
 		in.Tokens = []string{agent}
 	}
@@ -83,7 +87,7 @@ func explain(s *robots.Source, agent, target string) explanation {
 	}
 	x.Dialects = make(map[string]robots.Verdict)
 	for _, d := range otherDialects {
-		x.Dialects[d.member] = s.Judge(d.dialect, agent, target)
+		x.Dialects[d.member] = s.JudgeAs(d.dialect, agent, sent)
 	}
 	return x
 }
@@ -112,4 +116,144 @@ func withoutRule(file *robotstxt.File, line int) []byte {
 		copied = append(append(copied, text...), '\n')
 	}
 	return copied
+}
+
+// printSource prints the URL and status of a fetched robots.txt. If there is a
+// file, printSource also prints the file's size and hash. If robots.txt is
+// unreachable, it prints why. For a local file, it prints nothing.
+func printSource(w io.Writer, s *robots.Source) {
+	d := s.Decision
+	if d == nil {
+		return
+	}
+	fmt.Fprintf(w, "%s", s.Name)
+	if d.Status != 0 {
+		fmt.Fprintf(w, ": status %d", d.Status)
+	}
+	if s.From != s.Name && s.From != "" {
+		fmt.Fprintf(w, ", from %s", command.Printable(s.From))
+	}
+	switch reason, none := s.Absent(); {
+	case !none:
+		fmt.Fprintf(w, ", %s, sha256 %.12s", command.Count(len(s.Text), "byte"), d.SHA256())
+	case reason == robotsmw.Unreachable:
+		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
+	}
+	fmt.Fprint(w, "\n\n")
+}
+
+func (x explanation) print(w io.Writer, s *robots.Source, around int) {
+	by := ":"
+	if x.Reason == robotsmw.ByRule {
+		by = " by"
+	}
+	fmt.Fprintf(w, "%s: %s for %s%s %s\n", command.Printable(x.URL), x.Word(), x.Agent, by, x.Why())
+	if _, none := s.Absent(); none {
+		return
+	}
+	if x.Doubt != "" {
+		fmt.Fprintf(w, "  doubtful    %s\n", command.Printable(x.Doubt))
+	}
+	if x.Reason == robotsmw.ByRule {
+		fmt.Fprintln(w)
+		for _, l := range linesAround(s.File, x.Line, x.groupLine(), around) {
+			mark := " "
+			if l.number == x.Line {
+				mark = ">"
+			}
+			if l.number == 0 {
+				fmt.Fprintln(w, "         ...")
+				continue
+			}
+			fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, l.number, command.Printable(l.text)), " "))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "  group       %s\n", x.groupText())
+	if r := x.RunnerUp; r != nil {
+		if r.Reason == robotsmw.ByRule {
+			fmt.Fprintf(w, "  runner-up   %s (%s)\n", r.Why(), r.Word())
+		} else {
+			fmt.Fprintf(w, "  runner-up   none: %s without that line, as %s\n", r.Word(), r.Why())
+		}
+	}
+	for _, v := range x.Uses {
+		for _, statement := range v.Evidence {
+			fmt.Fprintf(w, "  %-10s  %s\n", v.Use, command.Printable(statement.String()))
+		}
+	}
+	if x.Reuse != nil {
+		fmt.Fprintf(w, "  %-10s  %s in %s, line %d: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, x.Reuse.Line, command.Printable(x.Reuse.Raw))
+	}
+	same := true
+	for _, d := range otherDialects {
+		v := x.Dialects[d.member]
+		switch {
+		case v.Allowed == x.Allowed && v.Line == x.Line:
+			continue
+		case v.Allowed == x.Allowed:
+			fmt.Fprintf(w, "  %-10s  %s too, but %s\n", d.title, v.Word(), v.Why())
+		default:
+			fmt.Fprintf(w, "  %-10s  %s, %s\n", d.title, strings.ToUpper(v.Word()), v.Why())
+		}
+		same = false
+	}
+	if same {
+		fmt.Fprintln(w, "  others      Google's parser says the same")
+	}
+}
+
+// groupLine returns the number of the group's last user-agent line above the
+// deciding rule, or 0 if there is none.
+func (x explanation) groupLine() (line int) {
+	for _, a := range x.Group {
+		if a.Line < x.Line {
+			line = max(line, a.Line)
+		}
+	}
+	return line
+}
+
+func (x explanation) groupText() string {
+	if len(x.Group) == 0 {
+		return fmt.Sprintf("none: no user-agent line names %s or \"*\"", x.Agent)
+	}
+	var lines []string
+	for _, a := range x.Group {
+		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", a.Line, command.Printable(a.Value)))
+	}
+	const most = 5
+	if more := len(lines) - most; more > 1 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
+	}
+	text := strings.Join(lines, "; ")
+	if robots.Name(x.Group[0].Value) == "*" && x.Agent != "*" {
+		text += fmt.Sprintf(" (no line names %s)", x.Agent)
+	}
+	return text
+}
+
+// A numberedLine is a line of a file, without its line end. The number 0 marks
+// a gap, where lines are not shown.
+type numberedLine struct {
+	number int
+	text   string
+}
+
+// linesAround returns the given line, some lines on each side of it, and the
+// user-agent line of its group. around says how many lines to return on each
+// side.
+func linesAround(file *robotstxt.File, line, group, around int) (shown []numberedLine) {
+	last := 0
+	for number, text := range file.Lines() {
+		if number != group && (number < line-around || number > line+around) {
+			continue
+		}
+		if last != 0 && number > last+1 {
+			shown = append(shown, numberedLine{})
+		}
+		shown = append(shown, numberedLine{number, text})
+		last = number
+	}
+	return shown
 }

@@ -51,10 +51,7 @@ var Command = command.Command{
 					continue
 				}
 				var problems []lint.Problem
-				for _, p := range lint.Check(s.Text) {
-					if p.Code == "too-large" && s.Decision != nil {
-						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // the end of the file was not fetched
-					}
+				for _, p := range robots.Problems(s.Text, s.Decision != nil) {
 					if p.Severity >= least {
 						found[p.Severity]++
 						problems = append(problems, p)

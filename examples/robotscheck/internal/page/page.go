@@ -4,11 +4,22 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
 // Command is the subcommand robotscheck page.
@@ -66,4 +77,160 @@ var Command = command.Command{
 			return r.status(), nil
 		}
 	},
+}
+
+type check struct {
+	agent  string // "" means the report is about what the page tells all robots
+	header http.Header
+	links  bool
+	terms  []string // the names of the RSL files to read
+}
+
+func (p *check) addHeader(line string) error {
+	name, value, ok := strings.Cut(line, ":")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return errors.New("write a name, a colon and a value, as in 'X-Robots-Tag: noindex'")
+	}
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	p.header[name] = append(p.header[name], strings.TrimSpace(value))
+	return nil
+}
+
+func (p *check) tokens() []string {
+	if p.agent == "" {
+		return nil
+	}
+	return []string{p.agent}
+}
+
+func (p *check) read(ctx context.Context, e command.Env, name, base string) (*report, error) {
+	text, err := e.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	says := robotsmw.Page{
+		Directives: robotsmeta.ParseHeader(p.header, p.tokens()...).Union(htmlmeta.Scan(text, p.tokens()...)),
+		State:      robotsmw.PageComplete,
+	}
+	in := preference.Input{Tokens: p.tokens(), Target: base, Header: p.header, Page: says.Directives}
+	for _, name := range p.terms {
+		text, err := e.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		terms, err := preference.ParseRSL(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", command.ShownName(name), err)
+		}
+		in.RSL = append(in.RSL, terms)
+	}
+	r := p.report(command.ShownName(name), text, says, in)
+	for _, l := range in.Licenses() {
+		r.Licenses = append(r.Licenses, license{License: l})
+	}
+	if p.links {
+		u, err := command.ParseURL(base)
+		if err != nil {
+			return nil, err
+		}
+		return r, r.addLinks(ctx, text, u, says, nil)
+	}
+	return r, nil
+}
+
+// maxPage is how many bytes of a page are read at most.
+const maxPage = 16 << 20
+
+func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*report, error) {
+	u, err := command.ParseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	heard := &robots.Recorder{Base: e.Base}
+	t, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent:     userAgent,
+		ProductTokens: p.tokens(),
+		Base:          heard,
+		Limiter:       new(politeness.Limiter),
+		KeepFiles:     true,
+		Logger:        slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, robots.UserAgentError(userAgent) // the token of -agent was checked
+	}
+	p.agent = t.Checker().Tokens()[0] // the report is about the robot that fetches the page
+	resp, err := get(ctx, t, u)
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
+		rules, _ := heard.Text(blocked.Decision.SHA256())
+		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{},
+			Doubt: robots.Doubt(rules, true), doubtful: blocked.Decision.RobotsURL}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if refused := robotsmw.PageDirectives(resp).Refusal; refused.Sure {
+		return nil, fmt.Errorf("%s: %v: there is no page to look at", resp.Request.URL, refused)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: status %s: there is no page to look at", resp.Request.URL, command.Printable(resp.Status))
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", resp.Request.URL, err)
+	}
+	says := robotsmw.PageDirectives(resp)
+	if says.State == robotsmw.PageNotExamined {
+		return nil, fmt.Errorf("%s comes in a coding that cannot be read (Content-Encoding: %s)", resp.Request.URL, command.Printable(resp.Header.Get("Content-Encoding")))
+	}
+	page := resp.Request.URL // the URL after redirects
+	decision, err := t.Checker().Check(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	in := preference.Input{
+		Robots: decision.File(),
+		Tokens: t.Checker().Tokens(),
+		Target: page.String(),
+		Header: resp.Header,
+		Page:   says.Directives,
+	}
+	licenses := addTerms(ctx, t, page, &in)
+	r := p.report(page.String(), text, says, in)
+	r.Licenses = licenses
+	r.Status, r.Decision = resp.StatusCode, &decision
+	if r.Doubt == "" {
+		rules, _ := heard.Text(decision.SHA256())
+		r.Doubt, r.doubtful = robots.Doubt(rules, true), decision.RobotsURL
+	}
+	if p.links && says.State == robotsmw.PageComplete {
+		return r, r.addLinks(ctx, text, page, says, t.Checker())
+	}
+	return r, nil
+}
+
+func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input) *report {
+	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
+		says.State = robotsmw.PagePartial
+	}
+	r := &report{
+		Source:       source,
+		Agent:        p.agent,
+		Examined:     says.State.String(),
+		Restrictions: restrictions(says.Directives),
+		Directives:   slices.Collect(says.Rules()),
+	}
+	if says.State != robotsmw.PageHeaderOnly {
+		r.Doubt, r.doubtful = robots.DoubtOfPage(text), source
+	}
+	if says.Refusal.Kind != 0 {
+		r.Refusal = &says.Refusal
+	}
+	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.TrainAIImages, preference.AIInput} {
+		r.Uses = append(r.Uses, in.For(use))
+	}
+	if use, by := in.ContentUse(); use != "" {
+		r.Reuse = &by
+	}
+	return r
 }

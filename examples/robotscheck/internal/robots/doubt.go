@@ -27,20 +27,25 @@ func (d Doubtful) String() string {
 // Doubt returns a sentence that says why verdicts by a robots.txt are doubtful,
 // or "" if they are not. The file may be longer than the 500 KiB that robots
 // read, or not meant for robots at all. If nothing is wrong, the check is fast.
-func Doubt(text []byte) string {
+// isFetched says whether only the beginning of a long file is at hand.
+func Doubt(text []byte, isFetched bool) string {
 	if !suspicious(text) {
 		return ""
 	}
-	return message(text, "too-large", "binary", "utf-16", "html", "html-error-page")
+	return message(Problems(text, isFetched), "too-large", "binary", "utf-16", "html", "html-error-page")
 }
 
-// DoubtOfFetched does the same as Doubt, for a text that was fetched. The end
-// of a long file is not fetched, so the sentence says "at least" before the
-// number of bytes.
-func DoubtOfFetched(text []byte) string { return atLeast(Doubt(text)) }
-
-func atLeast(message string) string {
-	return strings.Replace(message, "the file has", "the file has at least", 1)
+// Problems returns what the linter finds in a robots.txt. The end of a long
+// file is not fetched, so if isFetched is true, the linter's message says "at
+// least" before the number of bytes.
+func Problems(text []byte, isFetched bool) []lint.Problem {
+	problems := lint.Check(text)
+	for i := range problems {
+		if isFetched && problems[i].Code == "too-large" {
+			problems[i].Message = strings.Replace(problems[i].Message, "the file has", "the file has at least", 1)
+		}
+	}
+	return problems
 }
 
 // DoubtOfPage returns a sentence that says that a page is not text, or "" if it
@@ -48,7 +53,7 @@ func atLeast(message string) string {
 func DoubtOfPage(text []byte) string {
 	text = text[:min(len(text), 512)]
 	switch kind := http.DetectContentType(text); {
-	case strings.HasPrefix(kind, "text/"), message(text, "utf-16") != "":
+	case strings.HasPrefix(kind, "text/"), message(lint.Check(text), "utf-16") != "":
 		return ""
 	case kind == "application/octet-stream":
 		return "the page is not text"
@@ -57,8 +62,8 @@ func DoubtOfPage(text []byte) string {
 	}
 }
 
-func message(text []byte, codes ...lint.Code) string {
-	for _, p := range lint.Check(text) {
+func message(problems []lint.Problem, codes ...lint.Code) string {
+	for _, p := range problems {
 		if slices.Contains(codes, p.Code) {
 			return p.Message
 		}

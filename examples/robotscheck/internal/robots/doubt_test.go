@@ -21,7 +21,7 @@ func TestDoubt(t *testing.T) {
 		{"a pattern", "User-agent: *\nDisallow: /<id>\n", ""},
 		{"a comment in Latin-1", "# caf\xe9\n" + rules, ""},
 	} {
-		if got := Doubt([]byte(tt.text)); got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {
+		if got := Doubt([]byte(tt.text), false); got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -29,7 +29,7 @@ func TestDoubt(t *testing.T) {
 
 func TestDoubtOfFetched(t *testing.T) {
 	text := "User-agent: *\nDisallow: /a\n#" + strings.Repeat("x", robotstxt.MaxSize)
-	if got := DoubtOfFetched([]byte(text)); !strings.Contains(got, "at least 512028 bytes, of which 27 count") {
+	if got := Doubt([]byte(text), true); !strings.Contains(got, "at least 512028 bytes, of which 27 count") {
 		t.Error(got)
 	}
 }

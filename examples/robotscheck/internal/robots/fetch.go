@@ -39,7 +39,7 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 	if err != nil {
 		return nil, err
 	}
-	return &Source{Name: command.ShownName(arg), Text: text}, nil
+	return New(command.ShownName(arg), text), nil
 }
 
 // inDirectory returns an error that names a file of a directory that the user
@@ -73,15 +73,12 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Name: decision.RobotsURL, From: heard.from, Decision: &decision}
-	if _, none := s.Absent(); none {
-		return s, nil
-	}
 	text, ok := heard.Text(decision.SHA256())
-	if !ok {
+	s := New(decision.RobotsURL, text)
+	s.From, s.Decision = heard.from, &decision
+	if _, none := s.Absent(); !none && !ok {
 		return nil, fmt.Errorf("%s comes in a coding that cannot be shown (Content-Encoding: %s)", s.Name, command.Printable(heard.coding))
 	}
-	s.Text = text
 	return s, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -44,21 +45,21 @@ func Name(s string) string {
 // Named returns the robots that the user-agent lines of the files name. It
 // ignores letter case, and returns each robot once. "*" comes first. The others
 // follow in the order of the lines.
-func Named(files ...*robotstxt.File) []string {
-	var names []string
+func Named(files ...*robotstxt.File) (names []string) {
 	known := make(map[string]bool)
 	for _, f := range files {
 		for g := range f.Groups() {
 			for _, a := range g.UserAgents {
 				name := Name(a.Value)
-				switch lower := strings.ToLower(name); {
-				case name == "" || known[lower]:
-				case name == "*":
-					names = append([]string{"*"}, names...)
-					known[lower] = true
-				default:
+				lower := strings.ToLower(name)
+				if name == "" || known[lower] {
+					continue
+				}
+				known[lower] = true
+				if name == "*" {
+					names = slices.Insert(names, 0, name)
+				} else {
 					names = append(names, name)
-					known[lower] = true
 				}
 			}
 		}
@@ -80,22 +81,13 @@ func UserAgentError(userAgent string) error {
 	return command.Usagef("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
 }
 
-// TokensFlag declares -agent, which may be given several times.
-func TokensFlag(flags *flag.FlagSet, usage string) *Tokens {
-	var list Tokens
-	flags.Var(&list, "agent", usage)
-	return &list
-}
-
-// Tokens is a list of product tokens. An element may be "*".
-type Tokens []string
-
-func (a *Tokens) String() string { return strings.Join(*a, ", ") }
-
-func (a *Tokens) Set(s string) error {
-	if err := CheckName(s); err != nil {
-		return err
-	}
-	*a = append(*a, s)
-	return nil
+// TokensFlag declares -agent, which may be given several times. An element of
+// the list may be "*".
+func TokensFlag(flags *flag.FlagSet, usage string) *[]string {
+	list := new([]string)
+	flags.Func("agent", usage, func(s string) error {
+		*list = append(*list, s)
+		return CheckName(s)
+	})
+	return list
 }

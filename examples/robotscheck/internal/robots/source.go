@@ -7,6 +7,7 @@ package robots
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -17,15 +18,19 @@ import (
 // A Source is a robots.txt from a file, or the robots.txt in force at a URL.
 // There may be no file at the URL.
 type Source struct {
-	Name string // the argument, or the URL of the robots.txt
-	Text []byte // empty if there is no file
+	Name string          // the argument, or the URL of the robots.txt
+	Text []byte          // empty if there is no file
+	File *robotstxt.File // the text as RFC 9309 reads it
 
 	// From and Decision are set for a URL. From is the URL of the last answer,
 	// after redirects. Decision says what the answer means.
 	From     string
 	Decision *robotsmw.Decision
+}
 
-	parsed map[robotstxt.Dialect]*robotstxt.File
+// New returns the Source of a local file.
+func New(name string, text []byte) *Source {
+	return &Source{Name: name, Text: text, File: robotstxt.Parse(text)}
 }
 
 // Absent reports whether the robots.txt of the URL is missing or cannot be
@@ -44,77 +49,50 @@ func (s *Source) Absent() (robotsmw.Reason, bool) {
 // Unreachable returns an error if robots.txt is unreachable. Its rules are then
 // unknown.
 func (s *Source) Unreachable() error {
-	if reason, ok := s.Absent(); ok && reason == robotsmw.Unreachable {
+	if reason, _ := s.Absent(); reason == robotsmw.Unreachable {
 		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, command.Printable(s.Decision.Cause))
 	}
 	return nil
 }
 
 // Doubt says why the file is doubtful, or "" if it is not.
-func (s *Source) Doubt() string {
-	if s.Decision != nil {
-		return DoubtOfFetched(s.Text)
+func (s *Source) Doubt() string { return Doubt(s.Text, s.Decision != nil) }
+
+// Judge returns the verdict of a polite crawler on a target, by the rules for
+// the robot. Such a crawler also judges the other names for the target (see
+// [Verdict]).
+func (s *Source) Judge(rules *robotstxt.Rules, target string) Verdict {
+	if reason, none := s.Absent(); none {
+		return Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}
 	}
-	return Doubt(s.Text)
+	return Judge(rules, target)
 }
 
-// File returns the file as the parser of a dialect reads it.
-func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
-	if s.parsed == nil {
-		s.parsed = make(map[robotstxt.Dialect]*robotstxt.File)
-	}
-	if s.parsed[dialect] == nil {
-		s.parsed[dialect] = dialect.Parse(s.Text)
-	}
-	return s.parsed[dialect]
+// JudgeAs returns what the parser of a dialect says about the target alone.
+func (s *Source) JudgeAs(dialect robotstxt.Dialect, agent, target string) Verdict {
+	return verdictOf(dialect.Parse(s.Text).Rules(agent).Match(target))
 }
 
-// NoFile reports whether there is no file. If so, the first result is the
-// verdict on every target.
-func (s *Source) NoFile() (Verdict, bool) {
-	reason, none := s.Absent()
-	return Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none
-}
+var notInURLs = regexp.MustCompile(`[^!-~]`)
 
-// Judge returns the verdict on a target. With the dialect RFC9309, it is the
-// verdict of a polite crawler. Such a crawler also judges the other names for
-// the target (see [Verdict]). With another dialect, the verdict is what
-// the parser of that dialect says about the target alone.
-func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) Verdict {
-	if v, none := s.NoFile(); none {
-		return v
-	}
-	rules := s.File(dialect).Rules(agent)
-	if dialect == robotstxt.RFC9309 {
-		return Judge(rules, Sent(target))
-	}
-	return verdictOf(rules.Match(Sent(target)))
-}
+// Sent returns a target in the form that it has in a request. Characters that a
+// URL cannot contain become percent-escapes, for example "ä".
+func Sent(target string) string { return notInURLs.ReplaceAllStringFunc(target, url.PathEscape) }
 
-// Sent returns a target in the form that it has in a request. Bytes that a URL
-// cannot contain become percent-escapes, for example the bytes of "ä".
-func Sent(target string) string {
-	if !strings.ContainsFunc(target, escaped) {
-		return target
+// CheckTarget returns an error unless the target is a path or a URL, and of the
+// origin of the robots.txt: each scheme, host and port has a robots.txt of its
+// own. A local file may be of any origin.
+func (s *Source) CheckTarget(target string) error {
+	if err := command.CheckScheme(target); err != nil {
+		return err
 	}
-	var b strings.Builder
-	for i := range len(target) {
-		if c := target[i]; escaped(rune(c)) {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
+	if !command.IsURL(target) {
+		if !strings.HasPrefix(target, "/") {
+			return command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
 		}
+		return nil
 	}
-	return b.String()
-}
-
-func escaped(r rune) bool { return r <= ' ' || r >= 0x7f }
-
-// Governs returns an error if the target is a URL of another origin than the
-// robots.txt. Each scheme, host and port has a robots.txt of its own. If the
-// robots.txt is a local file, Governs accepts every target.
-func (s *Source) Governs(target string) error {
-	if s.Decision == nil || !command.IsURL(target) {
+	if s.Decision == nil {
 		return nil
 	}
 	u, err := command.ParseURL(target)
@@ -133,4 +111,86 @@ func origin(u *url.URL) string {
 		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
 	}
 	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}
+
+// A Verdict is what a robots.txt says about one target. Its fields are part of
+// the JSON of several commands.
+type Verdict struct {
+	Allowed bool            `json:"allowed"`
+	Reason  robotsmw.Reason `json:"reason"`
+	Rule    string          `json:"rule,omitempty"` // the rule that decided, such as "Disallow: /a"
+	Line    int             `json:"line,omitempty"` // the number of the rule's line, counted from 1
+
+	// Resolved is set if servers may treat the target like another path that is
+	// disallowed (see robotsmw.Decision). Resolved is then the other path, with
+	// the query. "" means that the target was judged as it is written.
+	Resolved string `json:"resolved,omitempty"`
+}
+
+// reasons maps each reason of robotstxt to the same reason of robotsmw.
+var reasons = [...]robotsmw.Reason{
+	robotstxt.NoGroup:     robotsmw.NoGroup,
+	robotstxt.EmptyGroup:  robotsmw.EmptyGroup,
+	robotstxt.NoMatch:     robotsmw.NoMatch,
+	robotstxt.ByRule:      robotsmw.ByRule,
+	robotstxt.IsRobotsTxt: robotsmw.IsRobotsTxt,
+	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
+}
+
+// Judge returns the same verdict on a target as a robotsmw.Checker. If servers
+// may treat an allowed target like another path that is disallowed, Judge
+// returns the verdict on that path.
+func Judge(rules *robotstxt.Rules, target string) Verdict {
+	m, resolved := rules.MatchResolved(target)
+	v := verdictOf(m)
+	v.Resolved = resolved
+	return v
+}
+
+// verdictOf turns the parser's answer into a Verdict.
+func verdictOf(m robotstxt.Match) Verdict {
+	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
+	if m.Reason == robotstxt.ByRule {
+		v.Rule = m.Kind.String() + ": " + m.Pattern
+	}
+	return v
+}
+
+// Word returns the verdict in one word.
+func (v Verdict) Word() string {
+	if v.Allowed {
+		return "allowed"
+	}
+	return "disallowed"
+}
+
+// Why returns the reason for the verdict in a few words.
+func (v Verdict) Why() string {
+	why := v.reason()
+	if v.Resolved != "" {
+		why += ", as " + command.Printable(v.Resolved)
+	}
+	return why
+}
+
+func (v Verdict) reason() string {
+	switch v.Reason {
+	case robotsmw.ByRule:
+		return fmt.Sprintf("line %d: %s", v.Line, command.Printable(v.Rule))
+	case robotsmw.NoMatch:
+		return "no rule of its group matches"
+	case robotsmw.EmptyGroup:
+		return "its group has no rules"
+	case robotsmw.NoGroup:
+		return "no group is for it"
+	case robotsmw.IsRobotsTxt:
+		return "robots.txt itself is always allowed"
+	case robotsmw.TooMuchWork:
+		return "the rules take too much work for one URL"
+	case robotsmw.Unavailable:
+		return "there is no robots.txt"
+	case robotsmw.Unreachable:
+		return "robots.txt cannot be had"
+	}
+	return v.Reason.String()
 }
