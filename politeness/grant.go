@@ -76,7 +76,9 @@ type Outcome struct {
 	Err     error         // why there was no response
 }
 
-// A token is one of GlobalRate, reserved for the first request in a queue.
+// A token is one of GlobalRate, reserved for the first request in a queue. A
+// rate.Limiter cannot move its reservations later. Therefore the pace of a host
+// is computed from points in time instead.
 type token struct {
 	*rate.Reservation
 	valid time.Duration // from when on the request may use it

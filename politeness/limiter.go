@@ -20,9 +20,14 @@ import (
 // GlobalRate is set.
 //
 // The zero value is polite: each host gets at most one request per second, one
-// at a time. The fields must not be changed after the first use, and a Limiter
-// must not be copied. All methods are safe for concurrent use.
+// at a time. Most programs set Delay, Concurrency and MaxWait. The next fields
+// say how far a host's own wishes are followed, then how to be gentler, then
+// what is limited beyond one host or one moment. The fields must not be changed
+// after the first use, and a Limiter must not be copied. All methods are safe
+// for concurrent use.
 type Limiter struct {
+	// The pace of a host:
+
 	// Delay is the least time between the starts of two requests to one host. 0
 	// means 1 s. Negative means none, but Concurrency, Crawl-delays and pauses
 	// still apply.
@@ -32,6 +37,13 @@ type Limiter struct {
 	// start until [Grant.Done]. It is always 1 for a host with a Crawl-delay. 0
 	// means 1. Negative means no limit.
 	Concurrency int
+
+	// MaxWait is the longest time that Acquire waits. A request that would wait
+	// longer is refused with a [*DelayError] as soon as that is known. 0 means
+	// as long as the context allows. Negative means no wait at all.
+	MaxWait time.Duration
+
+	// How the pace heeds what a host says:
 
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
 	// host's Crawl-delay is longer, the first request to the host starts, and
@@ -50,6 +62,22 @@ type Limiter struct {
 	// MaxRetryAfter. 0 means 24 h. Negative means no maximum.
 	MaxRetryAfter time.Duration
 
+	// BackOff is the pause after the first 429 without a usable Retry-After,
+	// and up to a tenth longer at random. It doubles with each further incident
+	// in a row. An incident is a refusal, together with the refusals of
+	// requests that were in flight then. After a first 503, or a first answer
+	// that is surely a challenge, a captcha or a block, the host rests for only
+	// one more interval; the second in a row counts as a 429. A good answer,
+	// which is any other below 500, undoes one doubling. 0 means 5 s. Negative
+	// means none, and only a Retry-After or a spent quota pauses a host.
+	BackOff time.Duration
+
+	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0
+	// means 1 h. Negative means no maximum.
+	MaxBackOff time.Duration
+
+	// A gentler pace:
+
 	// EndToStart counts every interval from the end of a request (Grant.Done)
 	// instead of from its start. So a host that answers slowly is left alone
 	// for the whole interval.
@@ -66,30 +94,7 @@ type Limiter struct {
 	// difference with each 2xx answer. 0 means off.
 	Adaptive float64
 
-	// BackOff is the pause after the first 429 without a usable Retry-After. It
-	// doubles with every further incident in a row. An incident is a refusal,
-	// together with the refusals of requests that were in flight then. If the
-	// first incident is a 503, or an answer that is surely a challenge, a
-	// captcha or a block, the host rests for only one more interval. The second
-	// such incident in a row counts as a 429, and so does each further one. 0
-	// means 5 s. Negative means none, and only a Retry-After or a spent quota
-	// pauses a host.
-	BackOff time.Duration
-
-	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0
-	// means 1 h. Negative means no maximum.
-	MaxBackOff time.Duration
-
-	// MaxWait is the longest time that Acquire waits. A request that would wait
-	// longer is refused with a [*DelayError] as soon as that is known. 0 means
-	// as long as the context allows. Negative means no wait at all.
-	MaxWait time.Duration
-
-	// Lease is how long a grant holds its slot if Done is not called. It has to
-	// be longer than the longest request. A Transport prolongs the Lease to
-	// AttemptTimeout if AttemptTimeout is longer. 0 means 10 min. Negative
-	// means no limit.
-	Lease time.Duration
+	// Limits on more than one host, and on more than a moment:
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
 	// same key share one pace. If Key returns an error or an empty name,
@@ -113,6 +118,10 @@ type Limiter struct {
 	// from it too.
 	GlobalRate *rate.Limiter
 
+	// Budget limits what each host is asked for in a day. The zero value is no
+	// limit.
+	Budget Budget
+
 	// Fleet, if not nil, makes sure that only one of many Limiters owns a host
 	// at any time, so that the processes of a fleet keep one pace. Give all of
 	// these Limiters the same fields. A request to a host that another Limiter
@@ -122,9 +131,7 @@ type Limiter struct {
 	// this process paces alone.
 	Fleet Fleet
 
-	// Budget limits what each host is asked for in a day. The zero value is no
-	// limit.
-	Budget Budget
+	// What the Limiter keeps, and whom it tells:
 
 	// MaxHosts is how many hosts are remembered. When new hosts come, the
 	// Limiter forgets hosts whose interval and pause are over. If it knows more
@@ -137,6 +144,12 @@ type Limiter struct {
 	// many hosts are asked in one day, because their counts are kept all day. 0
 	// means 1,000,000. Negative means no limit.
 	MaxHosts int
+
+	// Lease is how long a grant holds its slot if Done is not called. It has to
+	// be longer than the longest request. A Transport prolongs the Lease to
+	// AttemptTimeout if AttemptTimeout is longer. 0 means 10 min. Negative
+	// means no limit.
+	Lease time.Duration
 
 	// Observer is told what happens to requests and hosts. [Join] combines
 	// several Observers. nil means that nobody is told.

@@ -29,7 +29,25 @@ type quota struct {
 }
 
 // askedBy reads the fields of a response that steer the pace. No time is longer
-// than longest.
+// than longest. Of the fields for quotas it reads RateLimit and
+// RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and the forms of
+// its earlier versions), X-RateLimit-Remaining with X-RateLimit-Reset or
+// -Reset-After, and X-Rate-Limit-Remaining. These fields can only slow requests
+// down:
+//
+//   - A spent quota pauses the host until it is renewed, and one second more,
+//     because most servers count in whole seconds.
+//   - If some requests remain, they are spread over the time until the quota is
+//     renewed. Requests in flight count as made.
+//   - If RateLimit does not say how much of a policy's quota remains, the quota
+//     of the policy is spread over its window.
+//   - A quota of something other than requests matters only when it is spent.
+//   - Of several quotas the strictest counts. It holds until its time is over,
+//     or until a later response tells a stricter one.
+//   - If a Retry-After is obeyed, the quotas of its response are ignored.
+//   - A malformed field is ignored, and so is one without a time.
+//   - A response from a cache tells what the quota was when the response was
+//     made, which Age says. If it has been renewed since, it is ignored.
 func askedBy(h http.Header, now time.Time, longest time.Duration) (a asked) {
 	if len(h) == 0 {
 		return asked{}

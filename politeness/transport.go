@@ -17,6 +17,11 @@ import (
 // requests to its host. If a body holds up a request for 5 s and nobody reads
 // the body in that time, the log names the body's URL once.
 //
+// A request starts when its header is sent. If its host has an interval, no
+// other request to the host starts before that, whatever Concurrency says. If
+// Base does not report it through httptrace, a request starts when it is
+// granted.
+//
 // A host with non-ASCII letters is sent as [HostKey] names it, because
 // http.Transport may otherwise connect to it again and again without end.
 //

@@ -33,6 +33,16 @@ const (
 // carries all that the member asks for and gives back at that moment. If the
 // answer to a call is lost, the call may or may not have run. So the member
 // says the same again in the next call.
+//
+// A host without an owner is given away when the epoch is 2 s old. But if any
+// member knew an earlier epoch, it is given away only one second after the new
+// epoch has become as old as a Lease. The age of the epoch grows by what the
+// server's clock says has passed since the last call, but by no more than 2 s
+// while any member has a session. So it matters little if that clock is set.
+// While nobody has a session, all of it counts: a pause ends when it said,
+// although no process was there. If all members are killed at once, the time
+// until the next one comes is not counted: pauses end later by as much. The
+// members' wall clocks do not matter.
 type member struct {
 	*desk
 	places map[string]*place
