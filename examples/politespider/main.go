@@ -51,9 +51,6 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}
-	if job.Card { // print who would crawl, but do not crawl
-		return job.PrintCard(opts)
-	}
 	if err := job.Record(&opts); err != nil { // does nothing without -evidence
 		return err
 	}

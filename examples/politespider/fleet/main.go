@@ -6,8 +6,7 @@
 // Redis or Valkey keeps the queue of the crawl and the robots.txt files. Each
 // host belongs to one process at a time, which keeps its pace (package
 // redislimit). If a process dies, the others take over its pages and its hosts.
-// Flags, output and exit status are those of politespider, but for -resume and
-// -card.
+// Flags, output and exit status are those of politespider, but for -resume.
 package main
 
 import (
@@ -58,9 +57,6 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		KeepFiles: true,      // the job looks in robots.txt for sitemaps and for statements about use
 		Observer:  job.Observer,
 		Logger:    job.Logger,
-	}
-	if job.Card { // print who would crawl, but do not crawl
-		return job.PrintCard(opts)
 	}
 	if err := job.Record(&opts); err != nil { // does nothing without -evidence
 		return err

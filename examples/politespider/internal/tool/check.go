@@ -1,19 +1,44 @@
 package tool
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"math"
+	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
+// finish checks the options, and reads the files that they name. It makes no
+// file, so a rejected command line leaves none behind.
 func (o *options) finish(flags *flag.FlagSet, args []string) error {
+	if err := o.choose(flags, args); err != nil {
+		return err
+	}
+	if err := o.signing.open(); err != nil {
+		return err
+	}
+	if err := output.CheckReport(o.report); err != nil {
+		return err
+	}
+	return o.earlier()
+}
+
+// choose decides what to crawl.
+func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	wantsDemo := len(args) == 1 && args[0] == "demo"
 	if wantsDemo {
 		args = nil
@@ -26,12 +51,7 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	switch {
-	case o.card.Wanted && o.userAgent == "":
-		return errNobody
-	case o.card.Wanted:
-		return nil // -card crawls nothing
-	case len(urls) > 0:
+	if len(urls) > 0 {
 		return o.sites(urls)
 	}
 	if err := o.demo(); err != nil {
@@ -72,15 +92,15 @@ func (o *options) check() error {
 		made bool
 		says string
 	}{
-		{o.userAgent != "" && !named(o.userAgent), fmt.Sprintf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.userAgent, demoAgent)},
+		{o.UserAgent != "" && !named(o.UserAgent), fmt.Sprintf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.UserAgent, demoAgent)},
 		{!o.scope.known(), fmt.Sprintf("-scope %q: write host, domain or prefix", o.scope)},
 		{o.maxDepth < 0, fmt.Sprintf("-depth %d: write a positive number, or 0 for no limit", o.maxDepth)},
 		{o.maxPages < 0, fmt.Sprintf("-max-pages %d: write a positive number, or 0 for no limit", o.maxPages)},
 		{o.maxTime < 0, fmt.Sprintf("-max-time %v: write a positive time such as 1h, or 0 for no limit", o.maxTime)},
-		{o.delay < 0, fmt.Sprintf("-delay %v: write a positive time such as 2s, or 0 for none", o.delay)},
-		{!(o.adaptive >= 0 && o.adaptive <= 1000), fmt.Sprintf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.adaptive)},
-		{o.budget.Requests < 0 || o.budget.Bytes < 0, fmt.Sprintf("-budget-requests %d, -budget-bytes %d: write positive numbers, or 0 for no limit", o.budget.Requests, o.budget.Bytes)},
-		{o.hosts < 1, fmt.Sprintf("-hosts %d: write a positive number", o.hosts)},
+		{o.Delay < 0, fmt.Sprintf("-delay %v: write a positive time such as 2s, or 0 for none", o.Delay)},
+		{!(o.Adaptive >= 0 && o.Adaptive <= 1000), fmt.Sprintf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.Adaptive)},
+		{o.Budget.Requests < 0 || o.Budget.Bytes < 0, fmt.Sprintf("-budget-requests %d, -budget-bytes %d: write positive numbers, or 0 for no limit", o.Budget.Requests, o.Budget.Bytes)},
+		{o.Workers < 1, fmt.Sprintf("-hosts %d: write a positive number", o.Workers)},
 		{o.pages.All && o.pages.Dir == "", "-pages-all: say with -pages where"},
 		{o.compare != "" && o.report == "", "-compare: say with -report where the report goes"},
 		{o.store != "" && (o.resume != "" || o.shared != nil), "-store: with -resume and -redis robots.txt is kept there: leave it out"},
@@ -95,8 +115,11 @@ func (o *options) check() error {
 	if o.maxDepth == 0 {
 		o.maxDepth = math.MaxInt
 	}
-	if o.delay == 0 {
-		o.delay = -1
+	if o.Delay == 0 {
+		o.Delay = -1
+	}
+	if o.resume != "" && o.Budget != (politeness.Budget{}) {
+		o.Budget.Dir = filepath.Join(o.resume, "budget")
 	}
 	if o.shared != nil {
 		return o.shared.Check()
@@ -115,15 +138,15 @@ func (o *options) demo() error {
 	if o.proxy != "" {
 		return errors.New("-proxy: the demo is on this machine: give the URLs to crawl")
 	}
-	if o.signing.KeyFile != "" {
+	if o.signing.keyFile != "" {
 		return errors.New("-key: the demo has no https, without which nothing is signed: give the URLs to crawl")
 	}
 	front, err := normalize(demosite.Front)
 	if err != nil {
 		return err
 	}
-	if o.userAgent == "" {
-		o.userAgent = demoAgent
+	if o.UserAgent == "" {
+		o.UserAgent = demoAgent
 	}
 	if o.policyTokens == nil {
 		o.policyTokens = map[preference.Use][]string{preference.TrainAI: {"Google-Extended"}}
@@ -136,7 +159,7 @@ func (o *options) demo() error {
 }
 
 func (o *options) sites(rawURLs []string) error {
-	if o.userAgent == "" {
+	if o.UserAgent == "" {
 		return errNobody
 	}
 	for _, raw := range rawURLs {
@@ -178,4 +201,55 @@ func proxyURL(raw string) (*url.URL, error) {
 		return nil, errors.New("-proxy: write it as in http://user:password@127.0.0.1:3128, or with https or socks5")
 	}
 	return u, nil
+}
+
+// network returns the RoundTripper that sends requests to the crawl's sites.
+// With -proxy, the RoundTripper uses the proxy. Without -proxy, it is base or,
+// if base is nil, a transport to the demo or to the internet. Call disconnect()
+// to close what was opened.
+func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
+	switch {
+	case o.through != nil:
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.Proxy = http.ProxyURL(o.through)
+		return transport, transport.CloseIdleConnections, nil
+	case base != nil:
+		return base, func() {}, nil
+	case o.isDemo:
+		site, err := demosite.Start()
+		if err != nil {
+			return nil, nil, err
+		}
+		transport := &http.Transport{DialContext: site.DialContext}
+		return transport, func() { transport.CloseIdleConnections(); site.Close() }, nil
+	}
+	return http.DefaultTransport, func() {}, nil
+}
+
+// earlier reads the summary at the end of an earlier crawl's JSON lines, if
+// -compare names them.
+func (o *options) earlier() error {
+	if o.compare == "" {
+		return nil
+	}
+	file, err := os.Open(o.compare)
+	if err != nil {
+		return fmt.Errorf("-compare: %w", err)
+	}
+	defer file.Close()
+	for lines := json.NewDecoder(file); ; {
+		var line struct{ Summary *record.Summary }
+		err := lines.Decode(&line)
+		_, unread := errors.AsType[*fs.PathError](err)
+		switch {
+		case unread:
+			return fmt.Errorf("-compare: %w", err)
+		case errors.Is(err, io.EOF) && o.before != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", o.compare)
+		case line.Summary != nil:
+			o.before = line.Summary
+		}
+	}
 }

@@ -20,20 +20,20 @@ import (
 func (v *Visit) End(ctx context.Context, err error) {
 	v.unwatch()
 	j, p := v.job, v.page
-	j.discovery.seed(v.seen.Decision)
+	j.discovery.seed(v.seen.decision)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested
 		v.giveBack()
 		return
 	}
-	r := record.Record{URL: v.URL(), Host: frontier.HostKey(p.URL), From: p.From, Decision: v.seen.Decision}
-	if !v.seen.Sent.IsZero() {
-		r.Waited = record.Seconds(v.seen.Sent.Sub(p.Ready))
-		for _, request := range v.seen.Requests {
+	r := record.Record{URL: v.URL(), Host: frontier.HostKey(p.URL), From: p.From, Decision: v.seen.decision}
+	if !v.seen.sent.IsZero() {
+		r.Waited = record.Seconds(v.seen.sent.Sub(p.Ready))
+		for _, request := range v.seen.requests {
 			request.Interval = record.Seconds(v.interval())
 			r.Requests = append(r.Requests, request)
 		}
-		r.PausedUntil = j.witness.Pause(r.Host)
+		r.PausedUntil = j.witness.pause(r.Host)
 	}
 	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // a rate limit is clear from the status alone
 		r.Refusal = &v.says.Refusal
@@ -64,7 +64,7 @@ func (v *Visit) checked(r record.Record, err error) {
 		return
 	}
 	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL.String()
-	answered, rest := false, v.seen.Sent.Add(v.interval())
+	answered, rest := false, v.seen.sent.Add(v.interval())
 	switch {
 	case err != nil:
 		r.Error = reason(err)
@@ -77,7 +77,7 @@ func (v *Visit) checked(r record.Record, err error) {
 		}
 	}
 	v.job.health.checked(originOf(v.page.URL), answered)
-	if !v.seen.Sent.IsZero() {
+	if !v.seen.sent.IsZero() {
 		v.job.ledger.Add(r)
 	}
 	v.job.frontier.PutBack(v.page, rest)
@@ -92,11 +92,11 @@ func (v *Visit) fitForCheck() bool {
 
 // giveBack queues the page again, unchanged. If a request was sent, the host
 // must be left alone for one interval from that request on.
-func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.Sent.Add(v.interval())) }
+func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.sent.Add(v.interval())) }
 
 func (v *Visit) done(r record.Record) {
 	v.job.ledger.Add(r)
-	v.job.frontier.Done(v.page, v.seen.Sent, v.interval())
+	v.job.frontier.Done(v.page, v.seen.sent, v.interval())
 }
 
 // fetched() handles an answer other than 429 or 503. It keeps the page, notes
@@ -257,8 +257,8 @@ func (v *Visit) unanswered(r record.Record, err error) {
 // Limiter.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
-	if v.seen.Decision != nil {
-		interval = max(interval, v.seen.Decision.CrawlDelay)
+	if v.seen.decision != nil {
+		interval = max(interval, v.seen.decision.CrawlDelay)
 	}
 	return interval
 }

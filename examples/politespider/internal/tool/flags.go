@@ -7,17 +7,15 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/card"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/signing"
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -34,20 +32,24 @@ type Sharing interface {
 	Open(ctx context.Context, opts keep.Options) (*keep.Kept, error)
 }
 
+// Settings are the flags that a Crawler obeys itself.
+type Settings struct {
+	UserAgent string
+	Workers   int               // how many hosts to crawl at a time
+	Delay     time.Duration     // least time between requests to a host; negative means none
+	FromEnd   bool              // whether an interval begins at the end of a request
+	Adaptive  float64           // see politeness.Adaptive; 0 means off
+	Budget    politeness.Budget // the budget of each host for a day
+}
+
 type options struct {
-	userAgent    string
-	signing      signing.Signing
-	card         card.Flag
+	Settings
+	signing      signing
 	scope        scope
 	maxDepth     int // a page may be at most so many links away from a start URL
 	maxPages     int
 	maxTime      time.Duration // 0 means no limit
 	sitemaps     bool
-	delay        time.Duration     // least time between requests to a host; negative means none
-	fromEnd      bool              // whether an interval begins at the end of a request
-	adaptive     float64           // 0 means off
-	budget       politeness.Budget // the budget of each host for a day
-	hosts        int
 	proxy        string
 	json         bool
 	report       string                      // the file to write; "" means none
@@ -69,16 +71,15 @@ type options struct {
 	through *url.URL // the proxy; nil means none
 	isDemo  bool
 
-	before *record.Summary // the summary in the file that the flag -compare names; set by Command.run
+	before *record.Summary // the summary in the file that the flag -compare names; set by finish
 }
 
 func (o *options) define(flags *flag.FlagSet) {
-	flags.StringVar(&o.userAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
+	flags.StringVar(&o.UserAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
 
-	flags.StringVar(&o.signing.KeyFile, "key", "", "sign requests over https with the private key in this `file`, which nobody else may read (Web Bot Auth)")
-	flags.StringVar(&o.signing.Agent, "signature-agent", "", "with -key: `URL` at which servers find the public key, as in\nhttps://bot.example/.well-known/http-message-signatures-directory")
-	flags.BoolVar(&o.signing.Legacy, "legacy-signature-agent", false, "send -signature-agent in the form of the drafts before architecture-04, which Cloudflare documents; it is then an origin")
-	flags.Var(&o.card, "card", "print who crawls, by which rules and at what pace, as a Signature Agent Card, and do not crawl;\n-card=URL names where it will be served")
+	flags.StringVar(&o.signing.keyFile, "key", "", "sign requests over https with the private key in this `file`, which nobody else may read (Web Bot Auth)")
+	flags.StringVar(&o.signing.agent, "signature-agent", "", "with -key: `URL` at which servers find the public key, as in\nhttps://bot.example/.well-known/http-message-signatures-directory")
+	flags.BoolVar(&o.signing.legacy, "legacy-signature-agent", false, "send -signature-agent in the form of the drafts before architecture-04, which Cloudflare documents; it is then an origin")
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
 	flags.IntVar(&o.maxDepth, "depth", 0, "maximum number of `links` from a start URL to a page; 0: no limit")
@@ -86,12 +87,12 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
 	flags.BoolVar(&o.sitemaps, "sitemaps", false, "also begin with the URLs in the sitemaps that robots.txt names")
 
-	flags.DurationVar(&o.delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
-	flags.BoolVar(&o.fromEnd, "from-end", false, "count -delay and a Crawl-delay from the end of the request before, not from its start:\nso a server's own log shows them kept, however long a request was on its way")
-	flags.Float64Var(&o.adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
-	flags.Int64Var(&o.budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nLater runs with -resume, and all processes of a fleet, know how much is used")
-	flags.Int64Var(&o.budget.Bytes, "budget-bytes", 0, "`bytes` of pages from a host in a day (UTC), after which no page is begun until the next day; 0: no limit")
-	flags.IntVar(&o.hosts, "hosts", 32, "`hosts` to crawl at a time")
+	flags.DurationVar(&o.Delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
+	flags.BoolVar(&o.FromEnd, "from-end", false, "count -delay and a Crawl-delay from the end of the request before, not from its start:\nso a server's own log shows them kept, however long a request was on its way")
+	flags.Float64Var(&o.Adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
+	flags.Int64Var(&o.Budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nLater runs with -resume, and all processes of a fleet, know how much is used")
+	flags.Int64Var(&o.Budget.Bytes, "budget-bytes", 0, "`bytes` of pages from a host in a day (UTC), after which no page is begun until the next day; 0: no limit")
+	flags.IntVar(&o.Workers, "hosts", 32, "`hosts` to crawl at a time")
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nwithout it, through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
 
 	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary; its fields are listed below")
@@ -112,32 +113,18 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume it is kept there")
 }
 
-// open opens the state of the crawl.
-func (o *options) open(ctx context.Context, opts keep.Options) (*keep.Kept, error) {
+// open opens the state of the crawl, and the store of robots.txt.
+func (o *options) open(ctx context.Context, opts keep.Options) (kept *keep.Kept, err error) {
 	if o.shared != nil {
 		return o.shared.Open(ctx, opts)
 	}
-	return keep.Open(o.resume, opts)
-}
-
-// dailyBudget returns the daily budget of each host. With -resume, the result
-// also names the directory that stores how much of the budget is used.
-func (o *options) dailyBudget() politeness.Budget {
-	b := o.budget
-	if o.resume != "" && b != (politeness.Budget{}) {
-		b.Dir = filepath.Join(o.resume, "budget")
+	kept, err = keep.Open(o.resume, opts)
+	if err == nil && o.store != "" {
+		if kept.Store, err = diskstore.Open(o.store); err != nil {
+			return nil, fmt.Errorf("-store: %w", err)
+		}
 	}
-	return b
-}
-
-func (o *options) purpose() string {
-	switch {
-	case o.pages.Dir == "":
-		return "pages are read for links and directives, and not kept"
-	case o.pages.All:
-		return "a copy of each page is kept"
-	}
-	return "a copy of each page is kept, but for those that say noindex or noarchive"
+	return kept, err
 }
 
 func (o *options) policyToken(text string) error {
@@ -198,8 +185,7 @@ The last line is {"summary": …}: what became of how many URLs, of each host, a
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprintf(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
 		"  %[1]s [flags] URL...   crawl these sites\n"+
-		"  %[1]s [flags] demo     crawl a demo internet on loopback; without any argument, too\n"+
-		"  %[1]s [flags] -card    say who would crawl, and how\n\nFlags:\n", flags.Name())
+		"  %[1]s [flags] demo     crawl a demo internet on loopback; without any argument, too\n\nFlags:\n", flags.Name())
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, jsonHelp+"\nExit status:\n"+

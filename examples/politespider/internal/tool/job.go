@@ -3,18 +3,13 @@ package tool
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/card"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/proof"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/witness"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -22,12 +17,7 @@ import (
 // A Job tells a Crawler what to crawl, and with which settings. The exported
 // fields are read-only. A Job is safe for concurrent use.
 type Job struct {
-	UserAgent string
-	Workers   int               // how many hosts to crawl at a time
-	Delay     time.Duration     // least time between requests to a host; negative means none
-	FromEnd   bool              // whether an interval begins at the end of a request
-	Adaptive  float64           // see politeness.Limiter.Adaptive; 0 means off
-	Budget    politeness.Budget // the budget of each host for a day
+	Settings
 
 	Base         http.RoundTripper
 	Observer     *robotsmw.Observer                        // the Crawler must set it as robotsmw.Options.Observer
@@ -37,17 +27,14 @@ type Job struct {
 	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
-	Card bool // if true, the Crawler must call PrintCard instead of crawling
-
 	opts      *options
 	frontier  keep.Queue
 	discovery discovery
-	witness   *witness.Witness
+	witness   *witness
 	revisits  *revisits
 	health    health
-	proof     *proof.Record
+	proof     *proof // nil without -evidence
 	ledger    *output.Ledger
-	stdout    io.Writer
 	fail      func(error)                      // ends the crawl
 	say       func(format string, args ...any) // tells the user something
 
@@ -55,60 +42,33 @@ type Job struct {
 	stopProgress func()
 }
 
-func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, remembered *revisits, ledger *output.Ledger, logger *slog.Logger, fail func(error), say func(string, ...any)) *Job {
-	w := witness.New(base, max(o.delay, 0), ledger)
+func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.Ledger, logger *slog.Logger) *Job {
+	w := &witness{base: base, interval: max(o.Delay, 0), ledger: ledger}
 	return &Job{
-		UserAgent: o.userAgent,
-		Workers:   o.hosts,
-		Delay:     o.delay,
-		FromEnd:   o.fromEnd,
-		Adaptive:  o.adaptive,
-		Budget:    o.dailyBudget(),
-
+		Settings:     o.Settings,
 		Base:         w,
-		Observer:     &robotsmw.Observer{Decided: w.Decided, Fetched: w.Fetched},
-		PaceObserver: &politeness.Observer{BackedOff: w.BackedOff},
+		Observer:     &robotsmw.Observer{Decided: w.decided, Fetched: w.fetched},
+		PaceObserver: &politeness.Observer{BackedOff: w.backedOff},
 		Fleet:        kept.Fleet,
 		Store:        kept.Store,
-		Outer:        remembered.outer(),
 		Logger:       logger,
-
 		opts:         o,
 		frontier:     kept.Queue,
 		discovery:    discovery{frontier: kept.Queue, inScope: o.inScope, maxDepth: o.maxDepth, sitemaps: o.sitemaps},
 		witness:      w,
-		proof:        recorded,
-		revisits:     remembered,
 		ledger:       ledger,
-		fail:         fail,
-		say:          say,
 		stopProgress: func() {},
 	}
 }
 
-// newCard returns a job that crawls nothing and only prints the card.
-func newCard(o *options, stdout io.Writer) *Job {
-	return &Job{
-		UserAgent: o.userAgent,
-		Workers:   o.hosts,
-		Delay:     o.delay,
-		FromEnd:   o.fromEnd,
-		Adaptive:  o.adaptive,
-		Budget:    o.dailyBudget(),
-		Card:      true,
-		opts:      o,
-		stdout:    stdout,
-	}
-}
-
-// PrintCard prints the card: who would crawl with these Options, and how.
-func (j *Job) PrintCard(opts robotsmw.Options) error {
-	return card.Write(j.stdout, opts, card.More{URL: j.opts.card.URL, KeysURL: j.opts.signing.KeysURL(), Purpose: j.opts.purpose()})
-}
-
 // Record sets observers in opts. The observers write the evidence record.
 // Record does nothing without -evidence.
-func (j *Job) Record(opts *robotsmw.Options) error { return j.proof.Observe(opts) }
+func (j *Job) Record(opts *robotsmw.Options) error {
+	if j.proof == nil {
+		return nil
+	}
+	return j.proof.Observe(opts)
+}
 
 // begin starts the output and queues the start URLs. Visits calls it once,
 // before the first page is handed out.

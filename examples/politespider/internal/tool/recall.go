@@ -9,7 +9,7 @@ import (
 )
 
 // notRecalled are the flags that belong to one run and not to the whole crawl.
-var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report", "compare", "card"}
+var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report", "compare"}
 
 func aboutFlags(flags *flag.FlagSet) frontier.About {
 	a := frontier.About{Flags: make(map[string][]string)}

@@ -4,6 +4,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,10 +17,9 @@ import (
 	"syscall"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/proof"
-	"github.com/goodbots/courtesy/robotsmw/diskstore"
 )
 
 // A Crawler fetches the pages of a job until none is left or ctx ends. It
@@ -79,43 +79,30 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	o.define(flags)
 	version := flags.Bool("version", false, "print the version of the program, and do not crawl")
 	args, err := cli.Parse(flags, c.Args)
-	if errors.Is(err, flag.ErrHelp) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		usage(c.Stdout, flags)
 		return ExitOK, nil
-	} else if err != nil {
+	case err != nil:
 		return ExitUsage, fmt.Errorf("%w (%s -h lists the flags)", err, name)
-	}
-	if *version {
+	case *version:
 		fmt.Fprintln(c.Stdout, name+" "+cli.Version())
 		return ExitOK, nil
 	}
+	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
-	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if err := o.signing.Open(); err != nil {
-		return ExitUsage, err
-	}
-	if o.card.Wanted {
-		if err := c.Crawl(ctx, newCard(&o, c.Stdout)); err != nil {
-			return ExitUsage, err
-		}
-		return ExitOK, nil
-	}
-	if err := output.CheckReport(o.report); err != nil {
-		return ExitUsage, err
-	}
-	if o.before, err = o.earlier(); err != nil {
-		return ExitUsage, err
-	}
-	// The command line was checked above, before the command makes a file. So a
-	// rejected command line leaves no file behind.
+	return c.crawl(ctx, &o, logger)
+}
+
+// crawl opens what a run needs, runs the crawl, and prints its outcome.
+func (c Command) crawl(ctx context.Context, o *options, logger *slog.Logger) (status int, err error) {
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err
 	}
 	defer disconnect()
-	base = o.signing.Sign(base)
 	if err := o.pages.Open(); err != nil {
 		return ExitFailed, err
 	}
@@ -127,37 +114,29 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
 		defer stop()
 	}
-	kept, err := o.open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.delay, Logger: logger})
+	kept, err := o.open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.Delay, Logger: logger})
 	if err != nil {
 		return ExitFailed, err
 	}
 	if kept.Disconnect != nil {
 		defer kept.Disconnect()
 	}
-	if o.store != "" {
-		if kept.Store, err = diskstore.Open(o.store); err != nil {
-			return ExitFailed, fmt.Errorf("-store: %w", err)
-		}
-	}
-	recorded, err := proof.Open(o.evidence, logger, func(says string) { c.say("%s", says) })
+	evidence, err := openProof(o.evidence, logger, c.say)
 	if err != nil {
 		return ExitFailed, err
 	}
-	defer recorded.Close() // closes the evidence record even if the crawl does not begin
+	if evidence != nil {
+		defer evidence.Close() // closes the evidence record even if the crawl does not begin
+	}
 	remembered, err := openRevisits(o.revisit, logger)
 	if err != nil {
 		return ExitFailed, err
 	}
-	return c.crawl(ctx, cancel, &o, base, kept, recorded, remembered, logger)
-}
-
-// crawl() runs the crawl and prints its outcome. A call of cancel() ends ctx.
-func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, remembered *revisits, logger *slog.Logger) (status int, err error) {
 	opts := output.Options{
 		Before:    o.before,
 		What:      o.what,
-		UserAgent: o.userAgent,
-		Interval:  max(o.delay, 0),
+		UserAgent: o.UserAgent,
+		Interval:  max(o.Delay, 0),
 		JSON:      o.json,
 		Report:    o.report,
 		Failed:    cancel, // ends the crawl if the output cannot be written
@@ -169,36 +148,38 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 	if err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
-	job := newJob(o, base, kept, recorded, remembered, ledger, logger, cancel, c.say)
+	job := newJob(o, o.signing.sign(base), kept, ledger, logger)
+	job.proof, job.revisits, job.Outer, job.fail, job.say = evidence, remembered, remembered.outer(), cancel, c.say
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
 	}
+	return c.outcome(ctx, job, kept)
+}
+
+// outcome prints the outcome of a crawl, and returns the exit status.
+func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status int, err error) {
 	summary := job.finish(ctx)
 	failed := job.failure(ctx)
-	if err := kept.Close(); failed == nil {
-		failed = err
+	fail := func(err error) { failed = cmp.Or(failed, err) }
+	fail(kept.Close())
+	var proofs map[string]report.Proof
+	if job.proof != nil {
+		proofs, err = job.proof.close(job.opts.report)
+		fail(err)
+		job.proof.sayHead(c.say)
 	}
-	says, err := recorded.Close()
-	if says != "" {
-		c.say("%s", says)
+	if err := job.ledger.WriteReport(summary, proofs); err != nil {
+		fail(err)
+	} else if job.opts.report != "" {
+		c.say("the report is in %s", job.opts.report)
 	}
-	proofs, unread := recorded.Refusals(o.report)
-	if failed == nil {
-		failed = errors.Join(err, unread)
-	}
-	if err := ledger.WriteReport(summary, proofs); err == nil && o.report != "" {
-		c.say("the report is in %s", o.report)
-	} else if failed == nil {
-		failed = err
-	}
-	lost := ledger.Err()
-	stopped := summary.Stopped != "" || lost != nil
-	switch {
+	lost := job.ledger.Err()
+	switch stopped := summary.Stopped != "" || lost != nil; {
 	case summary.Stopped == "max-pages" && kept.GoOn != "":
 		c.say("%s; add a larger -max-pages", kept.GoOn)
 	case stopped && kept.GoOn != "":
 		c.say("%s", kept.GoOn)
-	case !stopped && ledger.Idle() && kept.Complete != "":
+	case !stopped && job.ledger.Idle() && kept.Complete != "":
 		c.say("%s", kept.Complete)
 	}
 	switch {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/witness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -21,7 +20,7 @@ type Visit struct {
 	job        *Job
 	page       *frontier.Page
 	check      string // the URL to ask for in place of the page, to check the server; "" if none
-	seen       *witness.Seen
+	seen       *seen
 	unwatch    func()
 	response   *colly.Response // nil means there was no response
 	says       robotsmw.Page
@@ -44,7 +43,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 			}
 			v := &Visit{job: j, page: page}
 			v.check = j.health.check(originOf(page.URL), page.URL.String())
-			v.seen, v.unwatch = j.witness.Watch(v.URL())
+			v.seen, v.unwatch = j.witness.watch(v.URL())
 			if !yield(v) {
 				return
 			}
@@ -81,8 +80,8 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 		PolicyTokens: v.job.opts.policyTokens,
 		RSL:          v.job.opts.terms,
 	}
-	if v.seen.Decision != nil {
-		in.Robots = v.seen.Decision.File()
+	if v.seen.decision != nil {
+		in.Robots = v.seen.decision.File()
 	}
 	v.said = saidOf(r, says, in)
 }

@@ -1,4 +1,4 @@
-package witness
+package tool
 
 import (
 	"compress/gzip"

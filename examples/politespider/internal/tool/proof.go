@@ -1,0 +1,102 @@
+package tool
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
+	"github.com/goodbots/courtesy/robotsmw/evidence"
+)
+
+// A proof is the evidence record of a crawl (package evidence).
+type proof struct {
+	*evidence.Recorder
+	dir   string
+	hours *time.Timer
+}
+
+// openProof begins or continues the record in a directory. If dir is "", it
+// returns nil. Until the record is closed, say is called every hour with the
+// record's head, which users should keep elsewhere.
+func openProof(dir string, logger *slog.Logger, say func(string, ...any)) (*proof, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	recorder, err := evidence.Open(dir, evidence.Options{Logger: logger})
+	if err != nil {
+		return nil, fmt.Errorf("-evidence: %w", err)
+	}
+	p := &proof{Recorder: recorder, dir: dir}
+	p.hours = time.AfterFunc(time.Hour, func() {
+		p.sayHead(say)
+		p.hours.Reset(time.Hour)
+	})
+	p.hours.Reset(time.Hour) // only after p.hours is set, which the function uses
+	return p, nil
+}
+
+func (p *proof) sayHead(say func(string, ...any)) {
+	say("the record is in %s; its head is %s", p.dir, p.Head())
+}
+
+// close ends the record, and returns the proof for each URL that was left
+// alone: the line of the record that says why. The file from will link to these
+// lines.
+func (p *proof) close(from string) (map[string]report.Proof, error) {
+	p.hours.Stop()
+	if err := p.Close(); err != nil {
+		return nil, err
+	}
+	paths, err := filepath.Glob(filepath.Join(p.dir, "evidence-*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	proofs := make(map[string]report.Proof)
+	for _, path := range paths {
+		link, err := filepath.Rel(filepath.Dir(from), path)
+		if err != nil {
+			link = path
+		}
+		href := (&url.URL{Path: filepath.ToSlash(link)}).String()
+		if err := readRefusals(path, func(n uint64, url string) { proofs[url] = report.Proof{File: href, Line: n} }); err != nil {
+			return nil, fmt.Errorf("read the record: %w", err)
+		}
+	}
+	return proofs, nil
+}
+
+func readRefusals(path string, found func(n uint64, url string)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // an incomplete line is not used
+		} else if err != nil {
+			return err
+		}
+		if !bytes.Contains(line[:min(len(line), 64)], []byte(`"event":"decision"`)) {
+			continue
+		}
+		var refusal struct {
+			N   uint64
+			URL string
+		}
+		if err := json.Unmarshal(line, &refusal); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		found(refusal.N, refusal.URL)
+	}
+}

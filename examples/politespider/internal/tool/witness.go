@@ -1,0 +1,173 @@
+package tool
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/webbotauth"
+)
+
+// A witness records what a crawl really sends, and when. It is the innermost
+// RoundTripper. Its methods also serve as observers of robots.txt and of the
+// pace. A witness writes facts about a page into the page's seen, and facts
+// about a robots.txt into the ledger. It is safe for concurrent use.
+type witness struct {
+	base     http.RoundTripper
+	interval time.Duration // how long a host is left alone after a request for robots.txt
+	ledger   *output.Ledger
+	pages    sync.Map // URL → *seen, while an attempt at the URL is under way
+	pauses   sync.Map // host → the end of its pause; pause deletes the entry
+
+	mu    sync.Mutex
+	asked []askedFor // requests for robots.txt that are not yet part of a record
+}
+
+// A seen is what was observed during one attempt at a page. Read it only after
+// the attempt is over.
+type seen struct {
+	sent     time.Time          // when the request was sent; zero means nothing was sent
+	requests []record.Request   // the requests, without their Interval
+	decision *robotsmw.Decision // nil means robots.txt was not consulted
+}
+
+// watch begins an attempt at a page. The attempt ends when done() is called.
+// Until then, the witness writes into the seen. Only one attempt at a URL may
+// be under way at a time.
+func (w *witness) watch(url string) (_ *seen, done func()) {
+	s := new(seen)
+	w.pages.Store(url, s)
+	return s, func() { w.pages.Delete(url) }
+}
+
+func (w *witness) page(url string) *seen {
+	if s, ok := w.pages.Load(url); ok {
+		return s.(*seen)
+	}
+	return nil
+}
+
+// RoundTrip sends the request, and records it.
+func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
+	sent := time.Now()
+	host := frontier.HostKey(req.URL)
+	page := w.page(req.URL.String())
+	if page != nil {
+		page.sent = sent
+	}
+	w.ledger.Sent(host, page != nil, sent)
+	resp, err := w.base.RoundTrip(req)
+	r := record.Request{At: w.ledger.Offset(sent), Took: record.Since(sent)}
+	if resp != nil {
+		r.Status = resp.StatusCode
+	}
+	if err == nil {
+		r.Asked = askedSignature(resp)
+		unpack(resp)
+	}
+	if page != nil {
+		page.requests = append(page.requests, r)
+	} else {
+		r.URL, r.Host, r.Interval = req.URL.String(), host, record.Seconds(w.interval)
+		w.keep(req, resp, r)
+	}
+	return resp, err
+}
+
+// askedSignature describes, in words, the signature that a refusal asks for
+// (draft-ietf-webbotauth-httpsig-protocol-01 section 5.3). It returns "" if the
+// answer asks for no signature, or is not a 401, 403 or 429.
+func askedSignature(resp *http.Response) string {
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return webbotauth.Asked(resp)
+	}
+	return ""
+}
+
+// CloseIdleConnections closes the idle connections of base.
+func (w *witness) CloseIdleConnections() {
+	if c, ok := w.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// decided records what robots.txt says about a URL. A robotsmw.Observer calls
+// it.
+func (w *witness) decided(_ context.Context, d robotsmw.Decision) {
+	if page := w.page(d.URL.String()); page != nil {
+		page.decision = &d
+	}
+}
+
+// fetched records how a robots.txt was fetched. A robotsmw.Observer calls it.
+func (w *witness) fetched(_ context.Context, f robotsmw.Fetch) {
+	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: record.Cause(f.Cause)}
+	if u, err := url.Parse(f.URL); err == nil {
+		r.Host = frontier.HostKey(u)
+	}
+	r.Requests, r.PausedUntil = w.take(f.URL), w.pause(r.Host)
+	w.ledger.Add(r)
+}
+
+// backedOff records that a host is left alone, and until when. A
+// politeness.Observer calls it.
+func (w *witness) backedOff(_ context.Context, e politeness.Event) {
+	w.pauses.Store(e.Host, e.Until)
+	w.ledger.Paused(e.Host, e.Until)
+}
+
+// pause returns when the pause of a host ends, in seconds since the run began.
+// It returns each pause only once. It returns 0 if there is no pause.
+func (w *witness) pause(host string) float64 {
+	until, ok := w.pauses.LoadAndDelete(host)
+	if !ok {
+		return 0
+	}
+	return w.ledger.Offset(until.(time.Time))
+}
+
+type askedFor struct {
+	record.Request
+	next string // the URL to which the answer redirects, or ""
+}
+
+// keep keeps a request for robots.txt until it becomes part of a record.
+func (w *witness) keep(req *http.Request, resp *http.Response, r record.Request) {
+	f := askedFor{Request: r}
+	if resp != nil {
+		if u, err := req.URL.Parse(resp.Header.Get("Location")); err == nil && resp.Header.Get("Location") != "" {
+			f.next = u.String()
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, f)
+}
+
+// take removes the requests for the robots.txt at this URL, and for the targets
+// of its redirects. It returns the removed requests.
+func (w *witness) take(url string) (sent []record.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for url != "" {
+		next := ""
+		w.asked = slices.DeleteFunc(w.asked, func(f askedFor) bool {
+			if f.URL != url {
+				return false
+			}
+			sent, next = append(sent, f.Request), f.next
+			return true
+		})
+		url = next
+	}
+	return sent
+}
