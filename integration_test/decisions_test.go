@@ -14,8 +14,8 @@ import (
 // another standard leaves a choice.
 type decision struct {
 	about string
-	doc   string   // the package whose doc states the decision
-	says  string   // what this doc says about the decision, word for word
+	doc   string   // the package whose doc, or the docs of whose names, state the decision
+	says  string   // what these docs say about the decision, word for word
 	tests []string // such as "robotsmw.TestFTP"; they fail if the decision does not hold
 }
 
@@ -186,17 +186,41 @@ var decisionDocs = map[string]string{
 func TestDecisions_StandInTheDocs(t *testing.T) {
 	docs := make(map[string]string)
 	for name, dir := range decisionDocs {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", filepath.FromSlash(dir), "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs[name] = strings.Join(strings.Fields(file.Doc.Text()), " ")
+		docs[name] = docsIn(t, filepath.Join("..", filepath.FromSlash(dir)))
 	}
 	for _, d := range decisions {
 		if doc, ok := docs[d.doc]; !ok || !strings.Contains(doc, d.says) {
 			t.Errorf("%s: the doc of package %s does not say %q", d.about, d.doc, d.says)
 		}
 	}
+}
+
+// docsIn returns what "go doc -all" shows of the package in a directory: the
+// package doc and the docs of all exported names.
+func docsIn(t *testing.T, dir string) string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.FileExports(file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if comment, ok := n.(*ast.CommentGroup); ok {
+				words = append(words, strings.Fields(comment.Text())...)
+			}
+			return true
+		})
+	}
+	return strings.Join(words, " ")
 }
 
 func TestDecisions_HaveTests(t *testing.T) {

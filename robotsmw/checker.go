@@ -26,6 +26,48 @@ import (
 // (RFC 9309 §2.4), and matches URLs with the file's rules. A Transport has a
 // Checker and obeys it. A crawler that plans ahead may ask the Checker too. All
 // methods are safe for concurrent use. Make a Checker with NewChecker.
+//
+// # How long a file is kept
+//
+// A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
+// for at least 5 minutes and at most 24 hours. If they say nothing, the file is
+// kept for 24 hours. The record of an unavailable file is kept for the same
+// time. But if the file is unavailable because a redirect led nowhere or there
+// were too many redirects, the record is kept for one hour. A file is
+// revalidated with its ETag and Last-Modified. The first request after four
+// fifths of the lifetime starts a refresh in the background and does not wait
+// for it. Records are in memory, bounded by Options.MaxOrigins and MaxBytes. A
+// Store (package diskstore, redisstore) keeps them over a restart or shares
+// them.
+//
+// When memory is full, the origin that was used longest ago goes. An
+// unreachable origin stays until its next try: if it went, a server in trouble
+// would be asked too soon. But such origins hold nine tenths of the places at
+// most. Beyond that, one of them goes, at random. So a new origin is never
+// refused for want of room, and no domain can shut out the others. A fetch that
+// waits or runs takes a place too. If fetches hold all places, a new origin
+// gets one above the limit.
+//
+// # One fetch
+//
+// However many requests need a robots.txt at the same time, it is fetched once.
+// The fetch belongs to none of them: a request that gives up does not cancel it
+// for the others. Each origin follows its own redirects, at the pace of the
+// hosts that it asks. If a redirect leads to the robots.txt of an origin whose
+// record is in memory and in force, that record is used.
+//
+// A fetch that has not got a slot is dropped when the last request that waited
+// for it has left. Nothing was sent, and nothing remains. A fetch that has got
+// a slot continues even if all requests have left, and its result is kept. A
+// refresh continues too, although no request waits for it. There is one
+// exception: while no request waits, any fetch or refresh is dropped if its
+// next slot is more than ten minutes away. A redirect may lead a fetch to a
+// host that may not be asked now. Such a fetch counts as refused until that
+// host may be asked.
+//
+// If the fetch would have to wait beyond a request's deadline, the request
+// fails at once with a *politeness.DelayError. If the fetch of robots.txt fails
+// in this way, the origin does not count as unreachable.
 type Checker struct {
 	cfg    *config
 	loader *load.Loader
@@ -125,8 +167,30 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 //   - the fetch of robots.txt is refused for now, or would have to wait beyond
 //     ctx's deadline. The error is a *politeness.DelayError.
 //
-// If servers may treat u's path like another path, the other path is judged
-// too: see Decision.Resolved.
+// # What is judged is what is sent
+//
+// An origin is a scheme, a host and a port: http and https on one host are two
+// origins. ftp is an origin too. If Options.Base cannot fetch ftp URLs, their
+// robots.txt is unreachable. Other schemes pass through, because robots.txt
+// does not apply to them. All spellings of a host are one host (see
+// politeness.HostKey). A request is sent with the Host that robots.txt was
+// fetched with. This is the URL's host, unless the request has another Host of
+// its own. Such a Host makes another origin at the same address. A request
+// whose target names another authority (URL.Opaque, or a path in absolute form)
+// is an error. So is a host that is longer than a name in the DNS can be. The
+// length is checked first, so such a name is neither converted nor stored.
+//
+// Some servers treat different paths as one path. For example, they treat
+// /x/%2e%2e/private/ and //private/ like /private/. So a path is judged in
+// three forms: as it is written; with its dot segments resolved (RFC 3986
+// §5.2.4) and then its empty segments merged; and with these two steps in the
+// other order. If any of the three is disallowed, so is the URL.
+// Decision.Resolved has the disallowed form, unless that is the form as
+// written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
+// letter case and the query are not changed. The query is matched as it is
+// sent. robotstxt.Rules.MatchResolved
+// judges all three forms. robotstxt.Rules.Match judges only the form that it is
+// given.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
 	err := c.check(ctx, u, "", &d)

@@ -71,6 +71,48 @@ type Decision struct {
 }
 
 // A Reason says what a Decision is based on, in lower case, with hyphens.
+//
+// # What an answer to robots.txt means
+//
+// RFC 9309 §2.3.1 distinguishes three outcomes, and so does Decision.Reason:
+//
+//   - Successful (2xx): the file's rules are obeyed, whatever its type.
+//   - Unavailable (4xx except 429; more than five redirects, or a redirect that
+//     leads nowhere): there are no rules; all is allowed. With
+//     Options.DisallowForbidden, a 401 or 403 disallows all, as the draft of
+//     1996 advises.
+//   - Unreachable (429, 5xx and any status not named above, network failure, a
+//     truncated or undecodable body, a wall's answer): all is disallowed until
+//     the file can be fetched. If there is an earlier good copy, the copy is
+//     obeyed instead. After its lifetime, the copy is marked Decision.Stale.
+//     The next try is after Retry-After (up to 24 hours), or else after 1
+//     minute, doubling up to 1 hour. With Options.AllowAfter30Days, an origin
+//     that has been unreachable for 30 days, without a good copy, allows all.
+//
+// A good copy is also obeyed past its lifetime if a fetch would have to wait
+// for its slot for more than ten seconds. Then the copy is used at once and
+// marked stale, and robots.txt is fetched later, when the host's pace allows
+// it. If the fetch would wait for less than that, for example until an interval
+// is over, the request waits for the new file.
+//
+// A wall is a service that answers in the site's place: with a challenge, a
+// block, a price or a demand for a licence, whatever the status. Package
+// politeness/refusal knows the signs of walls. Two more answers are not the
+// site's robots.txt. One is a 202 with an HTML page. The other is a 206,
+// because no range was asked for. But a 451 is a 4xx like the others, and a
+// guess from a page's marks does not outweigh a 404 or 410. An HTML page with
+// status 200 and no sign of a wall is read like any robots.txt. It has no
+// rules, unless some of its lines look like rules.
+//
+// An answer may have one content coding and be up to 4 MiB long before
+// decoding. A name that is no coding, such as utf-8 or none, is ignored before
+// plain text. Decoding must end within Options.RobotsTimeout. Decision.Cause
+// keeps 300 bytes of what went wrong. A redirect to a URL of more than 8 KiB
+// leads nowhere.
+//
+// A *DisallowedError has one of two reasons. errors.Is(err, ErrDisallowed)
+// means that robots.txt or an option forbids the URL. errors.Is(err,
+// ErrUnreachable) means that the rules are not known now.
 type Reason string
 
 // The reasons. ByRule, NoMatch, EmptyGroup, NoGroup and TooMuchWork follow from

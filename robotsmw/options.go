@@ -18,7 +18,14 @@ import (
 
 // Options says who the crawler is and how it treats robots.txt. UserAgent is
 // required. The zero value of every other field is the behaviour that RFC 9309
-// asks for. The constructors read Options once.
+// asks for. The constructors read Options once. These are the groups of fields:
+//
+//   - who crawls: UserAgent, ProductTokens, StrictIdentity
+//   - how requests are paced and sent: Limiter, AttemptTimeout, RobotsTimeout,
+//     Base, Proxy, RefuseAddress, Outer
+//   - what is obeyed: Override, DisallowForbidden, AllowAfter30Days
+//   - how each robots.txt is kept: Store, MaxOrigins, MaxBytes, KeepFiles
+//   - what is told: Page, Observer, Logger
 type Options struct {
 	// UserAgent is the User-Agent of requests for robots.txt, and of every
 	// request that has none of its own. Required. An example is "ExampleBot/1.0
@@ -42,6 +49,24 @@ type Options struct {
 	// other, and the first such request is logged.
 	StrictIdentity bool
 
+	// Limiter paces the requests to each host, for pages and for robots.txt: it
+	// wraps Base in a politeness.Transport. Nil means that NewClient uses a
+	// zero Limiter, and NewTransport does not pace. If there is a cache or
+	// there are retries below the Transport, leave Limiter nil and put a
+	// politeness.Transport below them.
+	Limiter *politeness.Limiter
+
+	// AttemptTimeout limits each attempt. The time counts from the end of the
+	// wait for the Limiter to the end of the response's body. AttemptTimeout
+	// has no effect without a Limiter. 0 means 30 s. Negative means no limit.
+	AttemptTimeout time.Duration
+
+	// RobotsTimeout limits each hop of a robots.txt fetch, up to the last byte
+	// of the answer. If the hop waits for a politeness.Limiter in Base, the
+	// limit begins after the wait. When the time is over, robots.txt is
+	// unreachable. 0 means 30 s.
+	RobotsTimeout time.Duration
+
 	// Base sends the requests for pages and for robots.txt. It must obey a
 	// request's context, as http.Transport does: RobotsTimeout relies on that.
 	// Nil means http.DefaultTransport, or a clone of it if Proxy or
@@ -62,45 +87,19 @@ type Options struct {
 	// address is dialled.
 	RefuseAddress func(netip.Addr) error
 
-	// Limiter paces the requests to each host, for pages and for robots.txt: it
-	// wraps Base in a politeness.Transport. Nil means that NewClient uses a
-	// zero Limiter, and NewTransport does not pace. If there is a cache or
-	// there are retries below the Transport, leave Limiter nil and put a
-	// politeness.Transport below them.
-	Limiter *politeness.Limiter
+	// Outer wraps the robots transport of NewClient, and of a collector that
+	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you
+	// call NewTransport, wrap its result instead: there, Outer is an error. Nil
+	// means that requests go straight to the robots transport.
+	Outer func(robots http.RoundTripper) http.RoundTripper
 
-	// AttemptTimeout limits each attempt. The time counts from the end of the
-	// wait for the Limiter to the end of the response's body. AttemptTimeout
-	// has no effect without a Limiter. 0 means 30 s. Negative means no limit.
-	AttemptTimeout time.Duration
-
-	// RobotsTimeout limits each hop of a robots.txt fetch, up to the last byte
-	// of the answer. If the hop waits for a politeness.Limiter in Base, the
-	// limit begins after the wait. When the time is over, robots.txt is
-	// unreachable. 0 means 30 s.
-	RobotsTimeout time.Duration
-
-	// Store keeps robots.txt records beyond this process: in a directory
-	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
-	// Locker too, a fleet fetches each robots.txt once. If a Store fails, hangs
-	// or returns garbage, this costs a fetch, but never changes a decision. Nil
-	// means that records are kept only in memory.
-	Store Store
-
-	// MaxOrigins and MaxBytes bound the records in memory, and MaxOrigins also
-	// counts fetches under way. When memory is full, the record that was used
-	// longest ago goes: see "How long a file is kept" in the package doc. 0
-	// means 100,000 origins and 128 MiB.
-	MaxOrigins int
-	MaxBytes   int64
-
-	// KeepFiles keeps each whole robots.txt besides its rules, for
-	// Decision.File. It is for crawlers that need more than the rules, such as
-	// a site owner's preferences about the use of pages (package preference).
-	// Each different file takes about twice its size in memory, and more if its
-	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
-	// False means that only the rules and sitemaps are kept.
-	KeepFiles bool
+	// Override maps an origin ("https://example.com") to the text of a
+	// robots.txt. On this origin, the crawler obeys this text in place of the
+	// origin's own file. It fetches the origin's own file only if the
+	// robots.txt of another origin redirects to that file. Override is meant
+	// for the owner of a site. The text "" allows everything on the origin, and
+	// "User-agent: *\nDisallow: /\n" disallows everything. Nil means none.
+	Override map[string]string
 
 	// DisallowForbidden disallows everything on an origin whose robots.txt
 	// answers 401 or 403. The Internet-Draft of 1996 for robots.txt advised
@@ -114,19 +113,27 @@ type Options struct {
 	// disallowed until robots.txt can be fetched.
 	AllowAfter30Days bool
 
-	// Override maps an origin ("https://example.com") to the text of a
-	// robots.txt. On this origin, the crawler obeys this text in place of the
-	// origin's own file. It fetches the origin's own file only if the
-	// robots.txt of another origin redirects to that file. Override is meant
-	// for the owner of a site. The text "" allows everything on the origin, and
-	// "User-agent: *\nDisallow: /\n" disallows everything. Nil means none.
-	Override map[string]string
+	// Store keeps robots.txt records beyond this process: in a directory
+	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
+	// Locker too, a fleet fetches each robots.txt once. If a Store fails, hangs
+	// or returns garbage, this costs a fetch, but never changes a decision. Nil
+	// means that records are kept only in memory.
+	Store Store
 
-	// Outer wraps the robots transport of NewClient, and of a collector that
-	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you
-	// call NewTransport, wrap its result instead: there, Outer is an error. Nil
-	// means that requests go straight to the robots transport.
-	Outer func(robots http.RoundTripper) http.RoundTripper
+	// MaxOrigins and MaxBytes bound the records in memory, and MaxOrigins also
+	// counts fetches under way. When memory is full, the record that was used
+	// longest ago goes: see the doc of Checker. 0
+	// means 100,000 origins and 128 MiB.
+	MaxOrigins int
+	MaxBytes   int64
+
+	// KeepFiles keeps each whole robots.txt besides its rules, for
+	// Decision.File. It is for crawlers that need more than the rules, such as
+	// a site owner's preferences about the use of pages (package preference).
+	// Each different file takes about twice its size in memory, and more if its
+	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
+	// False means that only the rules and sitemaps are kept.
+	KeepFiles bool
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
 	Page PageOptions

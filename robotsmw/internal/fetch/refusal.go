@@ -24,7 +24,7 @@ func refusalOf(resp *http.Response, begin []byte) string {
 	r, found := refusal.OfPage(resp, begin)
 	switch {
 	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
-		return "" // the status decides: see the package doc of robotsmw
+		return "" // the status decides: see robotsmw.Reason
 	case found && !r.Sure && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone):
 		return "" // a guess from the page's marks does not outweigh such a status
 	case found && (r.Sure || !isSuccess(resp) || html || len(text) == 0): // a guess does not count if the status is 2xx and the text may be rules
