@@ -55,7 +55,9 @@ type Extension struct {
 	parked  parkedRequests
 	lines   sync.Map // host → chan struct{}: see awaitTurn
 
-	mu        sync.Mutex // guards what follows, and that a backend gets one hub
+	opening sync.Mutex // held while a backend gets a hub
+
+	mu        sync.Mutex // guards what follows
 	counts    Counts
 	paused    map[string]time.Time // the ends of the pauses that were logged, by host
 	onBlocked []func(*colly.Request, robotsmw.Decision)
@@ -118,8 +120,8 @@ func (x *Extension) waited(d time.Duration) {
 // Queue.Run or the last Visit: it makes the requests that are still put back.
 // On an asynchronous collector, Wait does the same as Collector.Wait.
 func (x *Extension) Wait() {
-	for again := true; again; again = x.parked.any() {
-		x.parked.finish()
+	for again := true; again; {
+		again = x.parked.finish()
 		for _, c := range x.collectors() {
 			c.Wait()
 		}

@@ -23,11 +23,9 @@ type failedBody struct {
 	final   bool      // a rule refused the request, so no repeat can succeed
 	until   time.Time // until when each repeat would be refused; zero if a repeat may go at once
 	wait    func() error
-	lost    bool // the request is counted in Counts.Lost
-	repeats int  // how many times the extension has repeated the request because of a 429 or 503
-
-	judged       bool     // judgeCached has changed the Cache-Control
-	cacheControl []string // what it was before
+	lost    bool        // the request is counted in Counts.Lost
+	repeats int         // how many times the extension has repeated the request because of a 429 or 503
+	header  http.Header // what the request had before judgeCached changed it; nil if it did not
 }
 
 // isLost reports whether err means that a request got no answer. It does not if

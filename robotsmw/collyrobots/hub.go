@@ -24,8 +24,6 @@ var ErrBypassed = errors.New("collyrobots: refused, because the transport that w
 	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
 	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")
 
-var errOther = errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
-
 // longest is how long an attempt may take at most.
 const longest = 24 * time.Hour
 
@@ -68,15 +66,15 @@ func (x *Extension) hubOf(c *colly.Collector) (*hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.opening.Lock()
+	defer x.opening.Unlock()
 	h, ok := gateOf(b).(*hub)
 	if !ok {
 		base, timeout, _ := x.main.now()
 		return x.newHub(b, base, timeout), nil
 	}
 	if h.x != x {
-		return nil, errOther
+		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
 	}
 	return h, nil
 }
@@ -191,10 +189,10 @@ func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
 	if !ok || !isMade || own == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
 		return nil
 	}
-	for field, value := range reflect.ValueOf(made).Elem().Fields() {
-		if field.IsExported() && field.Name != "Proxy" && field.Name != "DisableKeepAlives" && !value.IsZero() {
-			return nil // the program has made it
-		}
+	if dials(made) || made.TLSClientConfig != nil || made.ForceAttemptHTTP2 || made.DisableCompression || made.ProxyConnectHeader != nil ||
+		made.TLSHandshakeTimeout+made.ResponseHeaderTimeout+made.ExpectContinueTimeout != 0 || made.MaxConnsPerHost != 0 ||
+		made.MaxResponseHeaderBytes != 0 {
+		return nil // the program has made it
 	}
 	own = own.Clone() // requests that are under way use it
 	own.Proxy, own.DisableKeepAlives = made.Proxy, true

@@ -49,23 +49,16 @@ func (m *member) onRequestHeaders(*colly.Request) { m.sync() }
 // goes to the transport, which refuses it.
 func (m *member) judgeCached(r *colly.Request) {
 	if m.decide(m.c, r.URL) != nil {
-		b := markOf(r)
-		b.judged, b.cacheControl = true, (*r.Headers)["Cache-Control"]
-		r.Body = &b
+		r.Body = &failedBody{body: r.Body, header: *r.Headers}
+		*r.Headers = r.Headers.Clone()
 		r.Headers.Set("Cache-Control", "no-cache")
 	}
 }
 
 // restoreCached undoes what judgeCached did to a request.
 func (m *member) restoreCached(r *colly.Request) {
-	b := markOf(r)
-	if !b.judged {
-		return
-	}
-	r.Body = b.body
-	r.Headers.Del("Cache-Control")
-	if b.cacheControl != nil {
-		(*r.Headers)["Cache-Control"] = b.cacheControl
+	if b, ok := r.Body.(*failedBody); ok && b.header != nil {
+		r.Body, *r.Headers = b.body, b.header
 	}
 }
 

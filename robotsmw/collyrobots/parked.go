@@ -48,13 +48,6 @@ func (q *parkedRequests) add(p *parked) {
 	q.hosts[p.url.Host] = append(q.hosts[p.url.Host], p)
 }
 
-// any reports whether any request is left.
-func (q *parkedRequests) any() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.hosts) > 0
-}
-
 // take removes and returns a request that is due, the first of its host's. If
 // none is due, it returns the one that is due next, and when. It returns nil if
 // no request is left.
@@ -87,15 +80,18 @@ func (q *parkedRequests) runDue() {
 // back.
 const look = 50 * time.Millisecond
 
-// finish makes all requests, each when it is due.
-func (q *parkedRequests) finish() {
+// finish makes all requests, each when it is due. It reports whether there were
+// any.
+func (q *parkedRequests) finish() (found bool) {
 	for p, next := q.take(); p != nil; p, next = q.take() {
+		found = true
 		if next.IsZero() {
 			p.run()
 		} else {
 			sleepUntil(p.ctx, time.Now().Add(min(time.Until(next), look)))
 		}
 	}
+	return found
 }
 
 // settle is how long the next request in a line waits after the previous one

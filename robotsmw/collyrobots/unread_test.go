@@ -99,6 +99,27 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	}
 }
 
+// A long body of which a part was read ahead, because a handler took its time,
+// comes whole.
+func TestLongBodyIsReadAheadInPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := strings.Repeat("0123456789abcdef", 17<<16)
+		web := new(robotstest.Internet)
+		web.Handle("a.example", withRobotsAnd(nil, body))
+		c, _ := polite(t, web)
+		c.MaxBodySize = 0
+		c.OnResponseHeaders(func(*colly.Response) { time.Sleep(time.Second) })
+		got := ""
+		c.OnResponse(func(r *colly.Response) { got = string(r.Body) })
+		if err := c.Visit("http://a.example/"); err != nil {
+			t.Error(err)
+		}
+		if got != body {
+			t.Errorf("got %d bytes, want %d", len(got), len(body))
+		}
+	})
+}
+
 // A download that OnResponseHeaders aborts is not read to its end.
 func TestAbortedDownloadsAreNotRead(t *testing.T) {
 	web := new(robotstest.Internet)
