@@ -105,31 +105,23 @@ func (b *breach) String() string {
 	top := slices.SortedFunc(maps.Keys(b.addresses), func(x, y string) int {
 		return cmp.Or(cmp.Compare(b.addresses[y], b.addresses[x]), cmp.Compare(x, y))
 	})
-	var named []string
-	for _, address := range top[:min(len(top), topAddresses)] {
-		named = append(named, fmt.Sprintf("%s (%s)", command.Printable(address), command.Thousands(b.addresses[address])))
-	}
-	return text + "  " + command.Count(len(top), "address") + ": " + strings.Join(named, ", ") + more(len(top)-len(named))
+	return text + "  " + listed(top, func(address string) string {
+		return fmt.Sprintf("%s (%s)", command.Printable(address), command.Thousands(b.addresses[address]))
+	})
 }
 
-// addresses returns how many addresses a robot has, and the first of them.
-func addresses(robot *audit.Tally) string {
-	n := len(robot.Addresses)
-	if n == 0 {
-		return ""
-	}
+// listed returns how many addresses there are, and the first of them, each as
+// show returns it.
+func listed(addresses []string, show func(string) string) string {
 	var named []string
-	for _, address := range robot.Addresses[:min(n, topAddresses)] {
-		named = append(named, command.Printable(address))
+	for _, address := range addresses[:min(len(addresses), topAddresses)] {
+		named = append(named, show(address))
 	}
-	return command.Count(n, "address") + ": " + strings.Join(named, ", ") + more(n-len(named))
-}
-
-func more(n int) string {
-	if n > 0 {
-		return ", …"
+	text := command.Count(len(addresses), "address") + ": " + strings.Join(named, ", ")
+	if len(addresses) > len(named) {
+		text += ", …"
 	}
-	return ""
+	return text
 }
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }

@@ -103,7 +103,7 @@
 //	gap         the seconds since then
 //	want        the least that gap may be; for stale, the most
 //
-// and a last one, in which what is 0 or empty may be absent:
+// and a last one:
 //
 //	requests    of robots and browsers
 //	violations

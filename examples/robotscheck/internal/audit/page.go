@@ -27,7 +27,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"noun":     command.Noun,
 	"number":   command.Thousands,
 	"why":      why,
-	"from":     addresses,
+	"from":     func(addresses []string) string { return listed(addresses, command.Printable) },
 	"partial":  isPartial,
 	"target":   target,
 	"stamp":    stamp,

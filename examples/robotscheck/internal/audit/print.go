@@ -13,52 +13,27 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// A summary is the last object that -json prints.
-type summary struct {
-	Requests   int    `json:"requests"`
-	Violations int    `json:"violations"`
-	Robots     int    `json:"robots"`
-	Unaudited  int    `json:"unaudited"`
-	NotShown   int    `json:"not_shown"`
-	Lines      int    `json:"lines"`
-	Broken     int    `json:"broken"`
-	Overridden int    `json:"overridden,omitempty"`
-	Cut        int    `json:"cut,omitempty"`
-	Jumps      int    `json:"jumps,omitempty"`
-	Spans      []span `json:"spans,omitempty"`
-
-	Records  []record          `json:"records,omitempty"`
-	Doubtful []robots.Doubtful `json:"doubtful,omitempty"`
-}
-
-type span struct {
-	Host     string    `json:"host"`
-	From     time.Time `json:"from"`
-	To       time.Time `json:"to"`
-	Requests int       `json:"requests"`
-}
-
-// A record is what -json prints about a record.
-type record struct {
-	Name       string `json:"name"`
-	Lines      int    `json:"lines"`
-	Head       string `json:"head"`
-	Both       int    `json:"both,omitempty"`
-	OnlyRecord int    `json:"only_record,omitempty"`
-	OnlyLog    int    `json:"only_log,omitempty"`
-}
-
-func summaryOf(r *audit.Result, doubtful []robots.Doubtful) summary {
-	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Counts["unaudited"], NotShown: r.Counts["not_shown"], Lines: r.Counts["lines"],
-		Broken: r.Counts["broken"], Cut: r.Counts["cut"], Jumps: r.Counts["jumps"], Doubtful: doubtful}
+// summaryOf returns the last object that -json prints.
+func summaryOf(r *audit.Result, doubtful []robots.Doubtful) map[string]any {
+	s := map[string]any{"requests": r.Requests, "violations": r.Violations, "robots": len(r.Robots)}
+	for _, name := range []string{"unaudited", "not_shown", "lines", "broken", "cut", "jumps"} {
+		s[name] = r.Counts[name]
+	}
+	spans, records := []map[string]any{}, []map[string]any{}
 	for _, one := range r.Spans {
-		s.Spans = append(s.Spans, span{one.Name, one.First, one.Last, one.Requests})
+		spans = append(spans, map[string]any{"host": one.Name, "from": one.First, "to": one.Last, "requests": one.Requests})
 	}
+	overridden := 0
 	for _, one := range r.Records {
-		n := one.Counts
-		s.Overridden += n["overridden"]
-		s.Records = append(s.Records, record{one.Name, n["lines"], one.Head, n["both"], n["only_record"], n["only_log"]})
+		record := map[string]any{"name": one.Name, "head": one.Head}
+		for _, name := range []string{"lines", "both", "only_record", "only_log"} {
+			record[name] = one.Counts[name]
+		}
+		records = append(records, record)
+		overridden += one.Counts["overridden"]
 	}
+	s["spans"], s["records"], s["overridden"] = spans, records, overridden
+	s["doubtful"] = append([]robots.Doubtful{}, doubtful...) // a list, even if there are none
 	return s
 }
 
@@ -122,7 +97,7 @@ func printTables(w io.Writer, r *audit.Result) {
 	begin := "\n"
 	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
 		if len(robot.Addresses) > 1 {
-			fmt.Fprintf(w, "%s%s  %s\n", begin, command.Printable(robot.Name), addresses(robot))
+			fmt.Fprintf(w, "%s%s  %s\n", begin, command.Printable(robot.Name), listed(robot.Addresses, command.Printable))
 			begin = ""
 		}
 	}

@@ -3,7 +3,6 @@ package explain
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,20 +51,22 @@ func TestExplain_LargeFile(t *testing.T) {
 
 // An empty line within the file is shown like any other. A line break at the
 // end of the file does not begin another line.
-func TestLinesAround(t *testing.T) {
+func TestPrintAround(t *testing.T) {
 	for _, tt := range []struct {
 		name, text          string
 		line, group, around int
-		want                []numberedLine
+		want                string
 	}{
-		{"an empty line in the middle", "User-agent: *\nDisallow: /a\n\nUser-agent: b\n", 2, 1, 1, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}, {3, ""}}},
-		{"the end of the file", "User-agent: *\nDisallow: /a\n", 2, 1, 2, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}}},
-		{"an empty line at the end", "User-agent: *\r\nDisallow: /a\r\n\r\n", 2, 1, 2, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}, {3, ""}}},
-		{"no line end at the end", "User-agent: *\nDisallow: /a", 2, 1, 2, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}}},
-		{"a group far away", "User-agent: *\n\n\nDisallow: /a\n\n#", 4, 1, 1, []numberedLine{{1, "User-agent: *"}, {}, {3, ""}, {4, "Disallow: /a"}, {5, ""}}},
+		{"an empty line in the middle", "User-agent: *\nDisallow: /a\n\nUser-agent: b\n", 2, 1, 1, "        1  User-agent: *\n  >     2  Disallow: /a\n        3\n"},
+		{"the end of the file", "User-agent: *\nDisallow: /a\n", 2, 1, 2, "        1  User-agent: *\n  >     2  Disallow: /a\n"},
+		{"an empty line at the end", "User-agent: *\r\nDisallow: /a\r\n\r\n", 2, 1, 2, "        1  User-agent: *\n  >     2  Disallow: /a\n        3\n"},
+		{"no line end at the end", "User-agent: *\nDisallow: /a", 2, 1, 2, "        1  User-agent: *\n  >     2  Disallow: /a\n"},
+		{"a group far away", "User-agent: *\n\n\nDisallow: /a\n\n#", 4, 1, 1, "        1  User-agent: *\n         ...\n        3\n  >     4  Disallow: /a\n        5\n"},
 	} {
-		if got := linesAround(robotstxt.Parse([]byte(tt.text)), tt.line, tt.group, tt.around); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		var out strings.Builder
+		printAround(&out, robotstxt.Parse([]byte(tt.text)), tt.line, tt.group, tt.around)
+		if out.String() != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, out.String(), tt.want)
 		}
 	}
 }

@@ -20,10 +20,10 @@ type explanation struct {
 	robots.Verdict
 	Group    []userAgentLine           `json:"group,omitempty"`
 	RunnerUp *robots.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
-	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`
-	Uses     []preference.Verdict      `json:"uses,omitempty"`  // the uses about which the file says something
-	Reuse    *preference.Statement     `json:"reuse,omitempty"` // the least "use" of Content-Signal; nil if none is said
-	Doubt    string                    `json:"doubt,omitempty"` // why the file is doubtful; see package doubt
+	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // what Google's parser says, by the name "google"
+	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses about which the file says something
+	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if none is said
+	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful; see package doubt
 	Fetched  *fetchInfo                `json:"fetched,omitempty"`
 }
 
@@ -49,14 +49,6 @@ func fetchedOf(s *robots.Source) *fetchInfo {
 	}
 	d := s.Decision
 	return &fetchInfo{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
-}
-
-// The verdicts of these dialects are compared with the verdict of RFC 9309.
-var otherDialects = []struct {
-	dialect       robotstxt.Dialect
-	member, title string // the names for JSON and for people
-}{
-	{robotstxt.Google, "google", "Google"},
 }
 
 func explain(s *robots.Source, agent, target string) explanation {
@@ -85,10 +77,7 @@ func explain(s *robots.Source, agent, target string) explanation {
 	if use, by := in.ContentUse(); use != "" {
 		x.Reuse = &by
 	}
-	x.Dialects = make(map[string]robots.Verdict)
-	for _, d := range otherDialects {
-		x.Dialects[d.member] = s.JudgeAs(d.dialect, agent, sent)
-	}
+	x.Dialects = map[string]robots.Verdict{"google": s.JudgeAs(robotstxt.Google, agent, sent)}
 	return x
 }
 
@@ -156,17 +145,7 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 	}
 	if x.Reason == robotsmw.ByRule {
 		fmt.Fprintln(w)
-		for _, l := range linesAround(s.File, x.Line, x.groupLine(), around) {
-			mark := " "
-			if l.number == x.Line {
-				mark = ">"
-			}
-			if l.number == 0 {
-				fmt.Fprintln(w, "         ...")
-				continue
-			}
-			fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, l.number, command.Printable(l.text)), " "))
-		}
+		printAround(w, s.File, x.Line, x.groupLine(), around)
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "  group       %s\n", x.groupText())
@@ -185,21 +164,13 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 	if x.Reuse != nil {
 		fmt.Fprintf(w, "  %-10s  %s in %s, line %d: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, x.Reuse.Line, command.Printable(x.Reuse.Raw))
 	}
-	same := true
-	for _, d := range otherDialects {
-		v := x.Dialects[d.member]
-		switch {
-		case v.Allowed == x.Allowed && v.Line == x.Line:
-			continue
-		case v.Allowed == x.Allowed:
-			fmt.Fprintf(w, "  %-10s  %s too, but %s\n", d.title, v.Word(), v.Why())
-		default:
-			fmt.Fprintf(w, "  %-10s  %s, %s\n", d.title, strings.ToUpper(v.Word()), v.Why())
-		}
-		same = false
-	}
-	if same {
+	switch google := x.Dialects["google"]; {
+	case google.Allowed == x.Allowed && google.Line == x.Line:
 		fmt.Fprintln(w, "  others      Google's parser says the same")
+	case google.Allowed == x.Allowed:
+		fmt.Fprintf(w, "  Google      %s too, but %s\n", google.Word(), google.Why())
+	default:
+		fmt.Fprintf(w, "  Google      %s, %s\n", strings.ToUpper(google.Word()), google.Why())
 	}
 }
 
@@ -233,27 +204,23 @@ func (x explanation) groupText() string {
 	return text
 }
 
-// A numberedLine is a line of a file, without its line end. The number 0 marks
-// a gap, where lines are not shown.
-type numberedLine struct {
-	number int
-	text   string
-}
-
-// linesAround returns the given line, some lines on each side of it, and the
-// user-agent line of its group. around says how many lines to return on each
+// printAround prints the given line, some lines on each side of it, and the
+// user-agent line of its group. around says how many lines to print on each
 // side.
-func linesAround(file *robotstxt.File, line, group, around int) (shown []numberedLine) {
+func printAround(w io.Writer, file *robotstxt.File, line, group, around int) {
 	last := 0
 	for number, text := range file.Lines() {
 		if number != group && (number < line-around || number > line+around) {
 			continue
 		}
 		if last != 0 && number > last+1 {
-			shown = append(shown, numberedLine{})
+			fmt.Fprintln(w, "         ...")
 		}
-		shown = append(shown, numberedLine{number, text})
 		last = number
+		mark := " "
+		if number == line {
+			mark = ">"
+		}
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, number, command.Printable(text)), " "))
 	}
-	return shown
 }

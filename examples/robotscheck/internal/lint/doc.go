@@ -17,13 +17,11 @@
 // worth knowing; perhaps nothing is wrong. Package robotstxt/lint explains the
 // codes, which do not change.
 //
-// If more than three problems of a file have the same message, only the first
-// is shown, and then the lines of the others. Messages that differ only in one
-// short place, such as a name, count as the same, and that place follows the
-// line:
+// If more than three problems of a file have the same message, or are info with
+// the same code, only the first is shown, and then the lines of the others:
 //
 //	robots.txt:3:1: unknown-field: no known robot reads a field "Foo" [warning]
-//	  and 3 more in lines 4, 9 ("Bar"), 10 ("Baz") (-all shows each)
+//	  and 3 more in lines 4, 9, 10 (-all shows each)
 //
 // Exit status: 0 there is at most info, 1 there is a warning or an error, 2 a
 // file could not be read or does not exist.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
 // try lints a robots.txt that is read from standard input.
@@ -33,9 +32,10 @@ func TestLint_Folds(t *testing.T) {
   and 3 more in lines 5, 6, 7 (-all shows each)
 <stdin>:4:1: withdrawn-field: Google has not read Nofollow here since September 2019; say nofollow in the page or in X-Robots-Tag [warning]
 `},
-		{"unknown fields", rules + "Foo: 1\nFoo: 2\nBar: 3\nBaz: 4\n", `
+		{"unknown fields", rules + "Foo: 1\nBar: 2\n" + strings.Repeat("Foo: 3\n", 3), `
 <stdin>:3:1: unknown-field: no known robot reads a field "Foo" [warning]
-  and 3 more in lines 4, 5 ("Bar"), 6 ("Baz") (-all shows each)
+  and 3 more in lines 5, 6, 7 (-all shows each)
+<stdin>:4:1: unknown-field: no known robot reads a field "Bar" [warning]
 `},
 		{"misspelt fields, each with a fix of its own", "Useragent: *\nDisalow: /a\nDissallow: /b\nAlow: /c\n", `
 <stdin>:1:1: misspelt-field: "Useragent" is taken to mean User-agent, but not all robots understand it [warning]
@@ -47,19 +47,22 @@ func TestLint_Folds(t *testing.T) {
 <stdin>:4:1: misspelt-field: "Alow" is taken to mean Allow, but robots do not know it [warning]
   instead: Allow: /c
 `},
-		{"the same mistake with other fixes", "User-agent: *\nDisallow /a\nAllow /b\nDisallow /c\nDisallow /d\n", `
+		{"the same mistake with other fixes", "User-agent: *\nDisallow /a\nAllow /b\nDisallow /c\nDisallow /d\nDisallow /e\n", `
 <stdin>:2:9: missing-colon: there is no colon after "Disallow"; not all robots read such a line [warning]
   instead: Disallow: /a
-  and 3 more in lines 3 ("Allow"), 4, 5 (-all shows each, and what it should be)
+  and 3 more in lines 4, 5, 6 (-all shows each)
+<stdin>:3:6: missing-colon: there is no colon after "Allow"; not all robots read such a line [warning]
+  instead: Allow: /b
 `},
 		{"robots that are shut out by name", rules + "User-agent: A\nUser-agent: B C\nUser-agent: 008\nUser-agent: D\nDisallow: /\n", `
 <stdin>:3:1: named-shut: robots are let in, and A is shut out [info]
-  and 3 more in lines 4 (B), 5 (008), 6 (D) (-all shows each)
+  and 3 more in lines 4, 5, 6 (-all shows each)
 <stdin>:4:14: agent-form: a robot's name has letters, digits, "_", "-" and "." only; robots look at "B" [warning]
 `},
-		{"rules that repeat other lines", rules + "Disallow: /b\n" + strings.Repeat("Disallow: /a\n", 2) + strings.Repeat("Disallow: /b\n", 2), `
+		{"rules that repeat other lines", rules + "Disallow: /b\n" + strings.Repeat("Disallow: /a\n", 4) + "Disallow: /b\n", `
 <stdin>:4:1: duplicate: line 2 says the same [warning]
-  and 3 more in lines 5, 6 (line 3), 7 (line 3) (-all shows each)
+  and 3 more in lines 5, 6, 7 (-all shows each)
+<stdin>:8:1: duplicate: line 3 says the same [warning]
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,28 +76,19 @@ func TestLint_Folds(t *testing.T) {
 	}
 }
 
-// If a line has several problems, it is listed once, unless their messages
-// differ. A long list is cut.
-func TestKind_Lines(t *testing.T) {
+// A line with several problems is listed once. A long list is cut.
+func TestList(t *testing.T) {
 	for _, tt := range []struct {
-		lines   []int
-		differs map[int]string // the key is an index in lines
-		want    string
+		lines []int
+		want  string
 	}{
-		{[]int{1, 7}, nil, "in line 7"},
-		{[]int{7, 7, 7}, nil, "in line 7"},
-		{[]int{1, 7, 7, 9}, nil, "in lines 7, 9"},
-		{[]int{1, 7, 7, 7}, map[int]string{1: "a", 2: "b", 3: "a"}, "in lines 7 (a), 7 (b)"},
-		{[]int{1, 7}, map[int]string{1: "\x1b[2J"}, `in line 7 (\x1b[2J)`},
-		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, nil, "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"},
-		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, nil, "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …"},
+		{[]int{7}, "in line 7"},
+		{[]int{7, 7}, "in line 7"},
+		{[]int{7, 7, 9}, "in lines 7, 9"},
+		{[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"},
+		{[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …"},
 	} {
-		k := new(kind)
-		for i, line := range tt.lines {
-			k.problems = append(k.problems, lint.Problem{Line: line})
-			k.differs = append(k.differs, tt.differs[i])
-		}
-		if got := k.lines(); got != tt.want {
+		if got := list(tt.lines); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
