@@ -141,7 +141,7 @@ var decisions = []decision{
 	{"quotas that a server tells", "politeness", "A spent quota pauses the host until it is renewed",
 		[]string{"politeness.TestQuotasAreKept", "politeness.TestQuotasOnlyLengthen"}},
 	{"a field that steers the pace is short", "politeness", "malformed if its lines have more than 4 KiB together",
-		[]string{"politeness.TestQuotas_Floods"}},
+		[]string{"politeness/internal/headers.TestQuotas_Floods"}},
 	{"preferences of several signals", "preference", "signal that denies outweighs all signals that allow",
 		[]string{"robotsmw/preference.TestEachPairOfSources"}},
 	{"a preference that cannot be read", "preference", "What cannot be read is part of the evidence, and never allows",

@@ -5,31 +5,32 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness/internal/headers"
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
 // learnFrom updates what is known of g's host after a request with outcome o,
 // whose sign is s and whose header has asked for a. The event is nil unless a
 // pause began or was prolonged.
-func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, a asked) (event *Event) {
+func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, a headers.Asked) (event *Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return nil
 	}
 	if g.state == expired {
 		l.recall(g, l.now())
 	}
-	obeyed := a.retryAfter > 0 && (s >= doubtful || s == good && o.Status/100 == 3)
+	obeyed := a.RetryAfter > 0 && (s >= doubtful || s == good && o.Status/100 == 3)
 	if s == good {
 		g.recovered()
 	}
 	switch {
 	case s >= doubtful:
-		event = l.backOff(g, *o, s, a.retryAfter, l.now())
+		event = l.backOff(g, *o, s, a.RetryAfter, l.now())
 	case obeyed:
-		event = l.pause(g, *o, a.retryAfter, l.now())
+		event = l.pause(g, *o, a.RetryAfter, l.now())
 	}
 	slower := l.Adaptive > 0 && l.adapt(g, *o)
-	if len(a.quotas) > 0 && !obeyed {
+	if len(a.Quotas) > 0 && !obeyed {
 		spent, spread := l.heed(g, *o, a, l.now())
 		if spent != nil {
 			event = spent // spent is nil unless the quota made the pause longer
@@ -118,26 +119,26 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 // heed applies the quotas that o's header tells. The event is nil unless the
 // quotas began or prolonged a pause. slower reports whether a quota set a new
 // interval for the host.
-func (l *Limiter) heed(g *Grant, o Outcome, a asked, now time.Duration) (event *Event, slower bool) {
+func (l *Limiter) heed(g *Grant, o Outcome, a headers.Asked, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
 	if g.state == flying {
 		others--
 	}
-	q := a.quota(others)
-	if q.pause > 0 {
-		if event = l.pause(g, o, q.pause, now); event != nil {
+	q := a.Quota(others)
+	if q.Pause > 0 {
+		if event = l.pause(g, o, q.Pause, now); event != nil {
 			h.learnt.limited = h.learnt.until
 		}
 	}
-	if q.spread == 0 {
+	if q.Spread == 0 {
 		return event, false
 	}
-	k, until := h.learn(), later(now, q.until)
-	if k.spreadUntil > now && h.quotaDue() >= min(later(h.last, q.spread), until) {
+	k, until := h.learn(), later(now, q.Until)
+	if k.spreadUntil > now && h.quotaDue() >= min(later(h.last, q.Spread), until) {
 		return event, false // an earlier quota is in force, and is at least as strict
 	}
-	k.spread, k.spreadUntil = q.spread, until
+	k.spread, k.spreadUntil = q.Spread, until
 	l.notePause(h)
 	return event, true
 }

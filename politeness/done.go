@@ -3,6 +3,8 @@ package politeness
 import (
 	"context"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/headers"
 )
 
 // Done frees the slot and tells the Limiter how the request went. Any goroutine
@@ -15,7 +17,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		return
 	}
 	l := g.limiter
-	a := askedBy(o.Header, time.Now(), l.set.maxRetryAfter)
+	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
 	s, _ := signOf(&o)
 	l.mu.Lock()
 	if g.state == over {
@@ -52,7 +54,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 // refusal.
 func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	l := g.limiter
-	a := askedBy(o.Header, time.Now(), l.set.maxRetryAfter)
+	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
 	s, clean := signOf(&o)
 	l.mu.Lock()
 	var event *Event

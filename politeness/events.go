@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/headers"
 )
 
 // The method "granted" reports a request that starts now.
@@ -25,9 +27,9 @@ func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.D
 	if to := l.Observer; to != nil && to.Answered != nil {
 		e := g.event(at)
 		e.Status = o.Status
-		if values := linesOf(o.Header, "Retry-After"); len(values) > 0 {
+		if values := headers.Lines(o.Header, "Retry-After"); len(values) > 0 {
 			e.RetryAfter = strings.Join(values, ", ")
-			e.Wait, _ = RetryAfter(o.Header, time.Now())
+			e.Wait, _ = headers.RetryAfter(o.Header, time.Now())
 		}
 		to.Answered(ctx, e)
 	}

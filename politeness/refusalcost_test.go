@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness/internal/headers"
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
@@ -61,7 +62,7 @@ func ordinaryPage(size int) []byte {
 // so OfPage gets no header.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(&o)
-	limited := len(askedBy(o.Header, time.Now(), day).quotas) > 0
+	limited := len(headers.Read(o.Header, time.Now(), day).Quotas) > 0
 	_, marked := refusal.OfPage(&http.Response{StatusCode: o.Status, ContentLength: int64(len(page))}, page[:min(len(page), refusal.Window)])
 	return !clean || limited || marked
 }
@@ -78,7 +79,7 @@ func BenchmarkLookForRefusals(b *testing.B) {
 	})
 	b.Run("Quota", func(b *testing.B) {
 		for b.Loop() {
-			askedBy(o.Header, time.Now(), day)
+			headers.Read(o.Header, time.Now(), day)
 		}
 	})
 	for _, size := range []int{2 << 10, 4 << 10, 8 << 10, 9 << 10, 16 << 10, 64 << 10} {

@@ -548,21 +548,6 @@ func FuzzHostKey(f *testing.F) {
 	})
 }
 
-func FuzzRetryAfter(f *testing.F) {
-	f.Add("120", "")
-	f.Add("-1", "")
-	f.Add("9223372037", "")
-	f.Add("Sat, 21 Nov 2026 12:05:00 GMT", "Sat, 21 Nov 2026 12:00:00 GMT")
-	f.Add("Saturday, 21-Nov-26 12:05:00 GMT", "today")
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, value, date string) {
-		d, ok := RetryAfter(map[string][]string{"Retry-After": {value}, "Date": {date}}, now)
-		if ok != (d > 0) || d < 0 {
-			t.Errorf("%q, %q: %v, %v", value, date, d, ok)
-		}
-	})
-}
-
 func TestUnusableURLsAndKeys(t *testing.T) {
 	l := &Limiter{}
 	for _, u := range []*url.URL{nil, {}, {Path: "/a"}, {Scheme: "mailto", Opaque: "a@example.com"}} {

@@ -36,7 +36,7 @@ type streamServer struct {
 	start time.Time
 }
 
-func headers(fields ...string) []byte {
+func headersOf(fields ...string) []byte {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
 	for i := 0; i < len(fields); i += 2 {
@@ -106,7 +106,7 @@ func (s *streamServer) serve(pipe net.Conn) {
 			nth := len(s.seen)
 			s.mu.Unlock()
 			if s.turn(f, frame.StreamID, nth) {
-				f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: headers(":status", "200", "content-length", "2"), EndHeaders: true})
+				f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: headersOf(":status", "200", "content-length", "2"), EndHeaders: true})
 				f.WriteData(frame.StreamID, true, []byte("ok"))
 			}
 		}
@@ -137,14 +137,14 @@ var turnings = map[string]func(f *http2.Framer, stream uint32){
 		f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
 	},
 	"103, REFUSED_STREAM": func(f *http2.Framer, stream uint32) {
-		f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(":status", "103"), EndHeaders: true})
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headersOf(":status", "103"), EndHeaders: true})
 		f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
 	},
 	"GOAWAY": func(f *http2.Framer, stream uint32) {
 		f.WriteGoAway(stream-1, http2.ErrCodeNo, nil)
 	},
 	"103, GOAWAY": func(f *http2.Framer, stream uint32) {
-		f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(":status", "103"), EndHeaders: true})
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headersOf(":status", "103"), EndHeaders: true})
 		f.WriteGoAway(stream-1, http2.ErrCodeNo, nil)
 	},
 }
@@ -275,7 +275,7 @@ func TestWire_SharedConnection(t *testing.T) {
 				return false
 			}
 			for _, stream := range held {
-				f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(":status", "200", "content-length", "2"), EndHeaders: true})
+				f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headersOf(":status", "200", "content-length", "2"), EndHeaders: true})
 				f.WriteData(stream, true, []byte("ok"))
 			}
 			return true

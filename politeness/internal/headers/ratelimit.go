@@ -1,4 +1,4 @@
-package politeness
+package headers
 
 import (
 	"math"
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// asked is what the header of a response asks of the pace. It is read before
+// Asked is what the header of a response asks of the pace. It is read before
 // the Limiter's lock is taken, and only once.
-type asked struct {
-	retryAfter time.Duration // how long no request may start; 0 means that no Retry-After asks for a wait
-	quotas     []balance
+type Asked struct {
+	RetryAfter time.Duration // how long no request may start; 0 means that no Retry-After asks for a wait
+	Quotas     []balance
 }
 
 // A balance says how many requests are left until a quota is renewed.
@@ -20,15 +20,15 @@ type balance struct {
 	reset time.Duration // from now
 }
 
-// A quota is the pace that the balances of a response ask for. If it has
+// A Quota is the pace that the balances of a response ask for. If it has
 // several, the strictest counts.
-type quota struct {
-	pause  time.Duration // how long no request may start, because the quota is spent
-	spread time.Duration // the interval between starts that makes the quota last until its renewal
-	until  time.Duration // how long spread applies, counted from now
+type Quota struct {
+	Pause  time.Duration // how long no request may start, because the quota is spent
+	Spread time.Duration // the interval between starts that makes the quota last until its renewal
+	Until  time.Duration // how long Spread applies, counted from now
 }
 
-// askedBy reads the fields of a response that steer the pace. No time is longer
+// Read reads the fields of a response that steer the pace. No time is longer
 // than longest. Of the fields for quotas it reads RateLimit and
 // RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and the forms of
 // its earlier versions), X-RateLimit-Remaining with X-RateLimit-Reset or
@@ -48,41 +48,41 @@ type quota struct {
 //   - A malformed field is ignored, and so is one without a time.
 //   - A response from a cache tells what the quota was when the response was
 //     made, which Age says. If it has been renewed since, it is ignored.
-func askedBy(h http.Header, now time.Time, longest time.Duration) (a asked) {
+func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 	if len(h) == 0 {
-		return asked{}
+		return Asked{}
 	}
 	wait, _ := RetryAfter(h, now)
-	a.retryAfter = min(wait, longest)
+	a.RetryAfter = min(wait, longest)
 	r := quotaReader{age: ageOf(h), longest: longest}
-	r.readLimits(linesOf(h, "Ratelimit"), linesOf(h, "Ratelimit-Policy"))
+	r.readLimits(Lines(h, "Ratelimit"), Lines(h, "Ratelimit-Policy"))
 	for _, names := range [...][3]string{
 		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
 		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
 		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
 	} {
-		if lefts := valuesOf(linesOf(h, names[0])); len(lefts) > 0 {
-			limit, ok := leastOf(valuesOf(linesOf(h, "X-Ratelimit-Limit")))
+		if lefts := valuesOf(Lines(h, names[0])); len(lefts) > 0 {
+			limit, ok := leastOf(valuesOf(Lines(h, "X-Ratelimit-Limit")))
 			r.noLimit = ok && limit == 0
 			r.clock = clockOf(h, now)
-			r.readRemaining(lefts, linesOf(h, names[1]), linesOf(h, names[2]))
+			r.readRemaining(lefts, Lines(h, names[1]), Lines(h, names[2]))
 		}
 	}
-	a.quotas = r.quotas
+	a.Quotas = r.quotas
 	return a
 }
 
-// quota returns the strictest pace of the balances. others is the number of
+// Quota returns the strictest pace of the balances. others is the number of
 // other requests in flight, which the server has presumably not counted yet.
-// Most servers count in whole seconds, and some round down. So quota assumes
+// Most servers count in whole seconds, and some round down. So Quota assumes
 // that each renewal is a second later.
-func (a asked) quota(others int64) (q quota) {
-	for _, b := range a.quotas {
-		left, renewed := b.left-others, later(b.reset, time.Second)
+func (a Asked) Quota(others int64) (q Quota) {
+	for _, b := range a.Quotas {
+		left, renewed := b.left-others, min(b.reset, forever-time.Second)+time.Second
 		if left <= 0 {
-			q.pause = max(q.pause, renewed)
-		} else if spread := b.reset / time.Duration(left); spread > q.spread {
-			q.spread, q.until = spread, renewed
+			q.Pause = max(q.Pause, renewed)
+		} else if spread := b.reset / time.Duration(left); spread > q.Spread {
+			q.Spread, q.Until = spread, renewed
 		}
 	}
 	return q
@@ -189,7 +189,7 @@ func valuesOf(lines []string) (values []string) {
 // tells what the quota was when the response was made. Without a usable Age
 // field, the age is 0.
 func ageOf(h http.Header) time.Duration {
-	if lines := linesOf(h, "Age"); len(lines) > 0 {
+	if lines := Lines(h, "Age"); len(lines) > 0 {
 		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
 			return age
 		}

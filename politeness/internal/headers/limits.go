@@ -1,4 +1,4 @@
-package politeness
+package headers
 
 import (
 	"strconv"
