@@ -2,17 +2,11 @@ package robotsmw
 
 import (
 	"cmp"
-	"context"
 	"io"
 	"net/http"
-	"net/url"
-	"sync/atomic"
-	"time"
 
-	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
-	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
@@ -74,6 +68,22 @@ func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *r
 	return nil, nil, refusalOf(resp), page.NotExamined
 }
 
+// look arranges that resp, the answer to req, is examined while the caller
+// reads the body. It may replace resp.Body, and sets resp.Request if Base has
+// not set it. It changes nothing else of resp. If paced is true, resp comes
+// directly from a politeness.Transport, which has already looked for a refusal.
+func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
+	if resp.Request == nil {
+		resp.Request = req
+	}
+	if !paced || !isClean(resp.Body) {
+		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
+			return // a sure refusal is not the page, so it is not examined
+		}
+	}
+	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)
+}
+
 // refusalOf returns what refusal.Of finds, or nil if there is no refusal.
 func refusalOf(resp *http.Response) *refusal.Refusal {
 	r, ok := refusal.Of(resp)
@@ -89,76 +99,4 @@ func refusalOf(resp *http.Response) *refusal.Refusal {
 func isClean(body io.ReadCloser) bool {
 	b, ok := body.(interface{ NoRefusal() bool })
 	return ok && b.NoRefusal()
-}
-
-// A *sent holds the state of a request. It is also the context that the request
-// is sent with, and it tells the Limiter the Crawl-delay. One value for all
-// three saves allocations.
-type sent struct {
-	context.Context
-	opts  *page.Options
-	state page.State // what is known of the page if body is nil
-	body  *page.Body // set if there is HTML to examine
-
-	refused *refusal.Refusal // a refusal found by status and header; nil if none
-
-	tells      bool          // whether the Limiter gets the crawlDelay
-	crawlDelay time.Duration // 0 if there is none; the Limiter gets a 0 like any other value
-
-	decision atomic.Pointer[Decision] // nil if Observer.Decided is not set
-	permission
-}
-
-// A permission is what a request was allowed by. A wait for the host's pace can
-// outlast it, so it is checked again when the request may start.
-type permission struct {
-	checker *Checker
-	origin  string
-	url     *url.URL
-	time    time.Time
-	record  atomic.Pointer[record.Record]
-}
-
-type sentKey struct{}
-
-func (s *sent) Value(key any) any {
-	switch key {
-	case sentKey{}:
-		return s
-	case politeness.CrawlDelayKey{}:
-		if s.tells {
-			return &s.crawlDelay
-		}
-	}
-	return s.Context.Value(key)
-}
-
-// DecisionOf returns the decision that allowed a request of a Transport. ctx is
-// the context with which the Transport sends the request. DecisionOf is for
-// code between the Transport and the network, such as the [politeness.Observer]
-// of its Limiter. For any other context, DecisionOf returns nil. It always
-// returns nil if [Observer.Decided] is not set. The Decision is shared: do not
-// change it.
-func DecisionOf(ctx context.Context) *Decision {
-	s, _ := ctx.Value(sentKey{}).(*sent)
-	if s == nil {
-		return nil
-	}
-	return s.decision.Load()
-}
-
-// look arranges that resp, the answer to req, is examined while the caller
-// reads the body. It may replace resp.Body, and sets resp.Request if Base has
-// not set it. It changes nothing else of resp. If paced is true, resp comes
-// directly from a politeness.Transport, which has already looked for a refusal.
-func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
-	if resp.Request == nil {
-		resp.Request = req
-	}
-	if !paced || !isClean(resp.Body) {
-		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
-			return // a sure refusal is not the page, so it is not examined
-		}
-	}
-	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)
 }

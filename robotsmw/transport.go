@@ -110,26 +110,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkRedirect returns an error for a redirect to a host that is longer than
-// any DNS name, and closes the response. http.Client would convert the host
-// before it sends the next request. For a very long host, the conversion takes
-// half a minute and ignores deadlines.
-func checkRedirect(resp *http.Response) error {
-	location := resp.Header.Get("Location")
-	if len(location) <= 253 {
-		return nil
-	}
-	u, err := url.Parse(location)
-	if err != nil || len(u.Host) <= 253 {
-		return nil
-	}
-	if _, err = origin.Of(u, ""); err != nil && resp.Body != nil {
-		resp.Body.Close()
-	}
-	return err
-}
-
-// prepare decides about a request and returns the request to send.
+// prepare decides about a request and returns the request to send. It differs
+// from req in its context, its User-Agent, and the spelling of its host. The
+// context is the state of the request, which prepare returns too.
 func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	agent, plain := userAgentOf(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
@@ -153,15 +136,15 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
-	// If the rules have no Crawl-delay, the Limiter gets a 0. If it got
-	// nothing, it would keep the previous Crawl-delay.
-	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
+	s := &sent{
+		Context: req.Context(), opts: &t.cfg.page,
+		tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay, // a 0 too, or the Limiter would keep the previous Crawl-delay
+		checker: t.checker, origin: string(name), url: req.URL, time: d.Time,
+	}
 	if t.cfg.Observer.Decided != nil {
 		s.decision.Store(new(d))
 	}
-	origins := string(name)
 	if rec != nil {
-		s.checker, s.origin, s.url, s.time = t.checker, origins, req.URL, d.Time
 		s.record.Store(rec)
 		s.Context = politeness.WithCheck(req.Context(), s.check)
 	}
@@ -170,8 +153,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		out.Header = withUserAgent(req.Header, cmp.Or(agent, t.cfg.UserAgent))
 	}
 	if d.Reason != NotApplicable {
-		out.Host = origin.Host(origins)
-		out.URL = origin.SentURL(req.URL)
+		out.Host, out.URL = origin.Host(s.origin), origin.SentURL(req.URL)
 	}
 	return out, s, nil
 }
@@ -190,6 +172,25 @@ func (t *Transport) identify(agent string) error {
 	}
 	t.foreign.Do(func() { t.cfg.Logger.Warn(strings.TrimPrefix(err.Error(), "robotsmw: "), "user_agent", agent) })
 	return nil
+}
+
+// checkRedirect returns an error for a redirect to a host that is longer than
+// any DNS name, and closes the response. http.Client would convert the host
+// before it sends the next request. For a very long host, the conversion takes
+// half a minute and ignores deadlines.
+func checkRedirect(resp *http.Response) error {
+	location := resp.Header.Get("Location")
+	if len(location) <= 253 {
+		return nil
+	}
+	u, err := url.Parse(location)
+	if err != nil || len(u.Host) <= 253 {
+		return nil
+	}
+	if _, err = origin.Of(u, ""); err != nil && resp.Body != nil {
+		resp.Body.Close()
+	}
+	return err
 }
 
 // CloseIdleConnections closes the idle connections of Base, if Base has a

@@ -5,8 +5,68 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"sync/atomic"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
+	"github.com/goodbots/courtesy/robotsmw/internal/page"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
+
+// A *sent holds the state of a request. It is also the context that the request
+// is sent with, and it tells the Limiter the Crawl-delay. One value for all
+// three saves allocations.
+type sent struct {
+	context.Context
+	opts  *page.Options
+	state page.State // what is known of the page if body is nil
+	body  *page.Body // set if there is HTML to examine
+
+	refused *refusal.Refusal // a refusal found by status and header; nil if none
+
+	tells      bool          // whether the Limiter gets the crawlDelay
+	crawlDelay time.Duration // 0 if there is none; the Limiter gets a 0 like any other value
+
+	decision atomic.Pointer[Decision] // nil if Observer.Decided is not set
+
+	// What the request was allowed by. A wait for the host's pace can outlast
+	// it, so it is checked again when the request may start.
+	checker *Checker
+	origin  string
+	url     *url.URL
+	time    time.Time                     // of the decision
+	record  atomic.Pointer[record.Record] // nil if the decision stays valid
+}
+
+type sentKey struct{}
+
+func (s *sent) Value(key any) any {
+	switch key {
+	case sentKey{}:
+		return s
+	case politeness.CrawlDelayKey{}:
+		if s.tells {
+			return &s.crawlDelay
+		}
+	}
+	return s.Context.Value(key)
+}
+
+// DecisionOf returns the decision that allowed a request of a Transport. ctx is
+// the context with which the Transport sends the request. DecisionOf is for
+// code between the Transport and the network, such as the [politeness.Observer]
+// of its Limiter. For any other context, DecisionOf returns nil. It always
+// returns nil if [Observer.Decided] is not set. The Decision is shared: do not
+// change it.
+func DecisionOf(ctx context.Context) *Decision {
+	s, _ := ctx.Value(sentKey{}).(*sent)
+	if s == nil {
+		return nil
+	}
+	return s.decision.Load()
+}
 
 // check returns nil if the request may be sent now. Nearly always, the record
 // by which it was allowed is still in force. If there is another one, that
