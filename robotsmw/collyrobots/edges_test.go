@@ -382,6 +382,26 @@ func TestLongPausesAreLogged(t *testing.T) {
 	})
 }
 
+// The program's own Delay is no pause, however long it is.
+func TestLongDelaysAreNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText(""))
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(2 * time.Minute),
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ext.PutBack = true
+		for i := range 3 {
+			c.Visit(fmt.Sprintf("http://a.example/%d", i))
+		}
+		ext.Wait()
+		if got := len(asked(web)); got != 3 || log.String() != "" {
+			t.Errorf("%d pages were fetched, and the log has\n%s", got, &log)
+		}
+	})
+}
+
 type lockedWriter struct {
 	mu *sync.Mutex
 	w  io.Writer

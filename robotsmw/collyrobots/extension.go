@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 	"weak"
@@ -146,13 +147,15 @@ const longPause = time.Minute
 
 // pauseReasons are the reasons for which a host that makes a request wait is
 // paused, and not just busy.
-var pauseReasons = []politeness.Reason{"back-off", "crawl-delay", "rate limit", "budget"}
+var pauseReasons = []politeness.Reason{"back-off", "crawl-delay", "rate limit", "budget", unreachable}
+
+const unreachable politeness.Reason = "robots.txt is unreachable"
 
 // pause is called when a request begins to wait for its host. It logs a long
 // pause once.
 func (x *Extension) pause(u *url.URL, until time.Time, why politeness.Reason) {
 	now := time.Now()
-	if until.Sub(now) <= longPause {
+	if until.Sub(now) <= longPause || !slices.Contains(pauseReasons, why) {
 		return
 	}
 	host := u.Hostname()

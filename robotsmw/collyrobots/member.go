@@ -67,7 +67,7 @@ func (m *member) markFailed(r *colly.Request, err error) {
 	was := markOf(r)
 	b := &failedBody{body: was.body, err: err, at: time.Now(), repeats: was.repeats}
 	r.Body = b
-	why := politeness.Reason("robots.txt is unreachable")
+	why := unreachable
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		b.final = !errors.Is(err, robotsmw.ErrUnreachable)
 		b.until = cmp.Or(blocked.Decision.NextTry, b.at)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,11 +33,7 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	}
 	p := &page{hub: h, since: time.Now(), attempt: req.Context()}
 	ctx := politeness.WithTrace(context.WithValue(req.Context(), pageKey{}, p), &politeness.Trace{
-		Queued: func(until time.Time, why politeness.Reason) {
-			if slices.Contains(pauseReasons, why) {
-				x.pause(req.URL, until, why)
-			}
-		},
+		Queued: func(until time.Time, why politeness.Reason) { x.pause(req.URL, until, why) },
 	})
 	out := req.WithContext(ctx)
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
