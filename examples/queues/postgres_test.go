@@ -12,6 +12,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -99,4 +101,40 @@ func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
 	}
 	t.Skip("SKIPPED: PostgreSQL does not run as root, and there is no user postgres or nobody")
 	return nil
+}
+
+// PostgreSQL ends a transaction that stores a page, because River moves jobs at
+// that time. The page is stored nevertheless, and fetched once. Here somebody
+// locks all jobs in the order opposite to that of links.
+func TestDeadlock(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "river", true, startPostgres(t), nil, &site{hosts: 3, pages: 6, unit: delay})
+	connect := func() *pgx.Conn {
+		conn, err := pgx.Connect(t.Context(), strings.TrimPrefix(r.flags[0], "-postgres="))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var locker sync.WaitGroup
+	locking := connect()
+	locker.Go(func() {
+		defer locking.Close(context.Background())
+		locking.Exec(ctx, "SET deadlock_timeout = '1h'") // so that it is the other transaction that ends
+		for ctx.Err() == nil {
+			locking.Exec(ctx, "SELECT pg_sleep(0.01) FROM (SELECT id FROM river_job ORDER BY id DESC FOR UPDATE) AS job")
+			time.Sleep(200 * time.Millisecond)
+		}
+	})
+	r.crawl(true)
+	cancel()
+	locker.Wait()
+	var deadlocks int
+	looking := connect()
+	defer looking.Close(context.Background())
+	if err := looking.QueryRow(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'").Scan(&deadlocks); err != nil || deadlocks == 0 {
+		t.Errorf("there were %d deadlocks: %v", deadlocks, err)
+	}
+	t.Logf("%d deadlocks", deadlocks)
 }

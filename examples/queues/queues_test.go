@@ -23,6 +23,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	_ "github.com/goodbots/courtesy/examples/queues/internal/worker" // see build
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
@@ -135,7 +136,11 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir, "./nats", "./asynq", "./river").CombinedOutput()
+	commands := []string{"./nats", "./asynq", "./river"}
+	for _, command := range commands {
+		os.Stat(filepath.Join(command, "main.go")) // go test then knows that its result depends on it
+	}
+	out, err := exec.Command("go", append([]string{"build", "-o", dir}, commands...)...).CombinedOutput()
 	if err != nil {
 		return dir, fmt.Errorf("%w\n%s", err, out)
 	}
