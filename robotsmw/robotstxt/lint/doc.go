@@ -10,8 +10,8 @@
 //
 // # Codes
 //
-// A [Code] names a kind of [Problem]. Codes do not change, so programs can
-// compare them, for example to ignore some of them.
+// A code names a kind of [Problem]. Codes do not change, so programs can compare
+// them, for example to ignore some of them.
 //
 // Codes of the file as a whole:
 //
@@ -64,5 +64,4 @@
 //	overridden              a rule that another one always overrides
 //	allow-loses             an Allow that a longer Disallow overrides
 //	allow-wins              a Disallow overridden by an Allow at least as long
-//	every-file              ten or more files of a directory, one by one
 package lint

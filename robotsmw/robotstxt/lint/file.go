@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
@@ -39,19 +38,14 @@ func checkFile(r *report, body []byte) (readable bool) {
 	return !isHTML
 }
 
-// looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16. It
-// looks at no more than 64 bytes, and returns false for fewer than 8. The bytes
-// with even indexes are one half, and those with odd indexes are the other. In
-// one half, at least four fifths must be NUL. In the other half, none may be.
+// looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16: of the
+// first four bytes, every other one is NUL.
 func looksLikeUTF16(body []byte) bool {
-	head := body[:min(len(body), 64)&^1]
-	var nul [2]int
-	for i, c := range head {
-		if c == 0 {
-			nul[i&1]++
-		}
+	if len(body) < 4 {
+		return false
 	}
-	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
+	a, b, c, d := body[0], body[1], body[2], body[3]
+	return a|c == 0 && b != 0 && d != 0 || b|d == 0 && a != 0 && c != 0
 }
 
 // looksBinary reports whether the first 1,024 bytes have at least four control
@@ -80,7 +74,10 @@ func looksBinary(body []byte) bool {
 // but the linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
-	if !beginsPage(head) && (!beginsWithTag(head) || namesRobots(body)) {
+	// A robots.txt may begin with a tag too, for example if PHP has written a
+	// warning before the rules.
+	beginsWithTag := strings.HasPrefix(head, "<!--") || len(head) > 1 && head[0] == '<' && 'a' <= head[1] && head[1] <= 'z'
+	if !beginsPage(head) && (!beginsWithTag || namesRobots(body)) {
 		return false
 	}
 	kind := "HTML"
@@ -108,21 +105,6 @@ func beginsPage(head string) bool {
 	return false
 }
 
-// beginsWithTag reports whether a text, in lower case, begins with a tag, with
-// a doctype, or with a comment that has no end. Complete comments may come
-// before that. A robots.txt may also begin with a tag, for example if PHP has
-// written a warning before the rules.
-func beginsWithTag(head string) bool {
-	for strings.HasPrefix(head, "<!--") {
-		_, after, ended := strings.Cut(head, "-->")
-		if !ended {
-			return true
-		}
-		head = strings.TrimSpace(after)
-	}
-	return len(head) > 1 && head[0] == '<' && 'a' <= head[1] && head[1] <= 'z' || strings.HasPrefix(head, "<!doctype")
-}
-
 // namesRobots reports whether the file has a user-agent line.
 func namesRobots(body []byte) bool {
 	file := syntax.Parse(body, syntax.RFC9309)
@@ -148,24 +130,10 @@ func checkBytes(r *report, text string) {
 		if i := strings.IndexByte(line, 0); i >= 0 {
 			r.add(lines.Number, i+1, codeNUL, Warning, "", "a NUL byte: to some robots the line ends here")
 		}
-		if i := firstBadUTF8(line); i >= 0 {
+		if i := strings.IndexByte(strings.ToValidUTF8(line, "\n"), '\n'); i >= 0 {
 			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "byte 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
 		}
 	}
-}
-
-func firstBadUTF8(s string) int {
-	if utf8.ValidString(s) {
-		return -1
-	}
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
-				return i
-			}
-		}
-	}
-	return -1
 }
 
 func countLines(body []byte) int {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
@@ -113,12 +114,7 @@ func (c *groupChecker) checkRules(g group) {
 	if len(g.rules) < 2 {
 		return
 	}
-	type named struct {
-		rules int
-		first uint32 // the line of the first rule
-	}
 	seen := make(map[same]uint32, len(g.rules))
-	var files map[string]named // for each directory, the rules that name a file of it
 	var form []byte
 	for _, r := range g.rules {
 		form = match.AppendPattern(form[:0], c.file.Value(r), syntax.RFC9309)
@@ -132,28 +128,8 @@ func (c *groupChecker) checkRules(g group) {
 		if g.mixed {
 			c.checkDecides(g, r, pattern)
 		}
-		if i := strings.LastIndexByte(pattern, '/'); r.Field == syntax.Disallow && i > 0 && i < len(pattern)-1 && !strings.ContainsAny(pattern, "*?") {
-			if files == nil {
-				files = make(map[string]named)
-			}
-			f := files[pattern[:i+1]]
-			if f.rules++; f.rules == 1 {
-				f.first = r.Line
-			}
-			files[pattern[:i+1]] = f
-		}
-	}
-	for directory, f := range files {
-		if f.rules >= manyFiles && g.set.Allowed(directory) {
-			c.report.add(f.first, 1, codeEveryFile, Info, "",
-				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", f.rules, directory)
-		}
 	}
 }
-
-// manyFiles is how many files of one directory a group must list before the
-// linter suggests a rule for the directory.
-const manyFiles = 10
 
 // checkDecides checks a rule of a mixed group. (In a group that is not mixed,
 // all rules have the same effect.) It takes one target that the rule matches,
@@ -202,7 +178,7 @@ func exampleOf(pattern string) string {
 func (c *groupChecker) checkAccess(groups []group) {
 	shutBy := func(g group) (line int) {
 		rule, without, _ := g.set.Decide("/")
-		if without != 0 || rule.Allow || hasAllow(g) {
+		if without != 0 || rule.Allow || slices.ContainsFunc(g.rules, func(r *syntax.Record) bool { return r.Field == syntax.Allow }) {
 			return 0
 		}
 		return rule.Line
@@ -235,13 +211,4 @@ func (c *groupChecker) checkAccess(groups []group) {
 			}
 		}
 	}
-}
-
-func hasAllow(g group) bool {
-	for _, r := range g.rules {
-		if r.Field == syntax.Allow {
-			return true
-		}
-	}
-	return false
 }

@@ -46,7 +46,7 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 			"\"#\" begins a comment: the value is %q", clip(v))
 	}
 	if strings.IndexByte(text[name.To:value.From], ':') < 0 && name.To < value.From {
-		field := knownField(n).name
+		field := knownField(n)
 		if field == "" {
 			r.add(number, column(body.From), codeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
 			return
@@ -85,22 +85,10 @@ func checkValue(r *report, number uint32, at func(i int) int, known, name, v str
 	}
 }
 
-// A field is the name of a robots.txt field that the linter knows.
-type field struct {
-	name  string // the usual spelling; "" if there is no such field
-	lower string // name in lower case
-}
-
-var knownFields = fieldsOf(
+// knownFields has the fields that the linter knows, in their usual spelling.
+var knownFields = []string{
 	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time", "Host", "Clean-param",
 	"Noindex", "Nofollow", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
-)
-
-func fieldsOf(names ...string) (fields []field) {
-	for _, name := range names {
-		fields = append(fields, field{name, strings.ToLower(name)})
-	}
-	return fields
 }
 
 var withdrawnFields = map[string]struct {
@@ -116,48 +104,46 @@ var withdrawnFields = map[string]struct {
 	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
 }
 
-// knownField returns the known field that a name means or seems to mean. If
-// there is none, it returns the zero field.
-func knownField(name string) field {
+// knownField returns the known field that a name means or seems to mean, in its
+// usual spelling. If there is none, it returns "".
+func knownField(name string) string {
 	for _, known := range knownFields {
-		if strings.EqualFold(name, known.name) {
+		if strings.EqualFold(name, known) {
 			return known
 		}
 	}
 	switch syntax.FieldOf(name) {
 	case syntax.UserAgent:
-		return knownField("User-agent")
+		return "User-agent"
 	case syntax.Disallow:
-		return knownField("Disallow")
+		return "Disallow"
 	case syntax.CrawlDelay:
-		return knownField("Crawl-delay")
+		return "Crawl-delay"
 	}
 	// Invisible characters may precede the name. An example is a byte order
 	// mark that was encoded twice, or is in the middle of a file.
 	if rest := strings.TrimLeftFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); rest != name {
 		if rest = strings.TrimSpace(rest); rest == "" {
-			return field{}
+			return ""
 		}
 		return knownField(rest)
 	}
 	if len(name) < 20 {
-		lower := strings.ToLower(name)
 		for _, known := range knownFields {
-			if isNear(lower, known.lower) {
+			if isNear(strings.ToLower(name), strings.ToLower(known)) {
 				return known
 			}
 		}
 	}
-	return field{}
+	return ""
 }
 
 // checkName checks a field's name. It returns the known field that the name
 // means or seems to mean, in lower case, or "" if there is none.
 func checkName(r *report, number uint32, column int, name, value string) string {
-	known := knownField(name)
-	meant := known.name
+	meant := knownField(name)
 	if strings.EqualFold(name, meant) {
-		return known.lower
+		return strings.ToLower(meant)
 	}
 	switch strings.ToLower(name) {
 	case "keywords", "keyword", "description", "meta", "title":
@@ -173,7 +159,7 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 		effect = "not all robots understand it"
 	}
 	r.add(number, column, codeMisspeltField, Warning, meant+": "+value, "%q is taken to mean %s, but %s", clip(name), meant, effect)
-	return known.lower
+	return strings.ToLower(meant)
 }
 
 // isNear reports whether the first name looks like a misspelling of the second.
@@ -194,21 +180,15 @@ func isNear(a, b string) bool {
 	if strings.TrimRight(a, "edsx") == b {
 		return true
 	}
-	x, y := a, b // x and y become the parts after the common beginning
+	x, y := a, b // what is left of a and b without their common beginning and end
 	for x != "" && y != "" && x[0] == y[0] {
 		x, y = x[1:], y[1:]
 	}
-	switch {
-	case len(x) == len(y)+1:
-		return x[1:] == y
-	case len(y) == len(x)+1:
-		return y[1:] == x
-	case len(x) != len(y) || x == "":
-		return false
-	case x[1:] == y[1:]:
-		return true
+	for x != "" && y != "" && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
 	}
-	return len(x) >= 2 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]
+	areSwapped := len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
+	return len(x) <= 1 && len(y) <= 1 || areSwapped
 }
 
 func bare(s string) string { return joints.Replace(s) }
@@ -219,7 +199,7 @@ var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 // such as "Disallow https://example.com/a". It returns the field and the URL.
 func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
-	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]).name == "" {
+	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]) == "" {
 		return "", "", false
 	}
 	url = strings.TrimLeft(line[i:], " \t")
@@ -247,9 +227,6 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 	if meant := robotMeant(value, n); meant != "" {
 		fix = "User-agent: " + meant
 	}
-	if path, ok := secondLine(value); ok && n > 0 {
-		fix = strings.TrimSpace("User-agent: " + value[:n] + "\nDisallow: " + path)
-	}
 	r.add(number, at(n), codeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
 }
 
@@ -260,18 +237,6 @@ func nameIn(value string) string {
 		n++
 	}
 	return value[:n]
-}
-
-// secondLine returns the path of a Disallow line that has run together with the
-// user-agent line before it. value is the value of the user-agent line.
-func secondLine(value string) (path string, ok bool) {
-	const field = " disallow:"
-	for i := 0; i+len(field) <= len(value); i++ {
-		if strings.EqualFold(value[i:i+len(field)], field) {
-			return strings.TrimSpace(value[i+len(field):]), true
-		}
-	}
-	return "", false
 }
 
 // robotMeant returns what a user-agent line was probably meant to say, or "" if
@@ -307,7 +272,7 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 		return
 	}
 	if i := strings.IndexAny(pattern, " \t"); i >= 0 {
-		if fields := strings.Fields(pattern); len(fields) > 1 && allPaths(fields) {
+		if fields := strings.Fields(pattern); len(fields) > 1 && !slices.ContainsFunc(fields, func(f string) bool { return f[0] != '/' }) {
 			fix := name + ": " + strings.Join(fields, "\n"+name+": ")
 			if strings.IndexByte(pattern, ':') >= 0 || slices.Contains(fields, "/") {
 				fix = "" // "/http: /" is another mistake; a rule "/" would disallow the whole site
@@ -349,15 +314,6 @@ func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern 
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
 	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
-}
-
-func allPaths(words []string) bool {
-	for _, w := range words {
-		if w[0] != '/' {
-			return false
-		}
-	}
-	return true
 }
 
 func looksLikeRobot(s string) bool {

@@ -6,9 +6,9 @@ import "fmt"
 // mistake. Robots may read it differently than the author seems to expect. Or
 // the remark may only be worth knowing.
 type Problem struct {
-	Line     int // counted from 1; 0 for the file as a whole
-	Column   int // in bytes, counted from 1; 0 if Line is 0
-	Code     Code
+	Line     int    // counted from 1; 0 for the file as a whole
+	Column   int    // in bytes, counted from 1; 0 if Line is 0
+	Code     string // the kind of the problem; the package doc lists the codes
 	Severity Severity
 	Message  string
 	Fix      string // the corrected lines, separated by "\n"; "" if no correction is certain
@@ -42,9 +42,6 @@ func (s Severity) String() string {
 	return "unknown severity"
 }
 
-// A Code names a kind of [Problem]. Codes do not change.
-type Code string
-
 type report struct {
 	problems []Problem
 	more     int
@@ -52,7 +49,7 @@ type report struct {
 
 const maxProblems = 1000
 
-func (r *report) add(line uint32, column int, code Code, severity Severity, fix, message string, args ...any) {
+func (r *report) add(line uint32, column int, code string, severity Severity, fix, message string, args ...any) {
 	if len(r.problems) >= maxProblems {
 		r.more++
 		return

@@ -21,7 +21,7 @@ const maxInFull, maxLines = 3, 12
 // A kind is what problems that are shown together have in common: the message,
 // or only the code if they are info.
 type kind struct {
-	code    lint.Code
+	code    string
 	message string // "" for info
 }
 
@@ -67,13 +67,13 @@ func list(lines []int) string {
 }
 
 type problemJSON struct {
-	File     string    `json:"file"`
-	Line     int       `json:"line"`
-	Column   int       `json:"column"`
-	Code     lint.Code `json:"code"`
-	Severity string    `json:"severity"`
-	Message  string    `json:"message"`
-	Fix      string    `json:"fix,omitempty"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	Fix      string `json:"fix,omitempty"`
 }
 
 func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.Problem) {

@@ -62,7 +62,7 @@ func DoubtOfPage(text []byte) string {
 	}
 }
 
-func message(problems []lint.Problem, codes ...lint.Code) string {
+func message(problems []lint.Problem, codes ...string) string {
 	for _, p := range problems {
 		if slices.Contains(codes, p.Code) {
 			return p.Message

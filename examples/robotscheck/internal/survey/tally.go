@@ -48,10 +48,10 @@ type sizeRow struct {
 }
 
 type problemRow struct {
-	Code     lint.Code `json:"code"`
-	Severity string    `json:"severity"`
-	Files    int       `json:"files"`
-	Times    int       `json:"times"`
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Files    int    `json:"files"`
+	Times    int    `json:"times"`
 
 	severity lint.Severity
 	last     int // the number of the last file with the problem
