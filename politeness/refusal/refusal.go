@@ -52,17 +52,6 @@ type Refusal struct {
 	// Evidence says what was found: the status, and the header field or the
 	// mark. It is a text for a log: printable ASCII of at most 300 bytes.
 	Evidence string `json:"evidence,omitempty"`
-
-	// Price is the price of the page as the server writes it, such as "USD
-	// 0.01", if Kind is Payment. It is the value of the header field
-	// crawler-price, in 300 bytes of printable ASCII at most.
-	Price string `json:"price,omitempty"`
-
-	// License is the address of the terms, if Kind is Payment or License. It is
-	// the target of a Link field with rel="license" (RSL 1.0). It is not
-	// resolved against the URL of the page, and is cut to 300 bytes of
-	// printable ASCII. It is empty if the answer has no such link.
-	License string `json:"license,omitempty"`
 }
 
 // String returns the refusal in one line, such as "Cloudflare: challenge (403,
@@ -164,14 +153,8 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	} else {
 		r.Evidence = printable(strconv.Itoa(resp.StatusCode) + ", " + strings.ToLower(s.field.name) + ": " + value)
 	}
-	switch s.kind {
-	case Payment:
-		r.Price = printable(strings.TrimSpace(resp.Header.Get("Crawler-Price")))
-		r.License = linkTo(resp.Header, "license")
-	case License:
-		r.License = linkTo(resp.Header, "license")
-	case Legal:
-		r.By = linkTo(resp.Header, "blocked-by")
+	if s.kind == Legal {
+		r.By = blockedBy(resp.Header)
 	}
 	return r
 }
@@ -208,36 +191,21 @@ func (s *pageSign) evidence(status int) string {
 	return printable(strconv.Itoa(status) + ", the page has " + cmp.Or(what, s.begins))
 }
 
-// linkTo finds the first link with this relation in the Link fields (RFC 8288
-// §3). It returns the link's target, or "" if there is no such link.
-func linkTo(h http.Header, relation string) string {
+// blockedBy returns the target of the first link with rel="blocked-by" in the
+// Link fields (RFC 7725 §4), or "" if there is no such link.
+func blockedBy(h http.Header) string {
 	for _, line := range h["Link"] {
-		_, line, _ = strings.Cut(line, "<")
 		for link := range strings.SplitSeq(line, "<") {
-			target, params, ok := strings.Cut(link, ">")
-			if ok && hasRelation(params, relation) {
-				return printable(target)
+			target, params, _ := strings.Cut(link, ">")
+			for param := range strings.SplitSeq(params, ";") {
+				name, value, _ := strings.Cut(param, "=")
+				if strings.EqualFold(strings.TrimSpace(name), "rel") && strings.EqualFold(strings.Trim(value, "\", \t"), "blocked-by") {
+					return printable(target)
+				}
 			}
 		}
 	}
 	return ""
-}
-
-// hasRelation reports whether a link's parameters name the relation. A comma
-// before the next link may follow them.
-func hasRelation(params, relation string) bool {
-	for param := range strings.SplitSeq(params, ";") {
-		name, value, _ := strings.Cut(param, "=")
-		if !strings.EqualFold(strings.TrimSpace(name), "rel") {
-			continue
-		}
-		for word := range strings.FieldsSeq(strings.Trim(value, "\", \t")) {
-			if strings.EqualFold(word, relation) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // printable returns s as printable ASCII of at most 300 bytes. The result

@@ -102,7 +102,7 @@ func (m *member) relLinks(page *colly.Response, said robotsmw.Page) {
 	if said.Refusal.Sure || !isHTML(page) || isEncoded(page) {
 		return
 	}
-	links, err := pagelinks.FromHTML(context.Background(), page.Body, page.Request.URL, said, pagelinks.Options{})
+	links, err := pagelinks.FromHTML(context.Background(), page.Body, page.Request.URL, said, nil)
 	if err != nil {
 		return // colly reports the error
 	}

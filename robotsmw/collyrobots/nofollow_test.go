@@ -318,7 +318,7 @@ func TestLinksOfPages(t *testing.T) {
 
 func linksOf(t *testing.T, ext *collyrobots.Extension, r *colly.Response) *pagelinks.Page {
 	t.Helper()
-	page, err := pagelinks.FromHTML(t.Context(), r.Body, r.Request.URL, ext.Directives(r), pagelinks.Options{})
+	page, err := pagelinks.FromHTML(t.Context(), r.Body, r.Request.URL, ext.Directives(r), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

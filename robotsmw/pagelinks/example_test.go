@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/PuerkitoBio/goquery"
-
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -32,7 +30,7 @@ func ExampleRead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	page, err := pagelinks.Read(context.Background(), resp, pagelinks.Options{Checker: transport.Checker()})
+	page, err := pagelinks.Read(context.Background(), resp, transport.Checker())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,53 +45,25 @@ func ExampleRead() {
 	// queue: [https://shop.example/hats]
 }
 
-// This crawler has parsed the page already. It skips advertisements and links
+// This crawler has read the page already. It skips advertisements and links
 // that readers have posted.
-func ExampleFromDocument() {
-	doc, err := goquery.NewDocumentFromReader(strings.NewReader(`<base href="/forum/">
+func ExampleFromHTML() {
+	html := []byte(`<base href="/forum/">
 		<link rel=canonical href=hats> <link rel=license href=/terms>
-		<a href=felt>felt</a> <a href=//ads.example/ rel=sponsored>ad</a> <a href=//me.example/ rel="ugc nofollow">my site</a>`))
-	if err != nil {
-		log.Fatal(err)
-	}
+		<a href=felt>felt</a> <a href=//ads.example/ rel=sponsored>ad</a> <a href=//me.example/ rel="ugc nofollow">my site</a>`)
 	u, _ := url.Parse("https://shop.example/forum/hats?page=1")
-	page, err := pagelinks.FromDocument(context.Background(), doc, u, robotsmw.Page{}, pagelinks.Options{FollowRelNoFollow: true})
+	page, err := pagelinks.FromHTML(context.Background(), html, u, robotsmw.Page{}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, l := range page.Links {
-		fmt.Println(l.Href, "ugc:", l.UGC, "sponsored:", l.Sponsored, "follow:", page.Follows(l) && !l.UGC && !l.Sponsored)
+		isOthers := strings.Contains(l.Rel, "ugc") || strings.Contains(l.Rel, "sponsored")
+		fmt.Println(l.URL, "follow:", page.Follows(l) && !isOthers)
 	}
-	fmt.Println(page.URL, "counts links from", page.Base)
 	fmt.Println("this is", page.Canonical, "by the terms of", page.Licenses)
 	// Output:
-	// felt ugc: false sponsored: false follow: true
-	// //ads.example/ ugc: false sponsored: true follow: false
-	// //me.example/ ugc: true sponsored: false follow: false
-	// https://shop.example/forum/hats?page=1 counts links from https://shop.example/forum/
+	// https://shop.example/forum/felt follow: true
+	// https://ads.example/ follow: false
+	// https://me.example/ follow: false
 	// this is https://shop.example/forum/hats by the terms of [https://shop.example/terms]
-}
-
-// MaxBytes limits how much is read of a page that may never end.
-func ExampleRead_begin() {
-	var web robotstest.Internet
-	web.Handle("endless.example", robotstest.Trickle{Chunk: "<a href=/>more</a><meta name=robots content=nofollow>"})
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: &web,
-		Override: map[string]string{"http://endless.example": ""}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	resp, err := (&http.Client{Transport: transport}).Get("http://endless.example/")
-	if err != nil {
-		log.Fatal(err)
-	}
-	page, err := pagelinks.Read(context.Background(), resp, pagelinks.Options{MaxBytes: 1 << 10})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(page.Links), "links, truncated:", page.Truncated)
-	fmt.Println("nofollow:", page.Says.NoFollow(), "as far as it was looked at:", page.Says.State)
-	// Output:
-	// 20 links, truncated: true
-	// nofollow: true as far as it was looked at: partial
 }

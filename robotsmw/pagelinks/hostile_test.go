@@ -32,7 +32,7 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := heap()
-		page, err := pagelinks.FromHTML(context.Background(), []byte(tt.page), u, robotsmw.Page{}, pagelinks.Options{})
+		page, err := pagelinks.FromHTML(context.Background(), []byte(tt.page), u, robotsmw.Page{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 func TestSpaceInALink(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x/"}
 	page := []byte("<a href='s p/?q=a b&c= d #e f'>")
-	p, err := pagelinks.FromHTML(context.Background(), page, u, robotsmw.Page{}, pagelinks.Options{})
+	p, err := pagelinks.FromHTML(context.Background(), page, u, robotsmw.Page{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestFromHTML(t *testing.T) {
 		"":         "[https://example.com/a/b]",
 		"nofollow": "[]",
 	} {
-		page, err := pagelinks.FromHTML(t.Context(), html, u, robotsmw.Page{Directives: robotsmeta.ParseContent(content)}, pagelinks.Options{})
+		page, err := pagelinks.FromHTML(t.Context(), html, u, robotsmw.Page{Directives: robotsmeta.ParseContent(content)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

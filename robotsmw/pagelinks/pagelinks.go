@@ -3,26 +3,25 @@
 //
 //	resp, err := client.Get("https://example.com/")
 //	…
-//	page, err := pagelinks.Read(ctx, resp, pagelinks.Options{Checker: transport.Checker()})
+//	page, err := pagelinks.Read(ctx, resp, transport.Checker())
 //	…
 //	for _, u := range page.Queue() {
 //		queue.Add(u)
 //	}
 //
-// [Read] reads and closes the body of a response. [FromDocument] takes a page
-// that is parsed already.
+// [Read] reads and closes the body of a response. [FromHTML] takes a page that
+// was read already.
 //
 // # What keeps a link from being followed
 //
 //   - the page says "nofollow" or "none", in a header or a meta. Then its links
 //     are not followed, nor is its refresh;
-//   - the link says rel="nofollow", unless [Options.FollowRelNoFollow] is set;
-//   - robots.txt disallows it, or cannot be checked now. Without an
-//     [Options.Checker], robots.txt is not asked.
+//   - the link says rel="nofollow";
+//   - robots.txt disallows it, or cannot be checked now. If the Checker is nil,
+//     robots.txt is not asked.
 //
 // rel="ugc" and rel="sponsored" exclude no link, because they only say who
-// placed the link. A crawler that wants to skip such links checks [Link].UGC
-// and Sponsored.
+// placed the link. A crawler that wants to skip such links looks at [Link].Rel.
 //
 // If several links of a page lead to one URL, it is enough that one of them may
 // be followed. A nofollow does not forbid the URL itself: another page may link
@@ -40,6 +39,7 @@
 package pagelinks
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -52,38 +52,19 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options are the settings for judging links. With zero Options, robots.txt is
-// not asked.
-type Options struct {
-	// Checker says whether robots.txt allows a link. It is asked only about
-	// links that nothing else excludes. It may fetch the robots.txt and wait.
-	// Nil means that robots.txt is not asked and excludes no link from Queue.
-	Checker *robotsmw.Checker
-
-	// FollowRelNoFollow follows links with rel="nofollow", which Google calls a
-	// hint. False means Queue leaves them out.
-	FollowRelNoFollow bool
-
-	// MaxBytes limits what [Read] takes from a body, in bytes. It protects a
-	// crawler from unknown servers. If a body is longer, the rest is left
-	// unread and Page.Truncated is true. 0 means 16 MiB. Negative means no
-	// limit.
-	MaxBytes int
-}
-
 // A Page is an HTML page with its links.
 type Page struct {
 	URL       *url.URL      // the page's own URL
-	Base      *url.URL      // the URL that the page's links are relative to
 	Says      robotsmw.Page // what the page says about itself
 	Links     []Link        // in the order of the page; links in <noscript> may come last
 	Refresh   *Refresh      // where the page redirects by refresh; nil means nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil means none
 	Licenses  []*url.URL    // from <link rel="license">: terms, in RSL 1.0 or another form
-	Truncated bool          // Read stopped at Options.MaxBytes, or Base made the links too long
+	Truncated bool          // Read stopped at 16 MiB, or the base made the links too long
 
-	opts  Options
-	added int // how many bytes Base has added to addresses
+	checker *robotsmw.Checker
+	base    *url.URL // the URL that the page's links are relative to
+	added   int      // how many bytes the base has added to addresses
 }
 
 // maxAdded is how many bytes a base may add to all addresses of a page
@@ -94,18 +75,14 @@ const maxAdded = 64 << 20
 
 // A Link is one link of a page.
 type Link struct {
-	URL     *url.URL // absolute, without a fragment
-	Href    string   // as written
-	Element string   // "a", "area", "iframe", "frame", or "meta" for a refresh
-	Rel     string   // as written
+	URL      *url.URL // absolute, without a fragment
+	Element  string   // "a", "area", "iframe", "frame", or "meta" for a refresh
+	Rel      string   // as written
+	NoFollow bool     // rel says nofollow
 
-	PageNoFollow             bool // the page says nofollow
-	NoFollow, UGC, Sponsored bool // rel says nofollow, ugc or sponsored
-
-	// The result of the robots.txt check. Checked is false if there is no
-	// Checker, if nofollow excludes every link to this URL, or if the Checker
-	// returned Err instead of a Decision.
-	Checked  bool
+	// Decision is the result of the robots.txt check. It is zero if there is no
+	// Checker, if nofollow excludes the link, or if the Checker returned Err
+	// instead of a Decision.
 	Decision robotsmw.Decision
 	Err      error
 }
@@ -118,17 +95,23 @@ type Refresh struct {
 	URL   *url.URL
 }
 
-// FromDocument returns the links of a parsed page. It is given the page, the
-// address of the page, and what robotsmw.PageDirectives returned for it.
-// FromDocument does not change the parsed page. If ctx ends while a Checker
-// judges the links, FromDocument returns the Page together with an error that
-// wraps the error of ctx.
-func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
-	p := &Page{URL: u, Base: u, Says: says, opts: opts}
+// FromHTML returns the links of a page in UTF-8 that was read already. It is
+// given the page, the address of the page, what robotsmw.PageDirectives
+// returned for it, and the Checker that says whether robots.txt allows a link.
+// The Checker is asked only about links that nothing else excludes. It may
+// fetch the robots.txt and wait. If it is nil, robots.txt is not asked and
+// excludes no link. If ctx ends while the Checker judges the links, FromHTML
+// returns the Page together with an error that wraps the error of ctx.
+func FromHTML(ctx context.Context, page []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) (*Page, error) {
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
+	if err != nil { // the parser accepts any bytes, but limits the depth of nesting
+		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
+	}
+	p := &Page{URL: u, Says: says, checker: checker, base: u}
 	p.findBase(doc.Selection)
 	p.collect(doc.Selection)
-	// A parser that acts like a browser with scripts keeps the content of
-	// <noscript> as text, so this text is parsed here.
+	// The parser acts like a browser with scripts: it keeps the content of
+	// <noscript> as text. So this text is parsed here.
 	doc.Find("noscript").Each(func(_ int, s *goquery.Selection) {
 		if s.Children().Length() > 0 || !strings.Contains(s.Text(), "<") || inTemplate(s) {
 			return
@@ -137,7 +120,7 @@ func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says r
 			p.collect(inner.Selection)
 		}
 	})
-	if opts.Checker == nil {
+	if checker == nil {
 		return p, nil
 	}
 	return p, p.check(ctx)
@@ -159,14 +142,12 @@ func (p *Page) Queue() []*url.URL {
 
 // Follows reports whether l, a link of p, may be followed.
 func (p *Page) Follows(l Link) bool {
-	return p.wants(l) && (p.opts.Checker == nil || l.Checked && l.Decision.Allowed)
+	return p.wants(l) && (p.checker == nil || l.Decision.Allowed)
 }
 
 // wants reports whether l may be followed, according to the page and the link
 // itself. It does not ask robots.txt.
-func (p *Page) wants(l Link) bool {
-	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
-}
+func (p *Page) wants(l Link) bool { return !p.Says.NoFollow() && !l.NoFollow }
 
 // parallelOrigins is how many origins' robots.txt files are fetched at the same
 // time. It limits the sockets of this process, not the load on a server,
@@ -191,8 +172,7 @@ func (p *Page) check(ctx context.Context) error {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			for _, l := range links {
-				l.Decision, l.Err = p.opts.Checker.Check(ctx, l.URL)
-				l.Checked = l.Err == nil
+				l.Decision, l.Err = p.checker.Check(ctx, l.URL)
 			}
 		})
 	}
@@ -205,8 +185,8 @@ func (p *Page) check(ctx context.Context) error {
 
 func inTemplate(s *goquery.Selection) bool { return s.Closest("template").Length() > 0 }
 
-// findBase sets Base to the href of the first <base> that has one (WHATWG HTML
-// §4.2.3). If this href is not an http or https URL, Base stays as it is.
+// findBase sets base to the href of the first <base> that has one (WHATWG HTML
+// §4.2.3). If this href is not an http or https URL, base stays as it is.
 func (p *Page) findBase(s *goquery.Selection) {
 	s.Find("base[href]").EachWithBreak(func(_ int, s *goquery.Selection) bool {
 		if inTemplate(s) {
@@ -214,7 +194,7 @@ func (p *Page) findBase(s *goquery.Selection) {
 		}
 		href, _ := s.Attr("href")
 		if u := resolve(p.URL, href); u != nil {
-			p.Base = u
+			p.base = u
 		}
 		return false
 	})
@@ -263,11 +243,7 @@ func (p *Page) collect(root *goquery.Selection) {
 		if u == nil || inTemplate(s) {
 			return
 		}
-		p.Links = append(p.Links, Link{
-			URL: u, Href: address, Element: element, Rel: rel.text,
-			PageNoFollow: p.Says.NoFollow(),
-			NoFollow:     rel.has("nofollow"), UGC: rel.has("ugc"), Sponsored: rel.has("sponsored"),
-		})
+		p.Links = append(p.Links, Link{URL: u, Element: element, Rel: rel.text, NoFollow: rel.has("nofollow")})
 	})
 }
 
@@ -287,7 +263,7 @@ func (r relation) has(word string) bool {
 	return false
 }
 
-// resolve returns the absolute URL of an address in the page. But if Base has
+// resolve returns the absolute URL of an address in the page. But if base has
 // already added more than maxAdded bytes to the page's addresses, resolve sets
 // Truncated and returns nil.
 func (p *Page) resolve(address string) *url.URL {
@@ -295,7 +271,7 @@ func (p *Page) resolve(address string) *url.URL {
 		p.Truncated = true
 		return nil
 	}
-	u := resolve(p.Base, address)
+	u := resolve(p.base, address)
 	if u != nil {
 		p.added += max(0, len(u.Host)+len(u.Path)+len(u.RawPath)+len(u.RawQuery)-len(address))
 	}

@@ -13,8 +13,6 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/PuerkitoBio/goquery"
-
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -26,7 +24,7 @@ func list(links []Link) string {
 	var b strings.Builder
 	for _, l := range links {
 		b.WriteString(l.URL.String())
-		for name, on := range map[string]bool{"(page)": l.PageNoFollow, "(nofollow)": l.NoFollow, "(ugc)": l.UGC, "(sponsored)": l.Sponsored} {
+		for name, on := range map[string]bool{"(nofollow)": l.NoFollow, "(ugc)": relation{l.Rel}.has("ugc"), "(sponsored)": relation{l.Rel}.has("sponsored")} {
 			if on {
 				b.WriteString(name)
 			}
@@ -36,17 +34,13 @@ func list(links []Link) string {
 	return strings.TrimSpace(b.String())
 }
 
-func parse(t testing.TB, address, html string, says robotsmw.Page, opts Options) *Page {
+func parse(t testing.TB, address, html string, says robotsmw.Page) *Page {
 	t.Helper()
-	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
-	if err != nil {
-		t.Fatal(err)
-	}
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := FromDocument(t.Context(), doc, u, says, opts)
+	p, err := FromHTML(t.Context(), []byte(html), u, says, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +68,7 @@ func TestLinks(t *testing.T) {
 		{"comment", `<!-- <a href=1> -->`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := parse(t, "http://a.example/dir/page", test.html, robotsmw.Page{}, Options{})
+			p := parse(t, "http://a.example/dir/page", test.html, robotsmw.Page{})
 			if got := list(p.Links); got != test.want {
 				t.Errorf("%s\nwant %s", got, test.want)
 			}
@@ -94,7 +88,7 @@ func TestRefresh(t *testing.T) {
 		"":                        "",
 		"0; url=javascript:x":     "",
 	} {
-		p := parse(t, "http://a.example/dir/page", `<meta http-equiv="Refresh" content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`, robotsmw.Page{}, Options{})
+		p := parse(t, "http://a.example/dir/page", `<meta http-equiv="Refresh" content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`, robotsmw.Page{})
 		got := ""
 		if p.Refresh != nil {
 			got = fmt.Sprint(p.Refresh.Delay, " ", p.Refresh.URL)
@@ -113,7 +107,7 @@ func TestRefresh(t *testing.T) {
 
 func TestCanonicalAndLicense(t *testing.T) {
 	p := parse(t, "http://a.example/dir/page?session=1", `<link rel="stylesheet" href="x.css"><link rel="canonical" href="page">
-		<link rel="license" type="application/rsl+xml" href="/license.xml">`, robotsmw.Page{}, Options{})
+		<link rel="license" type="application/rsl+xml" href="/license.xml">`, robotsmw.Page{})
 	if p.Canonical == nil || p.Canonical.String() != "http://a.example/dir/page" {
 		t.Error(p.Canonical)
 	}
@@ -123,7 +117,7 @@ func TestCanonicalAndLicense(t *testing.T) {
 }
 
 func TestNoFollowPageCoversItsRefresh(t *testing.T) {
-	p := parse(t, "http://a.example/", `<meta http-equiv=refresh content="0;url=/x"><a href=/y>`, robotsmw.Page{Directives: robotsmeta.ParseContent("nofollow")}, Options{})
+	p := parse(t, "http://a.example/", `<meta http-equiv=refresh content="0;url=/x"><a href=/y>`, robotsmw.Page{Directives: robotsmeta.ParseContent("nofollow")})
 	if q := p.Queue(); len(p.Links) != 2 || len(q) != 0 {
 		t.Errorf("%v is queued", q)
 	}
@@ -134,15 +128,13 @@ func TestQueue(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		html string
-		opts Options
 		want string
 	}{
-		{"either of two links will do", html, Options{}, "/1 /3 /4 /2"},
-		{"rel is a hint", `<a rel=nofollow href=/2>`, Options{FollowRelNoFollow: true}, "/2"},
-		{"rel is obeyed", `<a rel=nofollow href=/2>`, Options{}, ""},
+		{"either of two links will do", html, "/1 /3 /4 /2"},
+		{"rel is obeyed", `<a rel=nofollow href=/2>`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := parse(t, "http://a.example/", test.html, robotsmw.Page{}, test.opts)
+			p := parse(t, "http://a.example/", test.html, robotsmw.Page{})
 			var paths []string
 			for _, u := range p.Queue() {
 				paths = append(paths, u.Path)
@@ -182,17 +174,17 @@ func TestReadAsksRobotsTxt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Read(t.Context(), resp, Options{Checker: tr.Checker()})
+	p, err := Read(t.Context(), resp, tr.Checker())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if q := p.Queue(); len(q) != 1 || q[0].Path != "/open" {
 		t.Errorf("queue %v", q)
 	}
-	if l := p.Links[1]; !l.Checked || l.Decision.Allowed || l.Decision.Rule != "/private/" {
+	if l := p.Links[1]; l.Decision.RobotsURL == "" || l.Decision.Allowed || l.Decision.Rule != "/private/" {
 		t.Errorf("%+v", l)
 	}
-	if l := p.Links[2]; !l.Checked || l.Decision.Allowed || l.Decision.Reason != robotsmw.Unreachable {
+	if l := p.Links[2]; l.Decision.RobotsURL == "" || l.Decision.Allowed || l.Decision.Reason != robotsmw.Unreachable {
 		t.Errorf("%+v", l)
 	}
 	if p.Says.State != robotsmw.PageComplete {
@@ -207,8 +199,8 @@ func TestNoServerIsBotheredForLinksThatAreNotFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Read(t.Context(), resp, Options{Checker: tr.Checker()})
-	if err != nil || len(p.Links) != 1 || len(p.Queue()) != 0 || p.Links[0].Checked {
+	p, err := Read(t.Context(), resp, tr.Checker())
+	if err != nil || len(p.Links) != 1 || len(p.Queue()) != 0 || p.Links[0].Decision.RobotsURL != "" {
 		t.Errorf("%+v, %v", p.Links, err)
 	}
 	if n := len(web.Log()); n != 2 {
@@ -224,19 +216,19 @@ func TestReadGivesUpWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p, err := Read(ctx, resp, Options{Checker: tr.Checker()})
+	p, err := Read(ctx, resp, tr.Checker())
 	if err == nil || p == nil || len(p.Links) != 3 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
 
 func TestReadErrors(t *testing.T) {
-	if _, err := Read(t.Context(), &http.Response{Body: http.NoBody}, Options{}); err == nil || !strings.Contains(err.Error(), "Response.Request") {
+	if _, err := Read(t.Context(), &http.Response{Body: http.NoBody}, nil); err == nil || !strings.Contains(err.Error(), "Response.Request") {
 		t.Error(err)
 	}
 	req, _ := http.NewRequest("GET", "http://a.example/", nil)
 	broken := &http.Response{Request: req, Body: io.NopCloser(io.MultiReader(strings.NewReader("<a href=x>"), errReader{}))}
-	if _, err := Read(t.Context(), broken, Options{}); err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
+	if _, err := Read(t.Context(), broken, nil); err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
 		t.Error(err)
 	}
 }
@@ -271,7 +263,6 @@ func TestReadBodies(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, contentType, coding, page string
-		opts                            Options
 		links                           int // -1 means Read returns an error
 		truncated                       bool
 	}{
@@ -280,10 +271,9 @@ func TestReadBodies(t *testing.T) {
 		{name: "no HTML, in a coding", contentType: "application/pdf", coding: "br", page: link, links: 0},
 		{name: "a coding", contentType: "text/html", coding: "br", page: link, links: -1},
 		{name: "a coding that is none", contentType: "text/html", coding: "identity", page: link, links: 1},
-		{name: "longer than is read", contentType: "text/html", page: link + "<a href=/y>", opts: Options{MaxBytes: len(link)}, links: 1, truncated: true},
-		{name: "as long as is read", contentType: "text/html", page: link, opts: Options{MaxBytes: len(link)}, links: 1},
+		{name: "longer than is read", contentType: "text/html", page: link + strings.Repeat(" ", maxBytes-len(link)) + "<a href=/y>", links: 1, truncated: true},
+		{name: "as long as is read", contentType: "text/html", page: link + strings.Repeat(" ", maxBytes-len(link)), links: 1},
 		{name: "longer than the default", contentType: "text/html", page: link + strings.Repeat(" ", 16<<20), links: 1, truncated: true},
-		{name: "however long", contentType: "text/html", page: link + strings.Repeat(" ", 16<<20) + "<a href=/y>", opts: Options{MaxBytes: -1}, links: 2},
 		{name: "UTF-16 with a mark", contentType: "text/html", page: wide(binary.LittleEndian, "\xff\xfe"), links: 1},
 		{name: "UTF-16 big-endian, with a mark", contentType: "text/html", page: wide(binary.BigEndian, "\xfe\xff"), links: 1},
 		{name: "UTF-16 without a mark", contentType: "text/html", page: wide(binary.BigEndian, ""), links: 1},
@@ -301,11 +291,11 @@ func TestReadBodies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := Read(t.Context(), resp, test.opts)
+			p, err := Read(t.Context(), resp, nil)
 			switch {
 			case err != nil && (test.links >= 0 || !strings.Contains(err.Error(), test.coding)):
 				t.Error(err)
-			case err == nil && (len(p.Links) != test.links || p.Truncated != test.truncated || p.Base == nil):
+			case err == nil && (len(p.Links) != test.links || p.Truncated != test.truncated):
 				t.Errorf("%d links, truncated %v; want %d, %v", len(p.Links), p.Truncated, test.links, test.truncated)
 			case err == nil && p.Says.State == robotsmw.PagePending:
 				t.Error("what the page says is pending, though nothing more is read")
@@ -325,7 +315,7 @@ func TestReadARefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Read(t.Context(), resp, Options{})
+	p, err := Read(t.Context(), resp, nil)
 	if err != nil || len(p.Links) != 0 || !p.Says.Refusal.Sure {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -36,7 +36,7 @@ func (in Input) inForce(signal string, names ...string) (best []Statement) {
 	n := 0
 	for group := range in.Robots.GroupsFor(in.Tokens...) {
 		for _, field := range group.Fields {
-			if !slices.ContainsFunc(names, field.Is) {
+			if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field.Name) }) {
 				continue
 			}
 			if n++; n > maxFields {

@@ -155,7 +155,7 @@ func FuzzHeader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line, token string) {
 		written := line + "\n" + inASCII(line) // inASCII() changes a line of X-Robots-Tag, but not of Robots-Tag
-		for field, source := range map[string]Source{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
+		for field, source := range map[string]string{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
 			h := map[string][]string{field: {line}}
 			d := ParseHeader(h, token)
 			everybody := ParseHeader(h)

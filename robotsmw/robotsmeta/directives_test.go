@@ -249,7 +249,7 @@ func TestLimitsOfText(t *testing.T) {
 }
 
 func TestRulesAsJSON(t *testing.T) {
-	for source, text := range map[Source]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
+	for source, text := range map[string]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
 		rule := Rule{Name: "noindex", Known: true, Source: source, Line: 2, Raw: "NoIndex"}
 		line, err := json.Marshal(rule)
 		if want := `"source":"` + text + `"`; err != nil || !strings.Contains(string(line), want) {

@@ -21,7 +21,7 @@ const (
 type reader struct {
 	Directives
 	text   string
-	source Source
+	source string
 	line   int
 	scope  string // the robot's name that applies here, as written; "" for everybody
 	mine   bool   // whether the scope includes our robot

@@ -1,14 +1,11 @@
 package robotsmeta
 
-// A Source says where a rule was found.
-type Source string
-
-// The sources of rules.
+// The sources of rules, as in Rule.Source.
 const (
-	Content    Source = "content"      // a text given to ParseContent
-	XRobotsTag Source = "X-Robots-Tag" // an X-Robots-Tag header line
-	RobotsTag  Source = "Robots-Tag"   // a Robots-Tag header line
-	Meta       Source = "meta"         // a <meta> element
+	Content    = "content"      // a text given to ParseContent
+	XRobotsTag = "X-Robots-Tag" // an X-Robots-Tag header line
+	RobotsTag  = "Robots-Tag"   // a Robots-Tag header line
+	Meta       = "meta"         // a <meta> element
 )
 
 // A Rule is one thing that was said, and the place where it was said.
@@ -28,7 +25,7 @@ type Rule struct {
 	// its value. A rule that is not known restricts nothing.
 	Known bool `json:"known"`
 
-	Source Source `json:"source"`
+	Source string `json:"source"` // where the rule was found, such as XRobotsTag
 
 	// Scope is the robot's name as the header or page has it, as in "googlebot:
 	// noindex" or <meta name="googlebot">. It is empty if the rule is for

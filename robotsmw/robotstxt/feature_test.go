@@ -137,7 +137,7 @@ func (c featureCase) token() string {
 func (c featureCase) fields(name string) (values []string) {
 	for g := range c.file().GroupsFor(c.token()) {
 		for _, f := range g.Fields {
-			if f.Is(name) {
+			if strings.EqualFold(f.Name, name) {
 				values = append(values, f.Value)
 			}
 		}
@@ -545,17 +545,17 @@ func (c featureCase) export() (got, want any) {
 			var rates, hours []any
 			for _, field := range g.Fields {
 				switch {
-				case field.Is("noindex"):
+				case strings.EqualFold(field.Name, "noindex"):
 					e.noindex = append(e.noindex, field.Value)
-				case field.Is("crawl-delay"):
+				case strings.EqualFold(field.Name, "crawl-delay"):
 					e.delay = field.Value
-				case field.Is("robot-version"):
+				case strings.EqualFold(field.Name, "robot-version"):
 					e.version = field.Value
-				case field.Is("request-rate"):
+				case strings.EqualFold(field.Name, "request-rate"):
 					if r, ok := parseRequestRate(field.Value); ok {
 						rates = append(rates, exportedRate(r))
 					}
-				case field.Is("visit-time"):
+				case strings.EqualFold(field.Name, "visit-time"):
 					if h, ok := parseVisitTime(field.Value); ok {
 						hours = append(hours, exportedHours(h))
 					}

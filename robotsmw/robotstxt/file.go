@@ -2,6 +2,7 @@ package robotstxt
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -72,9 +73,6 @@ type Field struct {
 	Line  int    // counted from 1
 }
 
-// Is reports whether the field has this name, ignoring case.
-func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
-
 // Fields yields, in order, the lines that are neither user-agent lines nor
 // rules. If the caller passes names, Fields yields only the lines that have one
 // of these names, ignoring case. RFC 9309 does not say what such lines mean.
@@ -84,20 +82,12 @@ func (f *File) Fields(names ...string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for i := range f.syntax.Records {
 			field, ok := f.field(&f.syntax.Records[i])
-			if ok && (len(names) == 0 || isAny(field, names)) && !yield(field) {
+			isNamed := func(name string) bool { return strings.EqualFold(name, field.Name) }
+			if ok && (len(names) == 0 || slices.ContainsFunc(names, isNamed)) && !yield(field) {
 				return
 			}
 		}
 	}
-}
-
-func isAny(f Field, names []string) bool {
-	for _, name := range names {
-		if f.Is(name) {
-			return true
-		}
-	}
-	return false
 }
 
 // field returns a record as a Field. It returns false for user-agent lines and

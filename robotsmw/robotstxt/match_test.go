@@ -239,7 +239,7 @@ func TestCrawlDelayOfWhom(t *testing.T) {
 				var most time.Duration
 				for g := range f.GroupsFor(token) {
 					for _, field := range g.Fields {
-						if d, ok := syntax.ParseDelay(field.Value); ok && field.Is("crawl-delay") {
+						if d, ok := syntax.ParseDelay(field.Value); ok && strings.EqualFold(field.Name, "crawl-delay") {
 							most = max(most, d)
 							given = most.String()
 						}

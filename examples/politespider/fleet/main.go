@@ -79,7 +79,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		}
 		// The job queues page.Queue(), which leaves out links that nofollow
 		// or rel=nofollow excludes. (Attach alone follows the latter.)
-		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, pagelinks.Options{})
+		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, nil)
 		visit.Follow(page, err)
 	})
 

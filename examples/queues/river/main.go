@@ -220,7 +220,7 @@ func linksOf(ctx context.Context, resp *http.Response) (urls []string, err error
 	if target, err := resp.Location(); err == nil {
 		found = append(found, target)
 	} else {
-		page, err := pagelinks.Read(ctx, resp, pagelinks.Options{})
+		page, err := pagelinks.Read(ctx, resp, nil)
 		if err != nil {
 			return nil, err
 		}

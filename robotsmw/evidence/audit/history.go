@@ -198,7 +198,7 @@ func newRules(f *robotstxt.File, name string) *rules {
 	r.delay, _ = r.CrawlDelay()
 	for g := range f.GroupsFor(name) {
 		for _, field := range g.Fields {
-			if !field.Is("crawl-delay") {
+			if !strings.EqualFold(field.Name, "crawl-delay") {
 				continue
 			}
 			one := robotstxt.Parse([]byte("user-agent: *\ncrawl-delay: " + field.Value))

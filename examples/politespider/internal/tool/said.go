@@ -66,7 +66,7 @@ func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 		}
 		known[link] = true
 		leave = append(leave, link)
-		if !l.PageNoFollow {
+		if !page.Says.NoFollow() {
 			said.NotFollowed = append(said.NotFollowed, link)
 		}
 	}

@@ -83,7 +83,7 @@ func restrictions(d robotsmeta.Directives) []string {
 }
 
 func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) error {
-	page, err := pagelinks.FromHTML(ctx, text, u, says, pagelinks.Options{Checker: checker})
+	page, err := pagelinks.FromHTML(ctx, text, u, says, checker)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says rob
 		link := judgedLink{URL: l.URL.String(), Element: l.Element, Rel: l.Rel, Follow: page.Follows(l)}
 		switch {
 		case link.Follow:
-		case l.PageNoFollow:
+		case page.Says.NoFollow():
 			link.Why = "the page says nofollow"
 		case l.NoFollow:
 			link.Why = "rel=nofollow"
@@ -99,7 +99,7 @@ func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says rob
 			link.Why = l.Err.Error()
 		case l.Decision.Reason == robotsmw.ByRule:
 			link.Why = fmt.Sprintf("%v: %s, line %d of %s", l.Decision.Kind, l.Decision.Rule, l.Decision.Line, l.Decision.RobotsURL)
-		case l.Checked:
+		case checker != nil:
 			link.Why = l.Decision.String()
 		}
 		r.Links = append(r.Links, link)
