@@ -14,8 +14,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// maxBytes is how many bytes of a body Read takes at most. It protects a crawler
-// from pages that never end.
+// maxBytes is how many bytes of a body Read takes at most. It protects a
+// crawler from pages that never end.
 const maxBytes = 16 << 20
 
 // Read reads the HTML page in resp, which must come from a robotsmw.Transport.

@@ -10,8 +10,8 @@
 //
 // # Codes
 //
-// A code names a kind of [Problem]. Codes do not change, so programs can compare
-// them, for example to ignore some of them.
+// A code names a kind of [Problem]. Codes do not change, so programs can
+// compare them, for example to ignore some of them.
 //
 // Codes of the file as a whole:
 //

@@ -38,8 +38,8 @@ func checkFile(r *report, body []byte) (readable bool) {
 	return !isHTML
 }
 
-// looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16: of the
-// first four bytes, every other one is NUL.
+// looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16: of
+// the first four bytes, every other one is NUL.
 func looksLikeUTF16(body []byte) bool {
 	if len(body) < 4 {
 		return false
