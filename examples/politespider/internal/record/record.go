@@ -32,14 +32,35 @@ const (
 // Verdicts lists the final verdicts on pages, in the order of the summary.
 var Verdicts = []Verdict{Fetched, Unchanged, Moved, NotFound, Refused, Blocked, Unreachable, GivenUp, Failed}
 
-// Lost reports whether the crawl failed to get a page that probably exists.
-func (v Verdict) Lost() bool {
-	switch v {
-	case Refused, Unreachable, GivenUp, Failed:
-		return true
-	}
-	return false
+// kinds has what the outputs need to know about each verdict.
+var kinds = map[Verdict]struct {
+	letter byte   // stands for the verdict in the report
+	colour string // of the verdict on a terminal (ECMA-48, SGR)
+	lost   bool
+	count  func(*Summary) *int // how many URLs have this final verdict; nil if it is not a final one
+}{
+	Fetched:     {'f', "32", false, func(s *Summary) *int { return &s.Fetched }},
+	Unchanged:   {'e', "32", false, func(s *Summary) *int { return &s.Unchanged }},
+	Moved:       {'m', "32", false, func(s *Summary) *int { return &s.Moved }},
+	NotFound:    {'n', "33", false, func(s *Summary) *int { return &s.NotFound }},
+	Refused:     {'d', "31", true, func(s *Summary) *int { return &s.Refused }},
+	Blocked:     {'b', "33", false, func(s *Summary) *int { return &s.Blocked }},
+	Unreachable: {'u', "31", true, func(s *Summary) *int { return &s.Unreachable }},
+	PutOff:      {'p', "36", false, nil},
+	GivenUp:     {'g', "31", true, func(s *Summary) *int { return &s.GivenUp }},
+	Failed:      {'x', "31", true, func(s *Summary) *int { return &s.Failed }},
+	RobotsTxt:   {'r', "2", false, nil},
+	Checked:     {'c', "2", false, nil},
 }
+
+// Letter returns the letter that stands for the verdict in the report.
+func (v Verdict) Letter() byte { return kinds[v].letter }
+
+// Colour returns the code of the verdict's colour on a terminal.
+func (v Verdict) Colour() string { return kinds[v].colour }
+
+// Lost reports whether the crawl failed to get a page that probably exists.
+func (v Verdict) Lost() bool { return kinds[v].lost }
 
 // VerdictOf returns the verdict on an answer, judged only by its status.
 func VerdictOf(status int) Verdict {
@@ -192,19 +213,16 @@ type HostSummary struct {
 // Count returns how many URLs have the verdict v. It returns 0 for PutOff,
 // RobotsTxt and Checked.
 func (s Summary) Count(v Verdict) int {
-	return *s.counter(v)
+	if count := kinds[v].count; count != nil {
+		return *count(&s)
+	}
+	return 0
 }
 
 // Add counts a URL with the verdict v. It ignores PutOff, RobotsTxt and
 // Checked.
-func (s *Summary) Add(v Verdict) { *s.counter(v)++ }
-
-func (s *Summary) counter(v Verdict) *int {
-	if count := (map[Verdict]*int{
-		Fetched: &s.Fetched, Unchanged: &s.Unchanged, Moved: &s.Moved, NotFound: &s.NotFound, Refused: &s.Refused,
-		Blocked: &s.Blocked, Unreachable: &s.Unreachable, GivenUp: &s.GivenUp, Failed: &s.Failed,
-	})[v]; count != nil {
-		return count
+func (s *Summary) Add(v Verdict) {
+	if count := kinds[v].count; count != nil {
+		*count(s)++
 	}
-	return new(int)
 }

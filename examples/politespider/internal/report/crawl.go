@@ -151,7 +151,7 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 	h.heard(c, r)
 
-	m := mark{url: r.URL, letter: letters[r.Verdict]}
+	m := mark{url: r.URL, letter: r.Verdict.Letter()}
 	if len(r.Requests) == 0 {
 		m.at, m.took, m.note = duration(r.Seconds), -1, h.note(c, note)
 		c.keep(h, m)
@@ -164,7 +164,7 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 			m.note = h.note(c, note)
 			m.paused = duration(r.PausedUntil)
 		} else if r.Verdict != record.RobotsTxt {
-			m.letter = letters[record.PutOff] // net/http sent the request again
+			m.letter = record.PutOff.Letter() // net/http sent the request again
 		}
 		c.keep(h, m)
 	}
@@ -174,23 +174,7 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 // of the map are blocked URLs.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
-// letters has the letter that stands for each verdict in the report.
-var letters = map[record.Verdict]byte{
-	record.Fetched:     'f',
-	record.Unchanged:   'e',
-	record.Moved:       'm',
-	record.NotFound:    'n',
-	record.Refused:     'd',
-	record.Blocked:     'b',
-	record.Unreachable: 'u',
-	record.PutOff:      'p',
-	record.GivenUp:     'g',
-	record.RobotsTxt:   robotsTxt,
-	record.Checked:     'c',
-	record.Failed:      'x',
-}
-
-const robotsTxt = 'r'
+var robotsTxt = record.RobotsTxt.Letter()
 
 // blocked() counts a URL that a line of robots.txt has blocked, and keeps the
 // lines of the file.

@@ -10,25 +10,25 @@ import (
 const tolerance = 2 * time.Millisecond
 
 // A pace says whether the requests to a host came too early, and how fast the
-// host answered.
+// host answered. Times are in milliseconds.
 type pace struct {
-	early   []time.Duration // by how much each mark came too early; 0 if it did not
-	earlies int
-	sent    int
-	answers int // how many requests were answered
+	early []time.Duration // by how much each mark came too early; 0 if it did not
+	Early int             `json:"early"` // how many requests came too early
 
 	// These two fields are about the pair of consecutive requests that came
 	// closest to breaking the pace, or broke it most. The first is the time
 	// that passed between the two requests, or -1 if there were fewer than two.
 	// The second is the time that had to pass.
-	smallest time.Duration
-	owed     time.Duration
+	Tightest int64 `json:"tightest"`
+	Owed     int64 `json:"owed"`
 
 	// These four fields are about the times until an answer began. They are
 	// negative if no answer came.
-	median   time.Duration
-	p90, p99 time.Duration
-	slowest  time.Duration
+	Median  int64 `json:"median"`
+	P90     int64 `json:"p90"`
+	P99     int64 `json:"p99"`
+	Slowest int64 `json:"slowest"`
+	Answers int   `json:"answers"` // how many requests were answered
 }
 
 // paceOf sorts the marks by time and compares them with the host's pace.
@@ -37,8 +37,9 @@ type pace struct {
 // argument. No request may be sent during a pause that an answer has caused.
 func paceOf(marks []mark, interval time.Duration) pace {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
-	p := pace{early: make([]time.Duration, len(marks)), smallest: -1}
-	var last, free, freeForPages time.Duration
+	p := pace{early: make([]time.Duration, len(marks)), Tightest: -1, Median: -1, P90: -1, P99: -1, Slowest: -1}
+	var free, freeForPages time.Duration
+	last := time.Duration(-1) // when the latest request was sent
 	var took []time.Duration
 	for i, m := range marks {
 		if m.took < 0 {
@@ -48,17 +49,15 @@ func paceOf(marks []mark, interval time.Duration) pace {
 		if m.letter != robotsTxt {
 			owedFrom = max(free, freeForPages)
 		}
-		if p.sent > 0 {
+		if last >= 0 {
 			if early := owedFrom - m.at; early > tolerance {
 				p.early[i] = early
-				p.earlies++
+				p.Early++
 			}
-			gap, owed := m.at-last, owedFrom-last
-			if p.smallest < 0 || gap-owed < p.smallest-p.owed {
-				p.smallest, p.owed = gap, owed
+			if gap, owed := ms(m.at-last), ms(owedFrom-last); p.Tightest < 0 || gap-owed < p.Tightest-p.Owed {
+				p.Tightest, p.Owed = gap, owed
 			}
 		}
-		p.sent++
 		if m.status != 0 {
 			took = append(took, m.took)
 		}
@@ -66,12 +65,11 @@ func paceOf(marks []mark, interval time.Duration) pace {
 		free = max(free, m.at+interval, m.paused)
 		freeForPages = max(freeForPages, m.at+m.owed)
 	}
-	p.median, p.p90, p.p99, p.slowest = -time.Millisecond, -time.Millisecond, -time.Millisecond, -time.Millisecond
-	if p.answers = len(took); p.answers > 0 {
+	if p.Answers = len(took); p.Answers > 0 {
 		slices.Sort(took)
 		// This is the nearest-rank method: the p90 of ten values is the ninth.
-		rank := func(percent int) time.Duration { return took[(len(took)*percent+99)/100-1] }
-		p.median, p.p90, p.p99, p.slowest = took[len(took)/2], rank(90), rank(99), took[len(took)-1]
+		rank := func(percent int) int64 { return ms(took[(len(took)*percent+99)/100-1]) }
+		p.Median, p.P90, p.P99, p.Slowest = ms(took[len(took)/2]), rank(90), rank(99), rank(100)
 	}
 	return p
 }

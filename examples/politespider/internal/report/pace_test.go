@@ -37,8 +37,8 @@ func TestPace(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := paceOf(tt.marks, s)
-			if !slices.Equal(p.early, tt.early) || p.smallest != tt.smallest || p.owed != tt.owed {
-				t.Errorf("got early %v, tightest %v of %v; want %v, %v of %v", p.early, p.smallest, p.owed, tt.early, tt.smallest, tt.owed)
+			if !slices.Equal(p.early, tt.early) || p.Tightest != tt.smallest.Milliseconds() && tt.smallest >= 0 || tt.smallest < 0 && p.Tightest != -1 || p.Owed != tt.owed.Milliseconds() {
+				t.Errorf("got early %v, tightest %v ms of %v; want %v, %v of %v", p.early, p.Tightest, p.Owed, tt.early, tt.smallest, tt.owed)
 			}
 		})
 	}
@@ -48,10 +48,10 @@ func TestPace(t *testing.T) {
 func TestPace_AnswerTimes(t *testing.T) {
 	const failed = 30 * time.Second
 	p := paceOf([]mark{{took: failed, letter: 'x'}, {at: time.Minute, took: 2 * time.Second, status: 200, letter: 'f'}}, time.Second)
-	if p.median != 2*time.Second || p.slowest != 2*time.Second {
-		t.Errorf("median %v, slowest %v; want 2s", p.median, p.slowest)
+	if p.Median != 2000 || p.Slowest != 2000 {
+		t.Errorf("median %v, slowest %v; want 2000", p.Median, p.Slowest)
 	}
-	if p := paceOf([]mark{{took: failed, letter: 'x'}}, time.Second); p.median >= 0 || p.slowest >= 0 {
-		t.Errorf("without an answer: median %v, slowest %v; want negative ones", p.median, p.slowest)
+	if p := paceOf([]mark{{took: failed, letter: 'x'}}, time.Second); p.Median >= 0 || p.Slowest >= 0 {
+		t.Errorf("without an answer: median %v, slowest %v; want negative ones", p.Median, p.Slowest)
 	}
 }

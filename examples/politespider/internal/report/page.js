@@ -6,7 +6,7 @@ const overview = JSON.parse($('overview').textContent);
 const hosts = overview.hosts;
 hosts.forEach((h, number) => { h.number = number; });
 
-const kinds = [ // letters: see the map "letters" in crawl.go
+const kinds = [ // letters: see the map "kinds" of package record
 	{name: 'fetched', letters: 'f', colour: '--fetched', shape: 'dot'},
 	{name: 'unchanged', letters: 'e', colour: '--fetched', shape: 'ring'},
 	{name: 'moved', letters: 'm', colour: '--moved', shape: 'triangle'},

@@ -52,6 +52,7 @@ type overview struct {
 
 // A hostOverview is a row of the table of hosts. Times are in milliseconds.
 type hostOverview struct {
+	pace
 	Name     string             `json:"name"`
 	Origin   string             `json:"origin"`
 	Marks    int                `json:"marks"`
@@ -59,15 +60,7 @@ type hostOverview struct {
 	Summary  record.HostSummary `json:"-"`
 	Paused   int64              `json:"paused"` // how long the host was left alone because of its answers
 	Interval int64              `json:"interval"`
-	Longest  int64              `json:"longest"`  // the interval of the port with the longest one; 0 if they do not differ
-	Tightest int64              `json:"tightest"` // see pace.smallest; -1 if there were fewer than two requests
-	Owed     int64              `json:"owed"`     // see pace.owed
-	Early    int                `json:"early"`
-	Median   int64              `json:"median"` // the median time until an answer began
-	P90      int64              `json:"p90"`
-	P99      int64              `json:"p99"`
-	Slowest  int64              `json:"slowest"`
-	Answers  int                `json:"answers"` // how many requests were answered
+	Longest  int64              `json:"longest"` // the interval of the port with the longest one; 0 if they do not differ
 	Robots   string             `json:"robots"`
 	Counts   map[string]int     `json:"counts"` // by mark.letter: how many marks have this letter
 	Rules    []*rule            `json:"rules"`
@@ -164,25 +157,15 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 }
 
 func (h *host) overview(name string, s record.HostSummary, interval time.Duration) hostOverview {
-	p := paceOf(h.marks, interval)
 	o := hostOverview{
+		pace: paceOf(h.marks, interval),
 		Name: name, Origin: h.origin, Marks: len(h.marks),
 		Requests: s.Requests, Summary: s, Paused: ms(duration(s.Paused)),
-		Interval: ms(duration(s.Interval)), Longest: ms(duration(s.Longest)), Tightest: ms(p.smallest), Owed: ms(p.owed), Early: p.earlies,
-		Median: ms(p.median), P90: ms(p.p90), P99: ms(p.p99), Slowest: ms(p.slowest), Answers: p.answers, Robots: s.RobotsTxt,
+		Interval: ms(duration(s.Interval)), Longest: ms(duration(s.Longest)), Robots: s.RobotsTxt,
 		Counts: make(map[string]int), Rules: append([]*rule{}, h.rules...), Said: append([]*said{}, h.said...),
 	}
-	if p.smallest < 0 {
-		o.Tightest = -1
-	}
-	var counts [256]int
 	for _, m := range h.marks {
-		counts[m.letter]++
-	}
-	for letter, n := range counts {
-		if n > 0 {
-			o.Counts[string(rune(letter))] = n
-		}
+		o.Counts[string(rune(m.letter))]++
 	}
 	return o
 }
@@ -206,7 +189,7 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
 			t.URLs[i] = path
 		}
-		if p, ok := proofs[m.url]; ok && m.letter == letters[record.Blocked] {
+		if p, ok := proofs[m.url]; ok && m.letter == record.Blocked.Letter() {
 			if t.Proofs == nil {
 				t.Proofs = make(map[int]Proof)
 			}

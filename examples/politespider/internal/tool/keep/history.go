@@ -33,62 +33,36 @@ type event struct {
 	Rule *record.Rule `json:"rule,omitempty"` // the line has this in place of Record.Decision
 }
 
-// openHistory opens the history in dir. If a killed process left an incomplete
-// line at the end, openHistory cuts it off.
+// openHistory opens the history in dir.
 func openHistory(dir string) (*History, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	h := &History{file: file, known: make(map[string]bool)}
-	if err := h.cut(); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return h, nil
+	return &History{file: file, known: make(map[string]bool)}, err
 }
 
-func (h *History) cut() error {
-	info, err := h.file.Stat()
-	if err != nil {
-		return err
-	}
-	end := info.Size()
-	for block := make([]byte, 1<<16); end > 0; {
-		from := max(end-int64(len(block)), 0)
-		b := block[:end-from]
-		if _, err := h.file.ReadAt(b, from); err != nil {
-			return err
-		}
-		if n := bytes.LastIndexByte(b, '\n'); n >= 0 {
-			end = from + int64(n) + 1
-			break
-		}
-		end = from
-	}
-	return h.file.Truncate(end)
-}
-
-// Past calls add() with each record of the earlier runs, and with the time at
-// which the record's run began. Call Past before Begin.
+// Past calls add with each record of the earlier runs, and with the time at
+// which the record's run began. If a killed process left an incomplete line at
+// the end, Past cuts it off. Call Past before Begin.
 func (h *History) Past(add func(began time.Time, r record.Record, rule *record.Rule)) error {
-	in := bufio.NewReader(io.NewSectionReader(h.file, 0, 1<<62))
+	in := bufio.NewReader(h.file)
 	var began time.Time
+	var size int64
 	for {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil
+			return h.file.Truncate(size)
+		}
+		e := event{Record: new(record.Record)}
+		if err == nil {
+			err = json.Unmarshal(text, &e)
 		}
 		if err != nil {
 			return fmt.Errorf("read what happened before: %w", err)
 		}
-		e := event{Record: new(record.Record)}
-		if err := json.Unmarshal(text, &e); err != nil {
-			return fmt.Errorf("read what happened before: %w", err)
-		}
-		if !e.Began.IsZero() {
-			began = e.Began
-		} else {
+		size += int64(len(text))
+		if e.Began.IsZero() {
 			add(began, *e.Record, e.Rule)
+		} else {
+			began = e.Began
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
@@ -69,7 +68,7 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 		out:   &checkedWriter{w: w, failed: opts.Failed},
 		hosts: make(map[string]*host),
 	}
-	l.print = newPrinter(l.out, cli.IsTerminal(w), opts.JSON)
+	l.print = newPrinter(w, l.out, opts.JSON)
 	if opts.Report != "" {
 		l.report = report.New(opts.What, opts.UserAgent, now, opts.Interval)
 		if opts.Before != nil {
@@ -271,8 +270,8 @@ func (l *Ledger) heard(u record.Use) {
 // ShowProgress updates a progress line on a terminal until stop is called. If
 // the output is not a terminal, it does nothing.
 func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
-	p, ok := l.print.(liveness)
-	if !ok {
+	p, ok := l.print.(*textPrinter)
+	if !ok || !p.live {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -295,7 +294,7 @@ func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 	}
 }
 
-func (l *Ledger) progress(p liveness, q frontier.State) {
+func (l *Ledger) progress(p *textPrinter, q frontier.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	soFar := l.total

@@ -1,10 +1,11 @@
 package output
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
@@ -15,18 +16,41 @@ type printer interface {
 	summary(record.Summary)
 }
 
-// liveness is the method of a printer that can also show the progress of the
-// crawl.
-type liveness interface {
-	progress(soFar record.Summary, q frontier.State)
+// newPrinter returns the printer for the output w. The printer writes to the
+// writer to, which leads to w.
+func newPrinter(w, to io.Writer, asJSON bool) printer {
+	if asJSON {
+		enc := json.NewEncoder(to)
+		enc.SetEscapeHTML(false) // keeps the & in URLs readable
+		return jsonPrinter{enc}
+	}
+	live := cli.IsTerminal(w)
+	return &textPrinter{w: to, live: live, colour: live && os.Getenv("NO_COLOR") == ""} // https://no-color.org
 }
 
-func newPrinter(w io.Writer, live, asJSON bool) printer {
-	switch {
-	case asJSON:
-		return newJSONPrinter(w)
-	case live:
-		return livePrinter{&textPrinter{w: w, colour: os.Getenv("NO_COLOR") == ""}} // https://no-color.org
+// A jsonPrinter writes one JSON object on each line: the records, then
+// {"summary": …}.
+type jsonPrinter struct{ enc *json.Encoder }
+
+func (p jsonPrinter) begin(string, string)   {}
+func (p jsonPrinter) record(r record.Record) { p.enc.Encode(r) }
+func (p jsonPrinter) summary(s record.Summary) {
+	p.enc.Encode(map[string]record.Summary{"summary": s})
+}
+
+// A checkedWriter writes to w. At the first error, it stores the error in err
+// and calls the function in the field "failed".
+type checkedWriter struct {
+	w      io.Writer
+	err    error
+	failed func(error)
+}
+
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if err != nil && c.err == nil {
+		c.err = err
+		c.failed(err)
 	}
-	return &textPrinter{w: w}
+	return n, err
 }

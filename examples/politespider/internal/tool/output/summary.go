@@ -10,6 +10,7 @@ import (
 )
 
 func (p *textPrinter) summary(s record.Summary) {
+	p.erase()
 	fmt.Fprintln(p.w)
 	fmt.Fprintln(p.w, p.paint(bold, headline(s)))
 	p.hosts(s.Hosts)

@@ -6,13 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A textPrinter writes a line for each record, and the summary as tables. It
-// uses colours and styles only on a terminal.
+// A textPrinter writes a line for each record, and the summary as tables. On a
+// terminal, it uses colours and styles, and shows a progress line below the
+// records.
 type textPrinter struct {
 	w      io.Writer
+	live   bool
 	colour bool
 	told   map[string]bool
 }
@@ -28,30 +32,7 @@ const evidenceIndent = "                     "
 const urlWidth = 42
 
 // These are codes for text on a terminal (ECMA-48, SGR).
-const (
-	bold    = "1"
-	dim     = "2"
-	red     = "31"
-	green   = "32"
-	yellow  = "33"
-	magenta = "35"
-	cyan    = "36"
-)
-
-var verdictColour = map[record.Verdict]string{
-	record.Fetched:     green,
-	record.Unchanged:   green,
-	record.Moved:       green,
-	record.NotFound:    yellow,
-	record.Refused:     red,
-	record.Blocked:     yellow,
-	record.PutOff:      cyan,
-	record.GivenUp:     red,
-	record.Unreachable: red,
-	record.Failed:      red,
-	record.RobotsTxt:   dim,
-	record.Checked:     dim,
-}
+const bold, dim, magenta = "1", "2", "35"
 
 func (p *textPrinter) begin(what, userAgent string) {
 	fmt.Fprintf(p.w, "Crawling %s as %s\n\n", p.paint(bold, what), p.paint(bold, userAgent))
@@ -59,6 +40,7 @@ func (p *textPrinter) begin(what, userAgent string) {
 }
 
 func (p *textPrinter) record(r record.Record) {
+	p.erase()
 	waited, status := "", ""
 	if r.Waited >= 0.05 {
 		waited = seconds(r.Waited)
@@ -71,7 +53,7 @@ func (p *textPrinter) record(r record.Record) {
 	if note != "" {
 		url = fmt.Sprintf("%-*s", urlWidth, url)
 	}
-	verdict := p.paint(verdictColour[r.Verdict], fmt.Sprintf("%-11s", r.Verdict))
+	verdict := p.paint(r.Verdict.Colour(), fmt.Sprintf("%-11s", r.Verdict))
 	line := fmt.Sprintf(lineFormat, seconds(r.Seconds), waited, verdict, status, url)
 	if note != "" {
 		line += "  " + note
@@ -149,4 +131,32 @@ func seconds(s float64) string {
 		return d.Round(time.Second).String()
 	}
 	return fmt.Sprintf("%.1fs", s)
+}
+
+const progressPeriod = 100 * time.Millisecond
+
+// progressWidth is the maximum length of the progress line. A longer line might
+// wrap, and then could not be erased.
+const progressWidth = 77
+
+func (p *textPrinter) progress(soFar record.Summary, q frontier.State) {
+	line := fmt.Sprintf("%d fetched", soFar.Fetched)
+	if soFar.Fetched > 0 {
+		line += fmt.Sprintf(" (%.1f/s)", float64(soFar.Fetched)/max(soFar.Seconds, 0.1))
+	}
+	line += fmt.Sprintf(", %d blocked, %d queued, %s waiting", soFar.Blocked, q.Queued+q.Out, record.Count(q.Hosts, "host"))
+	if q.Next != "" {
+		line += fmt.Sprintf("; %s in %s", q.Next, seconds(q.Wait.Seconds()))
+	}
+	if runes := []rune(line); len(runes) > progressWidth {
+		line = string(runes[:progressWidth])
+	}
+	fmt.Fprintf(p.w, "%s  %s\r", cli.EraseLine, p.paint(dim, line))
+}
+
+// erase erases the progress line.
+func (p *textPrinter) erase() {
+	if p.live {
+		fmt.Fprint(p.w, cli.EraseLine)
+	}
 }

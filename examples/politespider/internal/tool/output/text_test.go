@@ -231,7 +231,7 @@ func TestRobotsSummary(t *testing.T) {
 
 func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 	var out bytes.Buffer
-	newJSONPrinter(&out).record(record.Record{Verdict: record.Fetched, URL: "http://a.example/?a=1&b=<2>"})
+	newPrinter(&out, &out, true).record(record.Record{Verdict: record.Fetched, URL: "http://a.example/?a=1&b=<2>"})
 	if !strings.Contains(out.String(), `"url":"http://a.example/?a=1&b=<2>"`) {
 		t.Errorf("got %s", out.String())
 	}
@@ -242,7 +242,7 @@ func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 
 func TestLivePrinter(t *testing.T) {
 	var out bytes.Buffer
-	p := livePrinter{&textPrinter{w: &out}}
+	p := &textPrinter{w: &out, live: true}
 	p.progress(record.Summary{Fetched: 3, Blocked: 2, Seconds: 2}, frontier.State{Queued: 7, Out: 1, Hosts: 4, Next: "a.example", Wait: 1400 * time.Millisecond})
 	p.progress(record.Summary{}, frontier.State{Queued: 1, Hosts: 1, Next: strings.Repeat("a", 80) + ".example", Wait: time.Second})
 	p.record(record.Record{Verdict: record.Fetched, Status: 200, URL: "http://a.example/"})
