@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
@@ -67,19 +68,18 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 // neither a URL nor "demo", the user probably forgot the URL.
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
-func noURL(flags *flag.FlagSet) error {
-	given := make(map[string]flag.Value)
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = f.Value })
-	for _, name := range forSites {
-		switch value := given[name]; {
-		case value == nil:
-		case name == "resume":
-			return fmt.Errorf("-resume %s: there is no crawl yet, and no URL to begin one with: name one, or write demo for the demo internet", value)
-		default:
-			return fmt.Errorf("-%s: there is no URL to crawl: name one, or write demo for the demo internet", name)
+func noURL(flags *flag.FlagSet) (err error) {
+	const name = "name one, or write demo for the demo internet"
+	flags.Visit(func(f *flag.Flag) {
+		switch {
+		case !slices.Contains(forSites, f.Name):
+		case f.Name == "resume":
+			err = fmt.Errorf("-resume %s: there is no crawl yet, and no URL to begin one with: %s", f.Value, name)
+		case err == nil:
+			err = fmt.Errorf("-%s: there is no URL to crawl: %s", f.Name, name)
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")

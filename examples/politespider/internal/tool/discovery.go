@@ -20,12 +20,6 @@ type discovery struct {
 	seeded   sync.Map // the keys are URLs of robots.txt files whose sitemaps are queued
 }
 
-func (d *discovery) start(urls []*url.URL) {
-	for _, u := range urls {
-		d.frontier.Add(&frontier.Page{URL: u})
-	}
-}
-
 // follow() queues the links that are new and in scope, and returns their
 // number. Each queued page is a copy of the given page, with the link as its
 // URL. If the Depth of the given page exceeds maxDepth, nothing is queued.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
@@ -74,7 +75,9 @@ func (j *Job) Record(opts *robotsmw.Options) error {
 // before the first page is handed out.
 func (j *Job) begin() {
 	j.ledger.Begin()
-	j.discovery.start(j.opts.start)
+	for _, u := range j.opts.start {
+		j.frontier.Add(&frontier.Page{URL: u})
+	}
 	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
 		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
 			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))

@@ -11,23 +11,19 @@ import (
 // notRecalled are the flags that belong to one run and not to the whole crawl.
 var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report", "compare"}
 
+// aboutFlags returns the flags that were given. To restore a flag, set each of
+// its values in turn.
 func aboutFlags(flags *flag.FlagSet) frontier.About {
 	a := frontier.About{Flags: make(map[string][]string)}
 	flags.Visit(func(f *flag.Flag) {
 		if !slices.Contains(notRecalled, f.Name) {
-			a.Flags[f.Name] = valuesOf(f.Value)
+			a.Flags[f.Name] = []string{f.Value.String()}
+			if r, ok := f.Value.(*repeated); ok {
+				a.Flags[f.Name] = r.values
+			}
 		}
 	})
 	return a
-}
-
-// valuesOf returns the values of a flag. To restore the flag, set each value in
-// turn.
-func valuesOf(v flag.Value) []string {
-	if r, ok := v.(*repeated); ok {
-		return r.values
-	}
-	return []string{v.String()}
 }
 
 // recall returns the URLs to start with, and whether -resume continues a crawl.

@@ -132,19 +132,16 @@ func (c Command) crawl(ctx context.Context, o *options, logger *slog.Logger) (st
 	if err != nil {
 		return ExitFailed, err
 	}
-	opts := output.Options{
+	ledger, err := output.New(c.Stdout, output.Options{
 		Before:    o.before,
 		What:      o.what,
 		UserAgent: o.UserAgent,
 		Interval:  max(o.Delay, 0),
 		JSON:      o.json,
 		Report:    o.report,
+		History:   kept.History,
 		Failed:    cancel, // ends the crawl if the output cannot be written
-	}
-	if kept.History != nil {
-		opts.History = kept.History
-	}
-	ledger, err := output.New(c.Stdout, opts)
+	})
 	if err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}

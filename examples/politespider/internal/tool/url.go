@@ -23,7 +23,11 @@ func normalize(rawURL string) (*url.URL, error) {
 	if absolute == "" {
 		return nil, fmt.Errorf("%q is not a URL", rawURL)
 	}
-	return withoutFragment(absolute)
+	if u, err = url.Parse(absolute); err != nil {
+		return nil, err
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
 }
 
 // inFull returns the full URL that the user probably meant by an incomplete
@@ -38,13 +42,4 @@ func inFull(text string) string {
 		rest = "example.com/"
 	}
 	return scheme + "://" + rest
-}
-
-func withoutFragment(rawURL string) (*url.URL, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u, nil
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,28 +87,26 @@ const (
 	minPause, maxPause = 50 * time.Millisecond, 2 * time.Second // the first and the longest pause before a retry if Redis does not answer
 )
 
-//go:embed lua
-var lua embed.FS
-
 var (
-	joinScript = redis.NewScript(readLua("join"))
-	addScript  = redis.NewScript(readLua("crawl", "add"))
-	takeScript = redis.NewScript(readLua("crawl", "take"))
-	giveScript = redis.NewScript(readLua("crawl", "give"))
-	beatScript = redis.NewScript(readLua("crawl", "beat"))
-)
+	//go:embed lua/join.lua
+	join string
+	//go:embed lua/crawl.lua
+	crawl string
+	//go:embed lua/add.lua
+	add string
+	//go:embed lua/take.lua
+	take string
+	//go:embed lua/give.lua
+	give string
+	//go:embed lua/beat.lua
+	beat string
 
-func readLua(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		text, err := lua.ReadFile("lua/" + name + ".lua")
-		if err != nil {
-			panic(err) // the file is embedded: it cannot be missing
-		}
-		b.Write(text)
-	}
-	return b.String()
-}
+	joinScript = redis.NewScript(join)
+	addScript  = redis.NewScript(crawl + add)
+	takeScript = redis.NewScript(crawl + take)
+	giveScript = redis.NewScript(crawl + give)
+	beatScript = redis.NewScript(crawl + beat)
+)
 
 // Open joins the crawl named opts.Crawl, or begins it. For three seconds
 // after the end of the context, pages can be given back. Close does not close
@@ -143,7 +141,7 @@ func Open(ctx context.Context, client redis.Scripter, opts Options) (*Queue, err
 	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.beating.Go(r.beat)
-	r.beating.Go(func() { r.end(ctx) })
+	context.AfterFunc(ctx, func() { time.AfterFunc(grace, r.cancel) })
 	return r, nil
 }
 
@@ -207,7 +205,9 @@ func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 		}
 		wait := poll
 		if d := time.Duration(reply[1].(int64)) * time.Millisecond; d >= 0 {
-			r.next(reply[2].(string), d)
+			r.mu.Lock()
+			r.state.Next, r.state.Wait = reply[2].(string), d
+			r.mu.Unlock()
 			wait = min(wait, d)
 		}
 		select {
@@ -254,14 +254,6 @@ func (r *Queue) hold(p *frontier.Page) bool {
 	}
 	r.held[key] = p
 	return true
-}
-
-func (r *Queue) next(host string, wait time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if host != "" {
-		r.state.Next, r.state.Wait = host, wait
-	}
 }
 
 // Done is like [frontier.Memory.Done]. If another process has taken over the
@@ -318,21 +310,6 @@ func (r *Queue) Close() error {
 	r.cancel()
 	r.beating.Wait()
 	return nil
-}
-
-// end() waits until ctx ends, and then for grace. Then it ends the calls
-// that still wait for Redis.
-func (r *Queue) end(ctx context.Context) {
-	select {
-	case <-r.ctx.Done(): // Close was called
-		return
-	case <-ctx.Done():
-	}
-	select {
-	case <-r.ctx.Done():
-	case <-time.After(grace):
-		r.cancel()
-	}
 }
 
 // beat() extends the leases of the pages that this process holds. It returns

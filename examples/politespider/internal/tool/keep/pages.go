@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,21 +103,16 @@ func (p *Pages) write(l line, body []byte) error {
 // writeWhole writes a file atomically: other processes never see an incomplete
 // file.
 func writeWhole(name string, data []byte) error {
-	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, "tmp-")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Close())
+	temp := fmt.Sprintf("%s.%d", name, os.Getpid())
+	err := os.WriteFile(temp, data, 0o600)
 	if err == nil {
-		err = os.Rename(file.Name(), name)
+		err = os.Rename(temp, name)
 	}
 	if err != nil {
-		os.Remove(file.Name())
+		os.Remove(temp)
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -28,15 +29,8 @@ type Options struct {
 	JSON      bool            // print JSON lines instead of text
 	Report    string          // the HTML file that WriteReport writes; "" means none
 	Before    *record.Summary // an earlier crawl to compare with; nil if there is none
-	History   History         // stores the records of this run and of earlier runs; nil if none are stored
+	History   *keep.History   // stores the records of this run and of earlier runs; nil if none are stored
 	Failed    func(error)     // called at the first error in writing the output
-}
-
-// A History stores the records of all runs of a crawl, this run included.
-type History interface {
-	Past(add func(began time.Time, r record.Record, rule *record.Rule)) error
-	Begin(at time.Time)
-	Add(r record.Record)
 }
 
 // A Ledger collects what happens in a crawl and passes it to the printer, one
