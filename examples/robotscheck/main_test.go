@@ -280,9 +280,9 @@ func TestRun_InputFails(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"explain", "-agent=ExampleBot", "-", "/"}, "robotscheck explain: read standard input: the disk is gone\n"},
-		{[]string{"lint", "-"}, "robotscheck lint: read standard input: the disk is gone\n"},
-		{[]string{"page", "-"}, "robotscheck page: read standard input: the disk is gone\n"},
+		{[]string{"explain", "-agent=ExampleBot", "-", "/"}, "robotscheck explain: read <stdin>: the disk is gone\n"},
+		{[]string{"lint", "-"}, "robotscheck lint: read <stdin>: the disk is gone\n"},
+		{[]string{"page", "-"}, "robotscheck page: read <stdin>: the disk is gone\n"},
 		{[]string{"batch"}, "robotscheck batch: read the questions: the disk is gone\n"},
 		{[]string{"diff", "robots.txt", "edited.txt", "-urls", "-"}, "robotscheck diff: read <stdin>: the disk is gone\n"},
 		{[]string{"audit", "-robots", "-", "audit/access.log"}, "robotscheck audit: read <stdin>: the disk is gone\n"},

@@ -101,8 +101,8 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
 		return 0, command.Usagef("-head and -against are about one record: name its directory, and nothing else")
 	}
-	logs, closeLogs, err := openLogs(e, append(names, o.against...))
-	defer closeLogs()
+	logs, err := openLogs(e, append(names, o.against...))
+	defer closeLogs(logs)
 	if err != nil {
 		return 0, err
 	}

@@ -26,34 +26,34 @@ func isDirectory(name string) bool {
 // is a URL, perhaps a mistyped one, the error says this.
 func open(e command.Env, name string) (io.ReadCloser, error) {
 	file, err := e.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && (command.IsURL(name) || command.CheckScheme(name) != nil) {
+	if _, isMistyped := errors.AsType[command.UsageError](err); isMistyped || err != nil && command.IsURL(name) {
 		return nil, command.Usagef("%q is no file, and audit fetches no URL: save what is there in a file, and name that", name)
 	}
 	return file, err
 }
 
-// openLogs opens files. closeAll closes those that are open, after an error
-// too.
-func openLogs(e command.Env, names []string) (logs []audit.Input, closeAll func(), _ error) {
-	var opened []io.Closer
-	closeAll = func() {
-		for _, file := range opened {
-			file.Close()
-		}
-	}
+// openLogs opens files. After an error, it returns those that are open.
+func openLogs(e command.Env, names []string) (logs []audit.Input, _ error) {
 	for _, name := range names {
-		file, err := open(e, name)
-		if err != nil {
-			return nil, closeAll, err
-		}
-		opened = append(opened, file)
-		log := audit.Input{Name: command.ShownName(name), Reader: file}
-		if name == "-" {
-			log.Reader = e.Stdin // which may be a file
+		log := audit.Input{Name: command.ShownName(name), Reader: e.Stdin} // which may be a file
+		if name != "-" {
+			file, err := open(e, name)
+			if err != nil {
+				return logs, err
+			}
+			log.Reader = file
 		}
 		logs = append(logs, log)
 	}
-	return logs, closeAll, nil
+	return logs, nil
+}
+
+func closeLogs(logs []audit.Input) {
+	for _, log := range logs {
+		if file, ok := log.Reader.(io.Closer); ok {
+			file.Close()
+		}
+	}
 }
 
 var errNoHistory = errors.New("there is no robots.txt in it")

@@ -8,11 +8,13 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 
@@ -107,24 +109,32 @@ type Env struct {
 	Base   http.RoundTripper // sends all requests
 }
 
-// ReadFile reads a file, or standard input for "-".
-func (e Env) ReadFile(name string) ([]byte, error) {
-	if name == "-" {
-		text, err := io.ReadAll(e.Stdin)
-		if err != nil {
-			return nil, fmt.Errorf("read standard input: %w", err)
-		}
-		return text, nil
-	}
-	return os.ReadFile(name)
-}
-
-// Open opens a file, or returns standard input for "-".
+// Open opens a file, or returns standard input for "-". If there is no such
+// file, but the name looks like a URL, the error is a UsageError.
 func (e Env) Open(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(e.Stdin), nil
 	}
-	return os.Open(name)
+	file, err := os.Open(name)
+	if meant := cmp.Or(MeantURL(name), meantSite(name)); meant != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, Usagef("%q is neither a file nor a URL: did you mean %s?", name, meant)
+	}
+	return file, err
+}
+
+// ReadFile reads a file, or standard input for "-". Its errors are those of
+// Open, or tell the name of the file.
+func (e Env) ReadFile(name string) ([]byte, error) {
+	file, err := e.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ShownName(name), err)
+	}
+	return text, nil
 }
 
 // ShownName returns the name that the output shows for a file: "<stdin>" for

@@ -3,6 +3,7 @@ package command
 import (
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -17,27 +18,26 @@ func IsURL(s string) bool { return strings.Contains(s, "://") }
 // in s may be mistyped, as in htp://, https:/ or http//. If s does not begin
 // with one of these schemes, mistyped or not, MeantURL returns "".
 func MeantURL(s string) string {
-	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
-	if end < 3 {
+	parts := mistypedScheme.FindStringSubmatch(s)
+	if parts == nil {
 		return ""
 	}
-	name, rest := strings.ToLower(s[:end]), strings.TrimLeft(s[end:], ":;/")
-	if mark := s[end : len(s)-len(rest)]; rest == "" || len(mark) < 2 && mark != ":" {
-		return "" // nothing follows the scheme, or s is a directory such as http/
-	}
-	switch hasS := strings.Contains(name, "s"); {
-	case hasS && cli.IsNear(name, "https"):
-		return "https://" + rest
-	case cli.IsNear(name, "http"):
-		return "http://" + rest
+	switch name := strings.ToLower(parts[1]); {
+	case strings.Contains(name, "s") && cli.IsNear(name, "https"):
+		return "https://" + parts[2]
+	case !strings.Contains(name, "s") && cli.IsNear(name, "http"):
+		return "http://" + parts[2]
 	}
 	return ""
 }
 
-// MeantSite guesses the URL that the user meant by s, a text without a scheme,
+// mistypedScheme does not match a directory such as http/a.
+var mistypedScheme = regexp.MustCompile(`^([A-Za-z]{3,})(?::|[:;/]{2,})([^:;/].*)$`)
+
+// meantSite guesses the URL that the user meant by s, a text without a scheme,
 // such as example.com/a or localhost:8080. If s does not begin with the name or
-// the address of a site, MeantSite returns "".
-func MeantSite(s string) string {
+// the address of a site, meantSite returns "".
+func meantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -65,7 +65,7 @@ func CheckScheme(target string) error {
 	}
 	meant := MeantURL(target)
 	if meant == "" && !isURL && !strings.HasPrefix(target, "/") {
-		meant = MeantSite(target)
+		meant = meantSite(target)
 	}
 	if meant != "" {
 		return Usagef("%q is no URL: did you mean %s?", target, meant)

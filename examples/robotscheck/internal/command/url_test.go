@@ -47,7 +47,7 @@ func TestMeantSite(t *testing.T) {
 		"./example.com":       "",
 		"":                    "",
 	} {
-		if got := MeantSite(s); got != want {
+		if got := meantSite(s); got != want {
 			t.Errorf("%s: %q, want %q", s, got, want)
 		}
 	}

@@ -86,17 +86,13 @@ func lacksFile(s *robots.Source) error {
 // looked for, because the file may have problems of other severities.
 func findings(found []int, least lint.Severity) string {
 	var parts []string
-	for severity := lint.Error; ; severity-- {
-		n := found[severity]
-		if severity == lint.Info { // "info" has no plural
-			if n > 0 {
-				parts = append(parts, command.Thousands(n)+" info")
-			}
-			break
-		}
-		if n > 0 {
+	for _, severity := range []lint.Severity{lint.Error, lint.Warning} {
+		if n := found[severity]; n > 0 {
 			parts = append(parts, command.Count(n, severity.String()))
 		}
+	}
+	if n := found[lint.Info]; n > 0 {
+		parts = append(parts, command.Thousands(n)+" info") // which has no plural
 	}
 	switch {
 	case parts != nil:

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/textproto"
@@ -58,13 +57,8 @@ var Command = command.Command{
 				r, err = p.fetch(ctx, e, args[0], *userAgent)
 			case p.links && *base == "":
 				return 0, command.Usagef("-links of a FILE needs its address: add -base with a URL")
-			case command.MeantURL(args[0]) != "":
-				return 0, command.Usagef("%q is no URL: did you mean %s?", args[0], command.MeantURL(args[0]))
 			default:
 				r, err = p.read(ctx, e, args[0], *base)
-				if meant := command.MeantSite(args[0]); meant != "" && errors.Is(err, fs.ErrNotExist) {
-					return 0, command.Usagef("%q is neither a file nor a URL: did you mean %s?", args[0], meant)
-				}
 			}
 			if err != nil {
 				return 0, err

@@ -2,11 +2,9 @@ package robots
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -31,11 +29,6 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 		return nil, inDirectory(arg)
 	}
 	text, err := e.ReadFile(arg)
-	if errors.Is(err, fs.ErrNotExist) {
-		if meant := cmp.Or(command.MeantURL(arg), command.MeantSite(arg)); meant != "" {
-			return nil, command.Usagef("%q is neither a file nor a URL: did you mean %s?", arg, meant)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}

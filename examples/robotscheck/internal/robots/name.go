@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,14 +34,10 @@ func Name(s string) string {
 	if s == "*" || strings.HasPrefix(s, "* ") || strings.HasPrefix(s, "*\t") {
 		return "*"
 	}
-	end := strings.IndexFunc(s, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' || r == '.')
-	})
-	if end < 0 {
-		end = len(s)
-	}
-	return s[:end]
+	return nameForm.FindString(s)
 }
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.-]*`)
 
 // Named returns the robots that the user-agent lines of the files name. It
 // ignores letter case, and returns each robot once. "*" comes first. The others

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,9 +40,11 @@ var patterns = []struct {
 	{"\"*\"", func(p string) bool { return strings.Contains(p, "*") }},
 	{"\"*\" not at the end alone", func(p string) bool { return strings.Contains(strings.TrimRight(p, "*"), "*") }},
 	{"a final \"$\"", func(p string) bool { return strings.HasSuffix(p, "$") }},
-	{"an escape such as %20", hasEscape},
+	{"an escape such as %20", escape.MatchString},
 	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
 }
+
+var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
 // mostRobots is how many robots of each file are counted at most.
 const mostRobots = 1000
@@ -126,13 +129,3 @@ func anyPattern(string) bool { return true }
 // hasDigit reports whether a robot's name has a digit or a dot. RFC 9309
 // allows neither in a name.
 func hasDigit(value string) bool { return strings.ContainsAny(robots.Name(value), "0123456789.") }
-
-func hasEscape(pattern string) bool {
-	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
-	for i := 0; i+2 < len(pattern); i++ {
-		if pattern[i] == '%' && isHex(pattern[i+1]) && isHex(pattern[i+2]) {
-			return true
-		}
-	}
-	return false
-}
