@@ -92,15 +92,6 @@ func ListVar(flags *flag.FlagSet, list *[]string, name, usage string) {
 	})
 }
 
-// A UsageError is a mistake on the command line. Command.Run prints it with the
-// usage.
-type UsageError string
-
-func (e UsageError) Error() string { return string(e) }
-
-// Usagef makes a UsageError.
-func Usagef(format string, args ...any) error { return UsageError(fmt.Sprintf(format, args...)) }
-
 // Env is a command's access to the outside world.
 type Env struct {
 	Stdin  io.Reader

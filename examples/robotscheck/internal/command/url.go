@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"regexp"
@@ -10,6 +11,15 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 )
+
+// A UsageError is a mistake on the command line. Command.Run prints it with the
+// usage.
+type UsageError string
+
+func (e UsageError) Error() string { return string(e) }
+
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error { return UsageError(fmt.Sprintf(format, args...)) }
 
 // IsURL reports whether an argument is a URL, rather than the name of a file.
 func IsURL(s string) bool { return strings.Contains(s, "://") }

@@ -49,7 +49,9 @@ var Command = command.Command{
 				*named = append([]string{"*"}, robots.Named(d.sources[0].File, d.sources[1].File)...)
 				*named = slices.Compact(*named) // drop the second "*" if the list from robots.Named also begins with "*"
 			}
-			d.classify(*named)
+			for _, agent := range *named {
+				d.robots = append(d.robots, robot{agent, [2]*robotstxt.Rules{d.sources[0].File.Rules(agent), d.sources[1].File.Rules(agent)}})
+			}
 			in, err := e.Open(*urls)
 			if err != nil {
 				return 0, err
@@ -104,18 +106,16 @@ func changePrinter(w io.Writer, asJSON bool) func(change) {
 
 type diff struct {
 	sources [2]*robots.Source
-	classes []*class
+	robots  []robot
 	print   func(change)
 
 	urls, opened, closed int // counts of URLs: all URLs; URLs opened for a robot; URLs closed for a robot
 }
 
-// A class is a set of robots. They all obey the same groups of the old file,
-// and they all obey the same groups of the new file. If a verdict changes for
-// one robot of a class, it changes for all.
-type class struct {
-	agents []string
-	rules  [2]*robotstxt.Rules
+// A robot is a robot's name, and what it obeys of the old and of the new file.
+type robot struct {
+	agent string
+	rules [2]*robotstxt.Rules
 }
 
 // A change is a changed verdict on a URL, as -json prints it.
@@ -124,29 +124,6 @@ type change struct {
 	Agents []string       `json:"agents"`
 	Old    robots.Verdict `json:"old"`
 	New    robots.Verdict `json:"new"`
-}
-
-func (d *diff) classify(agents []string) {
-	byGroups := make(map[string]*class)
-	for _, agent := range agents {
-		groups := ""
-		for _, s := range d.sources {
-			for g := range s.File.GroupsFor(agent) {
-				groups += fmt.Sprint(" ", g.UserAgents[0].Line)
-			}
-			groups += ";"
-		}
-		c := byGroups[groups]
-		if c == nil {
-			c = new(class)
-			for i, s := range d.sources {
-				c.rules[i] = s.File.Rules(agent)
-			}
-			byGroups[groups] = c
-			d.classes = append(d.classes, c)
-		}
-		c.agents = append(c.agents, agent)
-	}
 }
 
 func (d *diff) compare(name string, in io.Reader) error {
@@ -172,10 +149,10 @@ func (d *diff) compare(name string, in io.Reader) error {
 func (d *diff) compareURL(target string) {
 	d.urls++
 	var changes []change
-	for _, c := range d.classes {
+	for _, r := range d.robots {
 		var v [2]robots.Verdict
 		for i, s := range d.sources {
-			v[i] = s.Judge(c.rules[i], target)
+			v[i] = s.Judge(r.rules[i], target)
 		}
 		if v[0].Allowed == v[1].Allowed {
 			continue
@@ -185,7 +162,7 @@ func (d *diff) compareURL(target string) {
 			same = len(changes)
 			changes = append(changes, change{URL: target, Old: v[0], New: v[1]})
 		}
-		changes[same].Agents = append(changes[same].Agents, c.agents...)
+		changes[same].Agents = append(changes[same].Agents, r.agent)
 	}
 	opened, closed := 0, 0
 	for _, c := range changes {

@@ -4,9 +4,15 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"strings"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // Command is the subcommand robotscheck explain.
@@ -90,4 +96,216 @@ func targetsOf(args []string) ([]string, error) {
 		return nil, command.Usagef("name a PATH, such as /private/a.html")
 	}
 	return targets, nil
+}
+
+type explanation struct {
+	Source string `json:"source"`
+	Agent  string `json:"agent"`
+	URL    string `json:"url"`
+	robots.Verdict
+	Group    []userAgentLine           `json:"group,omitempty"`
+	RunnerUp *robots.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
+	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // what Google's parser says, by the name "google"
+	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses about which the file says something
+	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if none is said
+	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful; see package doubt
+	Fetched  *fetchInfo                `json:"fetched,omitempty"`
+}
+
+type userAgentLine struct {
+	Value string `json:"value"`
+	Line  int    `json:"line"`
+}
+
+// fetchInfo says how a robots.txt was fetched, as -json prints it.
+type fetchInfo struct {
+	Status  int       `json:"status,omitempty"` // the status of the last answer; 0 means there was no answer
+	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects
+	Time    time.Time `json:"time,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	Cause   string    `json:"cause,omitempty"` // why robots.txt is unreachable
+	NextTry time.Time `json:"next_try,omitzero"`
+	SHA256  string    `json:"sha256,omitempty"`
+}
+
+func fetchedOf(s *robots.Source) *fetchInfo {
+	if s.Decision == nil {
+		return nil
+	}
+	d := s.Decision
+	return &fetchInfo{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
+}
+
+func explain(s *robots.Source, agent, target string) explanation {
+	sent := robots.Sent(target)
+	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(s.File.Rules(agent), sent), Doubt: s.Doubt(), Fetched: fetchedOf(s)}
+	if _, none := s.Absent(); none {
+		return x
+	}
+	for _, a := range s.File.Rules(agent).Match(sent).Group {
+		x.Group = append(x.Group, userAgentLine(a))
+	}
+	if x.Reason == robotsmw.ByRule {
+		without := robotstxt.Parse(withoutRule(s.File, x.Line))
+		v := robots.Judge(without.Rules(agent), sent)
+		x.RunnerUp = &v
+	}
+	in := preference.Input{Robots: s.File, Target: sent}
+	if agent != "*" {
+		in.Tokens = []string{agent}
+	}
+	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.AIInput} {
+		if v := in.For(use); len(v.Evidence) > 0 {
+			x.Uses = append(x.Uses, v)
+		}
+	}
+	if use, by := in.ContentUse(); use != "" {
+		x.Reuse = &by
+	}
+	x.Dialects = map[string]robots.Verdict{"google": s.JudgeAs(robotstxt.Google, agent, sent)}
+	return x
+}
+
+func (x explanation) status() command.Status {
+	switch {
+	case x.Reason == robotsmw.Unreachable:
+		return command.CannotTell
+	case x.Doubt != "":
+		return command.Doubtful
+	case x.Allowed:
+		return command.OK
+	}
+	return command.No
+}
+
+// withoutRule returns a copy of the file in which the rule on the given line
+// has no effect. The line becomes an Allow without a pattern. Like the rule,
+// this line ends the user-agent lines of its group.
+func withoutRule(file *robotstxt.File, line int) []byte {
+	var copied []byte
+	for number, text := range file.Lines() {
+		if number == line {
+			text = "Allow:"
+		}
+		copied = append(append(copied, text...), '\n')
+	}
+	return copied
+}
+
+// printSource prints the URL and status of a fetched robots.txt. If there is a
+// file, printSource also prints the file's size and hash. If robots.txt is
+// unreachable, it prints why. For a local file, it prints nothing.
+func printSource(w io.Writer, s *robots.Source) {
+	d := s.Decision
+	if d == nil {
+		return
+	}
+	fmt.Fprintf(w, "%s", s.Name)
+	if d.Status != 0 {
+		fmt.Fprintf(w, ": status %d", d.Status)
+	}
+	if s.From != s.Name && s.From != "" {
+		fmt.Fprintf(w, ", from %s", command.Printable(s.From))
+	}
+	switch reason, none := s.Absent(); {
+	case !none:
+		fmt.Fprintf(w, ", %s, sha256 %.12s", command.Count(len(s.Text), "byte"), d.SHA256())
+	case reason == robotsmw.Unreachable:
+		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
+	}
+	fmt.Fprint(w, "\n\n")
+}
+
+func (x explanation) print(w io.Writer, s *robots.Source, around int) {
+	by := ":"
+	if x.Reason == robotsmw.ByRule {
+		by = " by"
+	}
+	fmt.Fprintf(w, "%s: %s for %s%s %s\n", command.Printable(x.URL), x.Word(), x.Agent, by, x.Why())
+	if _, none := s.Absent(); none {
+		return
+	}
+	if x.Doubt != "" {
+		fmt.Fprintf(w, "  doubtful    %s\n", command.Printable(x.Doubt))
+	}
+	if x.Reason == robotsmw.ByRule {
+		fmt.Fprintln(w)
+		printAround(w, s.File, x.Line, x.groupLine(), around)
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "  group       %s\n", x.groupText())
+	if r := x.RunnerUp; r != nil {
+		if r.Reason == robotsmw.ByRule {
+			fmt.Fprintf(w, "  runner-up   %s (%s)\n", r.Why(), r.Word())
+		} else {
+			fmt.Fprintf(w, "  runner-up   none: %s without that line, as %s\n", r.Word(), r.Why())
+		}
+	}
+	for _, v := range x.Uses {
+		for _, statement := range v.Evidence {
+			fmt.Fprintf(w, "  %-10s  %s\n", v.Use, command.Printable(statement.String()))
+		}
+	}
+	if x.Reuse != nil {
+		fmt.Fprintf(w, "  %-10s  %s in %s, line %d: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, x.Reuse.Line, command.Printable(x.Reuse.Raw))
+	}
+	switch google := x.Dialects["google"]; {
+	case google.Allowed == x.Allowed && google.Line == x.Line:
+		fmt.Fprintln(w, "  others      Google's parser says the same")
+	case google.Allowed == x.Allowed:
+		fmt.Fprintf(w, "  Google      %s too, but %s\n", google.Word(), google.Why())
+	default:
+		fmt.Fprintf(w, "  Google      %s, %s\n", strings.ToUpper(google.Word()), google.Why())
+	}
+}
+
+// groupLine returns the number of the group's last user-agent line above the
+// deciding rule, or 0 if there is none.
+func (x explanation) groupLine() (line int) {
+	for _, a := range x.Group {
+		if a.Line < x.Line {
+			line = max(line, a.Line)
+		}
+	}
+	return line
+}
+
+func (x explanation) groupText() string {
+	if len(x.Group) == 0 {
+		return fmt.Sprintf("none: no user-agent line names %s or \"*\"", x.Agent)
+	}
+	var lines []string
+	for _, a := range x.Group {
+		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", a.Line, command.Printable(a.Value)))
+	}
+	const most = 5
+	if more := len(lines) - most; more > 1 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
+	}
+	text := strings.Join(lines, "; ")
+	if robots.Name(x.Group[0].Value) == "*" && x.Agent != "*" {
+		text += fmt.Sprintf(" (no line names %s)", x.Agent)
+	}
+	return text
+}
+
+// printAround prints the given line, some lines on each side of it, and the
+// user-agent line of its group. around says how many lines to print on each
+// side.
+func printAround(w io.Writer, file *robotstxt.File, line, group, around int) {
+	last := 0
+	for number, text := range file.Lines() {
+		if number != group && (number < line-around || number > line+around) {
+			continue
+		}
+		if last != 0 && number > last+1 {
+			fmt.Fprintln(w, "         ...")
+		}
+		last = number
+		mark := " "
+		if number == line {
+			mark = ">"
+		}
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, number, command.Printable(text)), " "))
+	}
 }
