@@ -40,7 +40,7 @@
 //	for !q.IsEmpty() {
 //		q.Run(c)
 //		q.Stop()   // else colly's queue cannot Run again
-//		ext.Wait() // makes what is put back; it may add URLs with q.AddURL
+//		ext.Wait() // makes what is put back, a login too; it may add URLs with q.AddURL
 //	}
 //
 // # Retries in OnError
