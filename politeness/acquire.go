@@ -161,7 +161,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 			break
 		}
 		checked = check == nil
-		waits.next(look.why, l.now())
+		waits.turnTo(look.why, l.now())
 		if g.trace != nil && (look.until != told || look.why != toldWhy) {
 			told, toldWhy = look.until, look.why
 			l.traceWait(g, told, toldWhy)
@@ -200,16 +200,16 @@ func (l *Limiter) traceWait(g *Grant, until time.Duration, why why) {
 // error of g's check.
 func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked time.Duration, waits *spell, failed error) error {
 	now := l.now()
-	waited, why := now-asked, waits.longest(now)
+	waited, why := now-asked, waits.end(now)
 	if why == "" {
 		waited = 0 // it has not waited
 	}
 	switch {
 	case failed != nil:
-		l.cancelled(ctx, g, waited, why)
+		l.tellCancelled(ctx, g, waited, why)
 		return failed
 	case look.ready:
-		l.granted(ctx, g, waited, why)
+		l.tellGranted(ctx, g, waited, why)
 		return nil
 	case look.refused:
 		return l.refuse(ctx, g, waited, look.wait, reasons[look.why])
@@ -236,7 +236,7 @@ func (g *Grant) pass(ctx context.Context, check func(context.Context) error) err
 // for the first duration, and may come back after the second.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
-	l.refused(ctx, g, waited, err.Until, why)
+	l.tellRefused(ctx, g, waited, err.Until, why)
 	return err
 }
 
@@ -261,7 +261,7 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 		return l.refuse(ctx, g, waited, g.leave(true), why)
 	}
 	g.leave(false)
-	l.cancelled(ctx, g, waited, why)
+	l.tellCancelled(ctx, g, waited, why)
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }
 

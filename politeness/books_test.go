@@ -51,7 +51,7 @@ func FuzzHoldState(f *testing.F) {
 	h.learn().crawl, h.learnt.until, h.learnt.level = 7e9, 9e9, 3
 	h.last = 1e9
 	l.openAccount(h.key).taken.requests = 4
-	state, _ := l.leave(h, 2e9, true)
+	state, _ := l.legacyOf(h, 2e9, true)
 	f.Add(state)
 	f.Add([]byte{})
 	f.Add([]byte{0xff})

@@ -78,6 +78,6 @@
 //     replay wait for the host.
 //   - A request starts when its header is sent, so a slow dial does not make
 //     two arrive together.
-//   - A Limiter has no ticker and no goroutine. A host takes less than 200
+//   - A Limiter has no ticker and no goroutine. A host takes some 200
 //     bytes.
 package politeness

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/headers"
 )
 
-// The method "granted" reports a request that starts now.
-func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
+// tellGranted reports a request that starts now.
+func (l *Limiter) tellGranted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
 		g.trace.Granted(l.epoch.Add(g.since))
 	}
@@ -49,14 +49,14 @@ func (g *Grant) event(at time.Duration) Event {
 	return Event{Host: g.key, Exempt: g.exempt, Request: g.number, URL: g.url, At: g.limiter.epoch.Add(at)}
 }
 
-func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
+func (l *Limiter) tellRefused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
 	if o := l.Observer; o != nil && o.Refused != nil {
 		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.exempt})
 	}
 }
 
-// The method "cancelled" reports a request that gave up waiting.
-func (l *Limiter) cancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
+// tellCancelled reports a request that gave up waiting.
+func (l *Limiter) tellCancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if o := l.Observer; o != nil && o.Cancelled != nil {
 		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})
 	}

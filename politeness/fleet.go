@@ -104,7 +104,7 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	wait := l.mayGive(p, now)
 	ok = wait <= 0
 	if p.owned && (ok || p.news()) {
-		r.State, r.Keep = l.leave(h, now, ok)
+		r.State, r.Keep = l.legacyOf(h, now, ok)
 	}
 	if ok {
 		r.InFlight = int(h.inFlight)
@@ -232,7 +232,7 @@ func (l *Limiter) inform(h *host) {
 	if p := h.hold; p == nil || !p.owned {
 		r := fleet.Record{InFlight: int(h.inFlight)}
 		if paused {
-			r.State, r.Keep = l.leave(h, now, false)
+			r.State, r.Keep = l.legacyOf(h, now, false)
 		}
 		l.Fleet.Landed(h.key, r)
 	} else if paused && h.learnt.until > p.kept.until {

@@ -54,7 +54,7 @@ type Grant struct {
 // started.
 type kept struct {
 	pace, crawl time.Duration
-	paused      time.Duration // the end of the host's latest pause; if there was none, the constant "never"
+	paused      time.Duration // the end of the host's latest pause; if there was none, the constant never
 }
 
 type state uint8

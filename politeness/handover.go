@@ -37,7 +37,7 @@ const (
 	pauseLeft           // how much longer the pause lasts
 	crawlDelay
 	adaptiveDelay
-	levelAndSign  // 4 × the back-off level + the latest sign (see the type "sign")
+	levelAndSign  // 4 × the back-off level + the latest sign (see sign)
 	sinceIncident // time since the incident; set only with levelAndSign
 	budgetDay     // the day of the next two numbers, counted from 1970
 	requestsTaken // how many requests were taken from the Budget
@@ -78,13 +78,13 @@ func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) 
 // microsUp is micros, but rounds up.
 func microsUp(d time.Duration) int64 { return micros(later(d, time.Microsecond-1)) }
 
-// leave returns the state that h leaves to its next owner, and how long the
-// state matters. The state is empty if there is nothing to leave. If the last
-// argument is false, the state holds only what the host has taught and what is
-// taken of its Budget.
-func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
+// legacyOf returns the state that h leaves to its next owner, and how long the
+// state matters. The state is empty if there is nothing to leave. If over is
+// false, this Limiter keeps the host, and the state holds only what the host
+// has taught and what is taken of its Budget.
+func (l *Limiter) legacyOf(h *host, now time.Duration, over bool) (state []byte, keep time.Duration) {
 	var v legacy
-	if rest {
+	if over {
 		keep = max(l.due(h, anyone)-now, 0)
 		interval := h.lengthen(max(l.pace(h), l.crawlDelay(h, anyone)))
 		if since := now - h.last; h.last != never && since < interval {
@@ -103,7 +103,7 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	}
 	if a := l.accountOf(h.key); a != nil {
 		taken := a.taken.plus(a.claim)
-		if rest { // others may use what this member has not used
+		if over { // others may use what this member has not used
 			taken = a.used()
 		}
 		if taken != (purse{}) {

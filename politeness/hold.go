@@ -15,7 +15,7 @@ type hold struct {
 	never  bool          // the Fleet will never own the host: see Refuse
 	flying int32         // requests in flight of other members, which take up slots
 	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
-	idle   time.Duration // when the host ran out of requests; the constant "never" while it has some
+	idle   time.Duration // when the host ran out of requests; the constant never while it has some
 	hope   time.Duration // a request that was refused is expected to come again before this time
 	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
 	why    error         // while the host is not owned: the error that says why
@@ -35,8 +35,8 @@ func (p *hold) yields(now time.Duration) bool {
 	return p.others && p.served && now >= p.since+turn
 }
 
-// sentAway notes that a request to h was refused. The first argument is the
-// time at which that request may come back. If that time is at most maxRest
+// sentAway notes that a request to h was refused, which may come back at the
+// time again. If that time is at most maxRest
 // away, the Hold expects the request. It stops expecting the request when that
 // time and one turn more are over.
 func (h *host) sentAway(again, now time.Duration) {

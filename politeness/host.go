@@ -30,7 +30,7 @@ type host struct {
 type learnt struct {
 	crawl    time.Duration // the Crawl-delay that was told last; 0 means none
 	adaptive time.Duration // the delay that the host's response times ask for
-	until    time.Duration // the end of the latest pause; the constant "never" if there was none
+	until    time.Duration // the end of the latest pause; the constant never if there was none
 	incident time.Duration // when the latest incident began
 	level    uint8         // how many incidents lengthen the back-off; a good answer subtracts one
 	latest   sign          // the sign of the latest incident; after a good answer: the constant good

@@ -230,8 +230,8 @@ func (l *Limiter) setUp() {
 	}
 }
 
-// orDefault returns v if v is positive, the second argument if v is 0, and the
-// third if v is below 0.
+// orDefault returns v if v is positive, zero if v is 0, and negative if v is
+// below 0.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:

@@ -75,13 +75,13 @@ func (l *Limiter) dequeue(g *Grant) {
 	}
 }
 
-// estimate returns when g can start if nothing changes. The last two arguments
-// are the time at which the first request of g's queue can start, and the
-// number of requests before g. The true time is never earlier, but may be
+// estimate returns when g can start if nothing changes. The first request of
+// g's queue can start at the time firstStart, and ahead requests are before g.
+// The true time is never earlier, but may be
 // later: the estimate leaves out how long the requests ahead take.
-func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
+func (l *Limiter) estimate(h *host, g *Grant, firstStart time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
-	return max(later(first, times(interval, ahead)), l.due(h, g))
+	return max(later(firstStart, times(interval, ahead)), l.due(h, g))
 }
 
 // joining returns the earliest time at which g could start if it queued for h
@@ -94,9 +94,8 @@ func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	return l.estimate(h, g, max(now, l.due(h, head), h.unownedUntil()), h.ahead(g))
 }
 
-// refuses reports whether g should be refused instead of waiting. The argument
-// "est" is the earliest time at which g can start. The argument "ahead" is the
-// number of requests before g.
+// refuses reports whether g should be refused instead of waiting. The earliest
+// time at which g can start is est, and ahead requests are before g.
 func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now time.Duration) bool {
 	if est > now && est >= g.limit {
 		return true

@@ -172,9 +172,9 @@ func (l *Limiter) quit(g *Grant) {
 }
 
 // leave removes g from all queues and returns how long g would have to wait.
-// The argument "returns" says that the request is expected to come again after
-// this wait. A fleet then keeps the host for a while.
-func (g *Grant) leave(returns bool) (again time.Duration) {
+// If comesAgain is true, the request is expected to come again after this wait,
+// and a fleet keeps the host for a while.
+func (g *Grant) leave(comesAgain bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,7 +182,7 @@ func (g *Grant) leave(returns bool) (again time.Duration) {
 	case queued:
 		now := l.now()
 		again = l.comeAgain(g, now)
-		if returns {
+		if comesAgain {
 			g.host.sentAway(later(now, again), now)
 		}
 		l.quit(g)

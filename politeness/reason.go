@@ -66,8 +66,8 @@ type spell struct {
 	took  time.Duration
 }
 
-// The method "next" records what the request waits for from now on.
-func (s *spell) next(w why, now time.Duration) {
+// turnTo records what the request waits for from now on.
+func (s *spell) turnTo(w why, now time.Duration) {
 	if s.why == w {
 		return
 	}
@@ -77,9 +77,8 @@ func (s *spell) next(w why, now time.Duration) {
 	s.why, s.since = w, now
 }
 
-// The method "longest" ends the present spell and returns the reason of the
-// longest spell.
-func (s *spell) longest(now time.Duration) Reason {
-	s.next(whyNot, now)
+// end ends the present spell and returns the reason of the longest one.
+func (s *spell) end(now time.Duration) Reason {
+	s.turnTo(whyNot, now)
 	return reasons[s.most]
 }

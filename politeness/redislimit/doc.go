@@ -5,7 +5,6 @@
 //		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true,
 //	})
 //	fleet, err := redislimit.New(client, redislimit.Options{Namespace: "mybot"})
-//	...
 //	defer fleet.Close()
 //	limiter := &politeness.Limiter{Fleet: fleet}
 //

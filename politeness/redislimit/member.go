@@ -132,7 +132,7 @@ func (m *member) run() {
 }
 
 // step does what is due now, and returns how long to wait for the next step. If
-// the result "over" is true, the goroutine ends.
+// over is true, the goroutine ends.
 func (m *member) step() (wait time.Duration, over bool) {
 	runtime.Gosched() // so that requests made at the same moment share a call
 	m.mu.Lock()
@@ -292,7 +292,7 @@ func (m *member) lose(p *place) {
 // the places that still have to be entered into a new epoch. It logs the end of
 // the session only if the member owns a host.
 func (m *member) lapse() {
-	if m.lapsed || m.trust.Load() == nil || m.trusts() {
+	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
 		return
 	}
 	m.lapsed = true
@@ -320,16 +320,15 @@ func (m *member) join(now time.Time) {
 	for _, p := range m.places {
 		p.drop, p.holder, p.told, p.offered = false, "", "", 0
 		p.news = p.news || p.lesson.InFlight > 0
-		p.enter = anew && m.trusts() && (p.phase == owned || p.phase == leaving)
+		p.enter = anew && m.Trusted() && (p.phase == owned || p.phase == leaving)
 		if !p.enter {
 			m.lose(p)
 		}
 		m.todo[p] = true
 	}
-	kept := m.count(func(p *place) bool { return p.enter })
 	if anew {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
-			"hosts_kept", kept, "epoch", epoch)
+			"hosts_kept", m.owned(), "epoch", epoch)
 	}
 	m.epoch, m.id, m.number = epoch, id, 0
 	m.channel = fmt.Sprint(m.prefix, epoch, ":", id)

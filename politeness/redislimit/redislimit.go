@@ -98,9 +98,6 @@ func (f *Fleet) Landed(host string, r fleet.Record) {
 	}
 }
 
-// Trusted implements politeness.Fleet.
-func (f *Fleet) Trusted() bool { return f.trusts() }
-
 // Close gives back all hosts of this member at once and ends its session.
 // Waiting requests get no host any more. Requests in flight go on, so end them
 // before Close: other members may ask the same hosts after an interval. Close
