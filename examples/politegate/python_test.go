@@ -184,6 +184,24 @@ except Refused as refused:
 	}
 }
 
+// The README's program in Python runs as it stands there.
+func TestPython_Readme(t *testing.T) {
+	python := interpreter(t, "urllib.request")
+	site := newCrawled(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") })
+	base, stop := start(t, "-allow-private")
+	defer stop()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(readme), "```python\n")
+	code, _, _ = strings.Cut(code, "```")
+	here := strings.NewReplacer("Gate()", "Gate('"+base+"')", "https://example.com", site.URL)
+	if got := runPython(t, python, "-c", here.Replace(code)); got != "200 b'page'\n" {
+		t.Errorf("it prints %q", got)
+	}
+}
+
 // Scrapy runs with the settings of courtesy_scrapy's doc, and its own pace
 // switched off.
 func TestScrapy(t *testing.T) {

@@ -11,7 +11,8 @@
 //   - GET /check?url=U: may U be fetched? The answer is 200 and JSON, whatever
 //     the verdict: {"allowed":false,"reason":"rule","rule":"/private",
 //     "line":3,"robots_url":"…","crawl_delay":2,"until":"…"}. What does not
-//     apply is left out. The time in until is when to ask again.
+//     apply is left out. The time in until is when to ask again. If robots.txt
+//     is unreachable, error says why.
 //   - GET /check?url=U&wait=1 answers when the client may ask U's host itself,
 //     and adds an id. The host's slot is held until the client is done, or for
 //     Limiter.Lease. Without an id, the client may not ask: see until.

@@ -105,7 +105,10 @@ func TestCheck(t *testing.T) {
 				if got.Reason == "unreachable" && (got.Until == nil || time.Until(*got.Until) <= 0) {
 					t.Error("it does not say when to ask again")
 				}
-				got.Until = nil
+				if (got.Reason == "unreachable") != (got.Error != "") {
+					t.Errorf("the error is %q", got.Error)
+				}
+				got.Until, got.Error = nil, ""
 				if got != tt.want {
 					t.Errorf("got  %+v\nwant %+v", got, tt.want)
 				}
@@ -639,7 +642,7 @@ func TestPrivateAddresses(t *testing.T) {
 		if w.Code != 502 && w.Code != 503 || strings.HasPrefix(host, "127") && w.Code != 502 {
 			t.Errorf("%s: %d %s", host, w.Code, w.Body)
 		}
-		if v := read(t, ask(h, "GET", about("/check", "http://"+host+":"+port+"/")+"&wait=1")); v.Allowed || v.ID != "" {
+		if v := read(t, ask(h, "GET", about("/check", "http://"+host+":"+port+"/")+"&wait=1")); v.Allowed || v.ID != "" || v.Error == "" {
 			t.Errorf("%s: %+v", host, v)
 		}
 	}

@@ -47,7 +47,7 @@ func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 		v.decision, v.Allowed, v.Reason, v.Rule, v.Line = d.String(), d.Allowed, d.Reason.String(), d.Rule, d.Line
 		v.RobotsURL, v.CrawlDelay = d.RobotsURL, d.CrawlDelay.Seconds()
 		if d.Reason == robotsmw.Unreachable {
-			v.Until = &d.NextTry
+			v.Until, v.Error = &d.NextTry, d.Cause
 		}
 	}
 	if delayed, ok := errors.AsType[*politeness.DelayError](err); ok {

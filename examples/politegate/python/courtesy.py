@@ -26,7 +26,7 @@ class Refused(Exception):
 
     def __init__(self, verdict):
         self.verdict = verdict
-        super().__init__(verdict.get("error") or f"{verdict.get('reason')} {verdict.get('rule', '')}")
+        super().__init__(" ".join(str(verdict[k]) for k in ("reason", "rule", "error") if k in verdict))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
