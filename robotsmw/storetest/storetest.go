@@ -28,8 +28,19 @@ import (
 // empty Store, and clean up with t.Cleanup. The tests take a few seconds,
 // because they wait until values expire.
 func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
+	runValues(t, open)
+	runTimes(t, open)
+	t.Run("many at once see whole values", func(t *testing.T) { putAndGetAtOnce(t, open(t)) })
+	if _, ok := open(t).(robotsmw.Locker); ok {
+		runLocker(t, open)
+	}
+}
+
+const long = time.Hour
+
+// runValues tests that a Store has what was put there last.
+func runValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	ctx := context.Background()
-	long := time.Hour
 
 	t.Run("a miss is fs.ErrNotExist", func(t *testing.T) {
 		s := open(t)
@@ -93,6 +104,12 @@ func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		}
 	})
 
+}
+
+// runTimes tests that values and calls end.
+func runTimes(t *testing.T, open func(t *testing.T) robotsmw.Store) {
+	ctx := context.Background()
+
 	t.Run("a value is forgotten after its time", func(t *testing.T) {
 		s := open(t)
 		began := time.Now()
@@ -128,38 +145,37 @@ func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		want(t, s, "https://example.com", []byte("value"))
 	})
 
-	t.Run("many at once see whole values", func(t *testing.T) {
-		s := open(t)
-		var wg sync.WaitGroup
-		for g := range 8 {
-			wg.Go(func() {
-				for i := range 40 {
-					key := fmt.Sprintf("https://h%d.example", i%5)
-					value := bytes.Repeat([]byte{byte('a' + g)}, 1+rand.IntN(20_000))
-					if err := s.Put(ctx, key, value, long); err != nil {
-						t.Errorf("Put: %v", err)
-					}
-					got, err := s.Get(ctx, key)
-					if err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Errorf("Get: %v", err)
-					}
-					if err == nil && (len(got) == 0 || len(bytes.Trim(got, string(got[0]))) > 0) {
-						t.Errorf("Get gave a mixture of values")
-					}
-					if i%10 == 0 {
-						if err := s.Delete(ctx, key); err != nil {
-							t.Errorf("Delete: %v", err)
-						}
+}
+
+// putAndGetAtOnce tests that a value is always one that was put, and not a
+// mixture of two.
+func putAndGetAtOnce(t *testing.T, s robotsmw.Store) {
+	ctx := context.Background()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 40 {
+				key := fmt.Sprintf("https://h%d.example", i%5)
+				value := bytes.Repeat([]byte{byte('a' + g)}, 1+rand.IntN(20_000))
+				if err := s.Put(ctx, key, value, long); err != nil {
+					t.Errorf("Put: %v", err)
+				}
+				got, err := s.Get(ctx, key)
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("Get: %v", err)
+				}
+				if err == nil && (len(got) == 0 || len(bytes.Trim(got, string(got[0]))) > 0) {
+					t.Errorf("Get gave a mixture of values")
+				}
+				if i%10 == 0 {
+					if err := s.Delete(ctx, key); err != nil {
+						t.Errorf("Delete: %v", err)
 					}
 				}
-			})
-		}
-		wg.Wait()
-	})
-
-	if _, ok := open(t).(robotsmw.Locker); ok {
-		runLocker(t, open)
+			}
+		})
 	}
+	wg.Wait()
 }
 
 func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
