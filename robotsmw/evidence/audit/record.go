@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
@@ -237,10 +238,13 @@ func (r *recordReader) lost(v *recordLine) {
 	r.a.total.count("cut", 1)
 	r.judge.partial = true
 	n := v.Lost["request"]
-	from, to := v.lossSpan()
-	if !to.Before(r.a.Since) && !r.a.isAfter(from.UnixNano()) {
+	from, err := time.Parse(time.RFC3339Nano, v.From)
+	if err != nil {
+		from = v.Time
+	}
+	if !v.Time.Before(r.a.Since) && !r.a.isAfter(from.UnixNano()) {
 		r.a.total.count("unaudited", n)
-		r.a.endSpan(Tally{First: from, Last: to, Requests: n})
+		r.a.endSpan(Tally{First: from, Last: v.Time, Requests: n})
 	}
 }
 

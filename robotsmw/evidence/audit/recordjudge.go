@@ -123,7 +123,7 @@ func (j *recordJudge) page(v *recordLine) error {
 		return errFetch
 	case !ok:
 		return err
-	case in.sha256 == "" && j.robot.AllowAfter30Days && in.unreachableFor30Days(d):
+	case in.SHA256 == "" && j.robot.AllowAfter30Days && in.unreachableFor30Days(d):
 		verdict.Allowed = true
 	}
 	violation := Violation{Time: v.Start, URL: v.Target}
@@ -135,11 +135,11 @@ func (j *recordJudge) page(v *recordLine) error {
 	case !d.Allowed:
 		violation.Kind, violation.Line, violation.Rule = "disallowed", d.Line, d.Rule
 		j.report(violation)
-	case d.SHA256 == in.sha256 && !d.follows(verdict):
+	case d.SHA256 == in.SHA256 && !d.follows(verdict):
 		return errDecision
 	case d.RobotsURL != "" && j.origins[d.RobotsURL].isStale(d, *in):
-		violation.Kind, violation.Previous = "stale", in.fetched
-		violation.Gap, violation.Want = d.Decided.Sub(in.fetched), in.expires.Sub(in.fetched)
+		violation.Kind, violation.Previous = "stale", in.Fetched
+		violation.Gap, violation.Want = d.Decided.Sub(in.Fetched), in.Expires.Sub(in.Fetched)
 		j.report(violation)
 	}
 	return err
@@ -149,7 +149,7 @@ func (j *recordJudge) page(v *recordLine) error {
 // requested before there was one.
 func (j *recordJudge) stateFor(v *recordLine, d *recordDecision) (*state, error) {
 	if d.RobotsURL == "" { // an override
-		return &state{sha256: d.SHA256, status: 200}, nil
+		return &state{recordLine: &recordLine{SHA256: d.SHA256, Status: 200}}, nil
 	}
 	if o := j.origins[d.RobotsURL]; o != nil && len(o.states) > 0 {
 		in := o.inForce(d)
@@ -177,7 +177,7 @@ func (j *recordJudge) refusal(target string, d *recordDecision) error {
 	if d.SHA256 == "" {
 		return nil
 	}
-	verdict, ok := j.verdict(state{sha256: d.SHA256}, target)
+	verdict, ok := j.verdict(state{recordLine: &recordLine{SHA256: d.SHA256}}, target)
 	if !ok || !verdict.Allowed && d.follows(verdict) {
 		return nil // a missing robots.txt is reported only for requests
 	}

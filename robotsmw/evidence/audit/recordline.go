@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"encoding/json"
 	"time"
 	"unicode/utf8"
 
@@ -70,11 +69,10 @@ type recordLine struct {
 	// in loss lines; "from" is also in robots lines, where its value is "fetch"
 	// or "store"
 	From string         `json:"from"`
-	To   string         `json:"to"`
 	Lost map[string]int `json:"lost"`
 
 	// in fetch, segment and close lines: parts of WARC files
-	Pieces json.RawMessage `json:"warc"`
+	Pieces *recordPieces `json:"warc"`
 }
 
 type recordCut struct {
@@ -130,14 +128,4 @@ func inJSON(text string) string {
 		return text
 	}
 	return string([]rune(text))
-}
-
-// lossSpan returns the span of time of a loss line.
-func (v *recordLine) lossSpan() (from, to time.Time) {
-	from, err := time.Parse(time.RFC3339Nano, v.From)
-	to, err2 := time.Parse(time.RFC3339Nano, v.To)
-	if err != nil || err2 != nil {
-		return v.Time, v.Time
-	}
-	return from, to
 }

@@ -38,29 +38,16 @@ func (k *recordOrigins) addFile(sha256 string, text []byte) {
 
 // A recordOrigin is what a record says about an origin's robots.txt.
 type recordOrigin struct {
-	states  []state // the latest ones
-	fetches []fetched
+	states  []state       // the latest ones
+	fetches []*recordLine // the fetches on which no robots line rests yet
 }
 
-// A state is what was known about an origin's robots.txt from state.from on.
+// A state is what was known about an origin's robots.txt from the time of a
+// robots line on.
 type state struct {
-	from, fetched, expires time.Time
-	sha256                 string
-	status                 int
-	failed                 bool      // robots.txt could not be fetched
-	stored                 bool      // the state is from the Store
-	since                  time.Time // when this series of failures began, if failed is true
-	answered               time.Time // the time of the last good fetch before these failures; zero if not known
-}
-
-// The type "fetched" is what a fetch line says. No robots line rests on it yet.
-type fetched struct {
-	at             time.Time
-	status         int
-	sha256         string
-	to             string // the URL of the robots.txt that a redirect leads to
-	isGood, isSame bool   // a whole 2xx; a 304 to a conditional request
-	hasRules       bool
+	*recordLine
+	since    time.Time // when this series of failures began, if there is a Cause
+	answered time.Time // the time of the last good fetch before these failures; zero if not known
 }
 
 const (
@@ -94,41 +81,36 @@ func (k *recordOrigins) origin(robotsURL string) *recordOrigin {
 
 func (k *recordOrigins) addFetch(v *recordLine) {
 	o := k.origin(v.URL)
-	k.addHop(v)
-	f := fetched{at: v.Time, status: v.Status, sha256: v.SHA256, isSame: v.Status == 304 && v.Conditional, hasRules: v.hasRules}
-	f.isGood = v.Status/100 == 2 && v.Error == ""
-	if v.Status/100 == 3 {
-		if to, err := resolve(v.Target, v.Location); err == nil && to.EscapedPath() == "/robots.txt" && to.RawQuery == "" {
-			f.to = canonical(to.String())
-		}
-	}
-	o.fetches = append(o.fetches, f)
+	o.fetches = append(o.fetches, v)
 	if len(o.fetches) > 2*keptStates {
 		o.fetches = slices.Delete(o.fetches, 0, 1)
 	}
-}
-
-func resolve(from, location string) (*url.URL, error) {
-	base, err := url.Parse(from)
-	if err != nil {
-		return nil, err
-	}
-	return base.Parse(location)
-}
-
-// addHop notes where a redirect of a robots.txt leads: the request for it is no
-// page.
-func (k *recordOrigins) addHop(v *recordLine) {
-	if v.Status/100 != 3 || v.Location == "" {
-		return
-	}
-	to, err := resolve(v.Target, v.Location)
-	if err != nil || len(v.Location) >= longestAgent || len(k.hops) >= keptHops {
+	if to := v.leadsTo(); to != nil { // the request for it is no page
+		k.hops[hopKey(to)] = true
+	} else if v.Status/100 == 3 && v.Location != "" {
 		k.forgot = true
-		return
 	}
-	k.hops[hopKey(to)] = true
+	if len(k.hops) > keptHops {
+		clear(k.hops)
+		k.forgot = true
+	}
 }
+
+// leadsTo returns where a redirect leads, or nil.
+func (v *recordLine) leadsTo() *url.URL {
+	base, err := url.Parse(v.Target)
+	if v.Status/100 != 3 || v.Location == "" || len(v.Location) >= longestAgent || err != nil {
+		return nil
+	}
+	to, err := base.Parse(v.Location)
+	if err != nil {
+		return nil
+	}
+	return to
+}
+
+// isGood reports whether a fetch has read a whole 2xx.
+func (v *recordLine) isGood() bool { return v.Status/100 == 2 && v.Error == "" }
 
 // hopKey returns the same key for all spellings of a URL.
 func hopKey(u *url.URL) string {
@@ -146,16 +128,15 @@ func (k *recordOrigins) isForRobots(target string) bool {
 // fetch.
 func (k *recordOrigins) robots(v *recordLine) error {
 	o := k.origin(v.URL)
-	s := state{from: v.Time, fetched: v.Fetched, expires: v.Expires, sha256: v.SHA256, status: v.Status,
-		failed: v.Cause != "", stored: v.From == "store", since: v.Time}
-	if n := len(o.states); n > 0 && s.failed {
-		if last := o.states[n-1]; last.failed {
+	s := state{recordLine: v, since: v.Time}
+	if n := len(o.states); n > 0 && v.Cause != "" {
+		if last := o.states[n-1]; last.Cause != "" {
 			s.since, s.answered = last.since, last.answered
 		} else {
-			s.answered = last.from
+			s.answered = last.Time
 		}
 	}
-	err := k.rests(v, o, s)
+	err := k.rests(v, o)
 	o.states = append(o.states, s)
 	if len(o.states) > keptStates {
 		o.states = slices.Delete(o.states, 0, 1)
@@ -168,13 +149,13 @@ func (k *recordOrigins) robots(v *recordLine) error {
 
 // rests returns an error if a robots line does not rest on a fetch that the
 // record has.
-func (k *recordOrigins) rests(v *recordLine, o *recordOrigin, s state) error {
-	if s.expires.Sub(s.fetched) > fresh {
+func (k *recordOrigins) rests(v *recordLine, o *recordOrigin) error {
+	if v.Expires.Sub(v.Fetched) > fresh {
 		return contradiction("the robots.txt expires more than 24 hours after it was fetched")
 	}
-	if s.stored {
-		isOld := !s.fetched.IsZero() && s.from.Sub(s.fetched) > fresh+apart
-		if isOld && !slices.ContainsFunc(o.states, func(s state) bool { return s.failed && !s.stored }) {
+	if v.From == "store" {
+		isOld := !v.Fetched.IsZero() && v.Time.Sub(v.Fetched) > fresh+apart
+		if isOld && !slices.ContainsFunc(o.states, func(s state) bool { return s.Cause != "" && s.From != "store" }) {
 			return contradiction("the robots.txt from the store is more than 24 hours old, and no fetch has failed since")
 		}
 		return nil
@@ -182,7 +163,7 @@ func (k *recordOrigins) rests(v *recordLine, o *recordOrigin, s state) error {
 	for i, f := range slices.Backward(o.fetches) {
 		if k.leads(f, v) {
 			from := i
-			for from > 0 && o.fetches[from-1].status/100 == 3 { // the redirects that led there
+			for from > 0 && o.fetches[from-1].Status/100 == 3 { // the redirects that led there
 				from--
 			}
 			o.fetches = slices.Delete(o.fetches, from, i+1)
@@ -193,23 +174,27 @@ func (k *recordOrigins) rests(v *recordLine, o *recordOrigin, s state) error {
 }
 
 // leads reports whether a robots line can follow from a fetch.
-func (k *recordOrigins) leads(f fetched, v *recordLine) bool {
-	isNow := f.at.Sub(v.Fetched).Abs() <= apart && f.at.Sub(v.Time).Abs() <= apart
+func (k *recordOrigins) leads(fetch, v *recordLine) bool {
+	isNow := fetch.Time.Sub(v.Fetched).Abs() <= apart && fetch.Time.Sub(v.Time).Abs() <= apart
 	switch {
 	case v.Cause != "":
-		return !f.isGood || !f.hasRules // a wall may have answered with a whole 2xx
+		return !fetch.isGood() || !fetch.hasRules // a wall may have answered with a whole 2xx
 	case v.Renewed:
-		return f.isSame && isNow
-	case f.status == v.Status && (f.isGood || f.status/100 != 2):
-		return isNow && f.sha256 == v.SHA256
-	case f.status/100 != 3 || v.Redirects == 0:
+		return fetch.Status == 304 && fetch.Conditional && isNow
+	case fetch.Status == v.Status && (fetch.isGood() || fetch.Status/100 != 2):
+		return isNow && fetch.SHA256 == v.SHA256
+	case fetch.Status/100 != 3 || v.Redirects == 0:
 		return false
 	}
 	// The robots.txt of another origin counts for this one. It may have been
 	// fetched earlier.
-	other := k.origins[f.to]
+	to := fetch.leadsTo()
+	if to == nil || to.EscapedPath() != "/robots.txt" || to.RawQuery != "" {
+		return true
+	}
+	other := k.origins[canonical(to.String())]
 	return other == nil || len(other.states) == 0 || slices.ContainsFunc(other.states, func(s state) bool {
-		return s.sha256 == v.SHA256 && s.fetched.Equal(v.Fetched)
+		return s.SHA256 == v.SHA256 && s.Fetched.Equal(v.Fetched)
 	})
 }
 
@@ -219,7 +204,7 @@ func (k *recordOrigins) leads(f fetched, v *recordLine) bool {
 func (o *recordOrigin) inForce(d *recordDecision) state {
 	in := o.states[0]
 	for _, s := range o.states {
-		if !s.from.Add(settles).After(d.Decided) || s.fetched.Equal(d.Fetched) && s.from.Before(d.Decided.Add(settles)) {
+		if !s.Time.Add(settles).After(d.Decided) || s.Fetched.Equal(d.Fetched) && s.Time.Before(d.Decided.Add(settles)) {
 			in = s
 		}
 	}
@@ -234,14 +219,14 @@ func (o *recordOrigin) inForce(d *recordDecision) state {
 // the file was fetched.
 func (o *recordOrigin) isStale(d *recordDecision, in state) bool {
 	switch {
-	case d.SHA256 != in.sha256:
+	case d.SHA256 != in.SHA256:
 		return true
-	case in.expires.IsZero() || !d.Decided.After(in.expires.Add(settles)):
+	case in.Expires.IsZero() || !d.Decided.After(in.Expires.Add(settles)):
 		return false
-	case d.Stale && d.Decided.Sub(in.fetched) <= fresh:
+	case d.Stale && d.Decided.Sub(in.Fetched) <= fresh:
 		return false
 	}
-	return !slices.ContainsFunc(o.states, func(s state) bool { return s.failed && !s.from.After(d.Decided) && !s.from.Before(in.from) })
+	return !slices.ContainsFunc(o.states, func(s state) bool { return s.Cause != "" && !s.Time.After(d.Decided) && !s.Time.Before(in.Time) })
 }
 
 // unreachableFor30Days reports whether robots.txt was unreachable for 30 days
@@ -254,17 +239,17 @@ func (s state) unreachableFor30Days(d *recordDecision) bool {
 	if claimed := d.FailedSince; !claimed.IsZero() && claimed.Before(since) && claimed.Add(settles).After(s.answered) {
 		since = claimed
 	}
-	return s.failed && s.from.Sub(since) >= 30*24*time.Hour
+	return s.Cause != "" && s.Time.Sub(since) >= 30*24*time.Hour
 }
 
 // verdict judges a URL by a state. It judges all forms of the path, as the
 // crawler does. ok is false if the record does not have the state's file.
 func (k *recordOrigins) verdict(s state, target string) (m robotstxt.Match, ok bool) {
-	if s.sha256 == "" {
-		forbids := s.failed || k.robot.DisallowForbidden && (s.status == 401 || s.status == 403)
+	if s.SHA256 == "" {
+		forbids := s.Cause != "" || k.robot.DisallowForbidden && (s.Status == 401 || s.Status == 403)
 		return robotstxt.Match{Allowed: !forbids}, true
 	}
-	rules := k.files[s.sha256]
+	rules := k.files[s.SHA256]
 	if rules == nil {
 		return m, false
 	}
@@ -340,7 +325,7 @@ func (k *recordOrigins) grounds(target string, d *recordDecision) error {
 	if d.Fetched.IsZero() || o == nil || len(o.states) == 0 || slices.ContainsFunc(o.states, d.isBy) {
 		return nil
 	}
-	same := slices.ContainsFunc(o.states, func(s state) bool { return s.fetched.Equal(d.Fetched) })
+	same := slices.ContainsFunc(o.states, func(s state) bool { return s.Fetched.Equal(d.Fetched) })
 	switch {
 	case same:
 		return contradiction("the decision and the robots line disagree about the robots.txt")
@@ -353,7 +338,7 @@ func (k *recordOrigins) grounds(target string, d *recordDecision) error {
 // isBy reports whether a decision follows from a state. While fetches fail, the
 // state has the status of the failure.
 func (d *recordDecision) isBy(s state) bool {
-	return s.fetched.Equal(d.Fetched) && s.sha256 == d.SHA256 && s.expires.Equal(d.Expires) && (s.status == d.Status || s.failed)
+	return s.Fetched.Equal(d.Fetched) && s.SHA256 == d.SHA256 && s.Expires.Equal(d.Expires) && (s.Status == d.Status || s.Cause != "")
 }
 
 // isOverride reports whether the robot line has an override for a URL's origin.

@@ -5,27 +5,20 @@ import (
 	"math"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 )
 
 // A paceEvent is the start or the end of a request, an answer that asks the
 // crawler to stay away, or a pause. Each Limiter has a clock of its own.
 type paceEvent struct {
-	event    string
-	at, wall time.Time // by the Limiter's clock, and by the wall clock
-	limiter  int
-	request  int
-	key      string // of the host
-	url      string
-	isPage   bool
-	interval time.Duration // start: the delay; answer: the wait that it asks for
-	crawl    time.Duration // the Crawl-delay
-	until    time.Time     // pause: its end
-	asks     bool          // answer: its status makes a Retry-After count
+	*recordLine
+	at     time.Time // by the Limiter's clock
+	isPage bool
+	delay  time.Duration // of a start
+	crawl  time.Duration // of the start of a page: the Crawl-delay
 
-	host *recordHost // start, with EndToStart
-	next *paceEvent  // start: the next start at the host
+	host *recordHost // of a start, with EndToStart
+	next *paceEvent  // of a start: the next start at the host
 }
 
 // A recordPace judges the pace of a record's requests.
@@ -114,10 +107,20 @@ func (p *recordPace) endSession() {
 	clear(p.limiters)
 }
 
-// pace takes a line about the pace. The record has lines in the order in which
+// add takes a line about the pace. The record has lines in the order in which
 // they were noted. They are judged in the order of the events.
 func (p *recordPace) add(v *recordLine) {
-	m := p.moment(v)
+	m := &paceEvent{recordLine: v, at: v.At}
+	switch v.Event {
+	case "request":
+		l := p.limiter(v.Limiter)
+		m.at, m.isPage = v.Start, !v.Robots || !p.known.isForRobots(v.Target)
+		if m.delay = asDuration(max(v.Delay, l.Delay)); m.isPage {
+			m.crawl = p.crawlDelay(v, l)
+		}
+	case "done":
+		m.at = v.End
+	}
 	i, _ := slices.BinarySearchFunc(p.moments, m, func(o, m *paceEvent) int {
 		return cmp.Or(o.at.Compare(m.at), cmp.Compare(o.rank(), m.rank()), -1)
 	})
@@ -134,34 +137,10 @@ func (p *recordPace) add(v *recordLine) {
 
 // rank sorts what happens at one moment: first the requests, by their numbers.
 func (m *paceEvent) rank() int {
-	if m.event == "request" {
-		return m.request
+	if m.Event == "request" {
+		return m.Request
 	}
 	return math.MaxInt
-}
-
-func (p *recordPace) moment(v *recordLine) *paceEvent {
-	m := &paceEvent{event: v.Event, at: v.At, wall: v.Time, limiter: v.Limiter, request: v.Request, key: v.Host}
-	l := p.limiter(v.Limiter)
-	switch v.Event {
-	case "request":
-		m.at, m.url, m.isPage = v.Start, strings.Clone(v.Target[:min(len(v.Target), longestURL+1)]), !v.Robots || !p.known.isForRobots(v.Target)
-		m.interval = asDuration(max(v.Delay, l.Delay))
-		if m.isPage {
-			m.crawl = p.crawlDelay(v, l)
-		}
-	case "done":
-		m.at = v.End
-	case "answer":
-		m.interval = asDuration(v.Asks)
-		if l.MaxRetryAfter > 0 {
-			m.interval = min(m.interval, asDuration(l.MaxRetryAfter))
-		}
-		m.asks = v.Status == 429 || v.Status == 503 || v.Status/100 == 3
-	case "pause":
-		m.until = v.Until
-	}
-	return m
 }
 
 // crawlDelay returns the Crawl-delay that a request must keep. This is the
@@ -187,14 +166,14 @@ func (p *recordPace) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 // count reports a request whose line is missing: a Limiter numbers its requests
 // without a hole.
 func (p *recordPace) count(m *paceEvent) {
-	if m.event != "request" {
+	if m.Event != "request" {
 		return
 	}
-	l := p.limiter(m.limiter)
-	if l.count > 0 && m.request > l.count+1 && !p.known.partial {
-		p.say(contradiction("request %d of limiter %d is missing, or more of them", l.count+1, m.limiter))
+	l := p.limiter(m.Limiter)
+	if l.count > 0 && m.Request > l.count+1 && !p.known.partial {
+		p.say(contradiction("request %d of limiter %d is missing, or more of them", l.count+1, m.Limiter))
 	}
-	l.count = max(l.count, m.request)
+	l.count = max(l.count, m.Request)
 }
 
 // limits returns an error if a request contradicts its limiter line.
@@ -215,27 +194,31 @@ func (p *recordPace) limits(v *recordLine) error {
 // judge judges the pace of a request. From answers and pauses, it learns when
 // the host must be left alone.
 func (p *recordPace) judge(m *paceEvent) {
-	l := p.limiter(m.limiter)
-	if m.event == "done" {
+	l := p.limiter(m.Limiter)
+	if m.Event == "done" {
 		p.ended(m, l)
 		return
 	}
-	h := l.host(m.key)
-	switch m.event {
+	h := l.host(m.Host)
+	switch m.Event {
 	case "request":
 		p.gap(m, h)
 		if l.EndToStart {
 			if len(l.flying) >= mostFlying {
 				clear(l.flying)
 			}
-			m.host, l.flying[m.request] = h, m
+			m.host, l.flying[m.Request] = h, m
 		}
 	case "answer":
-		if m.asks && m.interval > 0 {
-			h.rest(m.at, m.at.Add(min(m.interval, maxRest)))
+		wait := asDuration(m.Asks)
+		if l.MaxRetryAfter > 0 {
+			wait = min(wait, asDuration(l.MaxRetryAfter))
+		}
+		if m.Status == 429 || m.Status == 503 || m.Status/100 == 3 {
+			h.rest(m.at, m.at.Add(min(wait, maxRest)))
 		}
 	case "pause":
-		h.rest(m.at, m.until)
+		h.rest(m.at, m.Until)
 	}
 }
 
@@ -249,15 +232,15 @@ func (h *recordHost) rest(at, until time.Time) {
 // request began too soon after an earlier one.
 func (p *recordPace) gap(m *paceEvent, h *recordHost) {
 	if m.at.Before(h.left) && m.at.After(h.asked) && m.isPage {
-		p.report(Violation{Time: m.at, URL: m.url, Kind: "retry-after", Previous: h.asked, Gap: m.at.Sub(h.asked), Want: h.left.Sub(h.asked)})
+		p.report(Violation{Time: m.at, URL: m.Target, Kind: "retry-after", Previous: h.asked, Gap: m.at.Sub(h.asked), Want: h.left.Sub(h.asked)})
 	}
 	// Any two requests must be at least the delay apart, and any two requests
 	// for pages at least the Crawl-delay. If both gaps are too short, only the
 	// gap that misses its minimum by more is reported.
-	last, want := h.latest, m.interval
+	last, want := h.latest, m.delay
 	if m.isPage {
 		if !h.page.start.IsZero() {
-			r, _ := p.site(m.url)
+			r, _ := p.site(m.Target)
 			if p.a.counts(m.at.UnixNano()) {
 				r.sums.gap(m.at.Sub(h.page.start), m.crawl)
 			}
@@ -273,7 +256,7 @@ func (p *recordPace) gap(m *paceEvent, h *recordHost) {
 	}
 	h.latest = mark{m.at, m.at}
 	if m.isPage {
-		h.page, h.paged = mark{m.at, m.at}, m.wall
+		h.page, h.paged = mark{m.at, m.at}, m.Time
 	}
 	if h.last != nil {
 		following := *m // a copy, which keeps no later requests
@@ -296,16 +279,16 @@ func (k mark) lacks(at time.Time, want time.Duration) time.Duration {
 }
 
 func (p *recordPace) tooSoon(m *paceEvent, previous time.Time, want time.Duration) {
-	p.report(Violation{Time: m.at, URL: m.url, Kind: "gap", Previous: previous, Gap: m.at.Sub(previous), Want: want})
+	p.report(Violation{Time: m.at, URL: m.Target, Kind: "gap", Previous: previous, Gap: m.at.Sub(previous), Want: want})
 }
 
 // gapSince compares the first page of a session with the latest one of the
 // sessions before, by the wall clock. If that clock was set back, nothing is
 // known.
 func (p *recordPace) gapSince(m *paceEvent) {
-	last, ok := p.earlier[m.key]
-	if gap := m.wall.Sub(last); ok && gap >= 0 && gap < m.crawl-stepped {
-		p.report(Violation{Time: m.wall, URL: m.url, Kind: "gap", Previous: last, Gap: gap, Want: m.crawl})
+	last, ok := p.earlier[m.Host]
+	if gap := m.Time.Sub(last); ok && gap >= 0 && gap < m.crawl-stepped {
+		p.report(Violation{Time: m.Time, URL: m.Target, Kind: "gap", Previous: last, Gap: gap, Want: m.crawl})
 	}
 }
 
@@ -313,13 +296,13 @@ func (p *recordPace) gapSince(m *paceEvent) {
 // there, and with one slot no other request may have begun before. If a request
 // takes longer than its lease, it loses its slot.
 func (p *recordPace) ended(m *paceEvent, l *recordLimiter) {
-	f := l.flying[m.request]
-	delete(l.flying, m.request)
+	f := l.flying[m.Request]
+	delete(l.flying, m.Request)
 	if f == nil || l.Lease > 0 && m.at.Sub(f.at) >= asDuration(l.Lease) {
 		return
 	}
 	if next := f.next; next != nil && l.Concurrency == 1 && next.at.Before(m.at.Add(-noted)) {
-		p.tooSoon(next, f.at, m.at.Sub(f.at)+next.interval)
+		p.tooSoon(next, f.at, m.at.Sub(f.at)+next.delay)
 	}
 	f.host.latest.ends(m.at)
 	if f.isPage {

@@ -2,9 +2,9 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,55 +14,48 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordPiece is a part of a WARC file (with Offset and Length), or a whole
-// WARC file (with Bytes).
+// recordPieces say where parts of a WARC file are, or what is in all of it.
+type recordPieces struct {
+	File     string       `json:"file"`
+	Request  *recordPiece `json:"request"`
+	Response *recordPiece `json:"response"`
+	Revisit  *recordPiece `json:"revisit"`
+	Bytes    int64        `json:"bytes"`
+	SHA256   string       `json:"sha256"`
+}
+
 type recordPiece struct {
-	File   string `json:"file"`
 	Offset int64  `json:"offset"`
 	Length int64  `json:"length"`
-	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
 // checkPieces checks the WARC file that a line names. For a fetch line, it also
 // compares the line with the answer in the WARC file.
 func (v *recordLine) checkPieces(dir fs.FS) error {
-	if len(v.Pieces) == 0 {
+	in := v.Pieces
+	switch {
+	case in == nil || in.File == "":
 		return nil
+	case v.Event != "fetch":
+		return checkPiece(dir, in.File, &recordPiece{0, in.Bytes, in.SHA256}, nil)
 	}
-	if v.Event != "fetch" {
-		var whole recordPiece
-		if json.Unmarshal(v.Pieces, &whole) != nil || whole.File == "" {
-			return nil
-		}
-		return checkPiece(dir, whole.File, 0, whole.Bytes, whole.SHA256, nil)
-	}
-	var parts struct {
-		File                                 string
-		Request, Response, Revisit, Metadata *recordPiece
-	}
-	if json.Unmarshal(v.Pieces, &parts) != nil {
-		return nil
-	}
-	for _, p := range []*recordPiece{parts.Request, parts.Metadata} {
-		if p == nil {
-			continue
-		}
-		if err := checkPiece(dir, parts.File, p.Offset, p.Length, p.SHA256, io.Discard); err != nil {
+	if in.Request != nil {
+		if err := checkPiece(dir, in.File, in.Request, io.Discard); err != nil {
 			return err
 		}
 	}
-	for _, p := range []*recordPiece{parts.Response, parts.Revisit} {
-		if p == nil {
-			continue
-		}
-		answer := new(bytes.Buffer)
-		if err := checkPiece(dir, parts.File, p.Offset, min(p.Length, mostAnswer), p.SHA256, answer); err != nil {
-			return err
-		}
-		if !v.isAnswer(answer) {
-			return contradiction("the fetch is not that in %s", parts.File)
-		}
+	answer := cmp.Or(in.Response, in.Revisit)
+	if answer == nil {
+		return nil
+	}
+	packed := new(bytes.Buffer)
+	answer.Length = min(answer.Length, mostAnswer)
+	if err := checkPiece(dir, in.File, answer, packed); err != nil {
+		return err
+	}
+	if !v.isAnswer(packed) {
+		return contradiction("the fetch is not that in %s", in.File)
 	}
 	return nil
 }
@@ -103,7 +96,7 @@ func isPlain(url string) bool {
 
 // checkPiece checks the hash of a part of a WARC file, and copies the part. If
 // to is nil, the part is the whole file.
-func checkPiece(dir fs.FS, name string, offset, length int64, want string, to io.Writer) error {
+func checkPiece(dir fs.FS, name string, p *recordPiece, to io.Writer) error {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") {
 		return contradiction("%.100q is no file of the record", name)
 	}
@@ -113,23 +106,19 @@ func checkPiece(dir fs.FS, name string, offset, length int64, want string, to io
 	}
 	defer file.Close()
 	if seeker, ok := file.(io.Seeker); ok {
-		_, err = seeker.Seek(offset, io.SeekStart)
+		_, err = seeker.Seek(p.Offset, io.SeekStart)
 	} else {
-		_, err = io.CopyN(io.Discard, file, offset)
-	}
-	isWhole := to == nil
-	if isWhole {
-		to = io.Discard
+		_, err = io.CopyN(io.Discard, file, p.Offset)
 	}
 	hash := sha256.New()
 	if err == nil {
-		_, err = io.CopyN(io.MultiWriter(hash, to), file, length)
+		_, err = io.CopyN(io.MultiWriter(hash, cmp.Or(to, io.Discard)), file, p.Length)
 	}
-	if err != nil || hex.EncodeToString(hash.Sum(nil)) != want {
-		return &recordFault{changed, fmt.Sprintf("bytes %d to %d of %s have another hash than the line says", offset, offset+length, name)}
+	if err != nil || hex.EncodeToString(hash.Sum(nil)) != p.SHA256 {
+		return &recordFault{changed, fmt.Sprintf("bytes %d to %d of %s have another hash than the line says", p.Offset, p.Offset+p.Length, name)}
 	}
-	if n, err := io.CopyN(io.Discard, file, 1); isWhole && (n > 0 || !errors.Is(err, io.EOF)) {
-		return &recordFault{changed, fmt.Sprintf("%s has more than the %d bytes that the line says", name, length)}
+	if n, err := io.CopyN(io.Discard, file, 1); to == nil && (n > 0 || !errors.Is(err, io.EOF)) {
+		return &recordFault{changed, fmt.Sprintf("%s has more than the %d bytes that the line says", name, p.Length)}
 	}
 	return nil
 }
