@@ -2,7 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"maps"
 	"strings"
 	"time"
 )
@@ -191,31 +190,21 @@ func (a *Auditor) site(r *robot, host string) *site {
 	return s
 }
 
-func (a *Auditor) pace(s *site, address string, at int64) *pace {
+func (a *Auditor) pace(s *site, address string) *pace {
 	p := s.paces[address]
-	if p != nil {
-		return p
-	}
-	if a.paces >= mostKept {
-		a.sweep(at)
-	}
-	p = newPace()
-	if a.paces < mostKept*3/4 || a.paces < mostKept && len(s.paces) == 0 {
-		a.paces++
+	if p == nil {
+		if a.paces++; a.paces > mostKept { // each robot may now go unseen once
+			a.paces = 1
+			for _, r := range a.robots {
+				for _, s := range r.sites {
+					clear(s.paces)
+				}
+			}
+		}
+		p = newPace()
 		s.paces[address] = p
 	}
 	return p
-}
-
-// sweep forgets the paces that can no longer prove anything.
-func (a *Auditor) sweep(at int64) {
-	a.paces = 0
-	for _, r := range a.robots {
-		for _, s := range r.sites {
-			maps.DeleteFunc(s.paces, func(_ string, p *pace) bool { return p.isOver(at, s.delay()) })
-			a.paces += len(s.paces)
-		}
-	}
 }
 
 func (s *site) delay() time.Duration {
@@ -250,7 +239,7 @@ func (a *Auditor) judge(e *event) {
 		a.page(e, r, s, late)
 	}
 	if e.wait > 0 && (e.status == 429 || e.status == 503 || e.status/100 == 3) {
-		a.pace(s, e.address, e.at).rest(e)
+		a.pace(s, e.address).rest(e)
 	}
 }
 
@@ -276,7 +265,7 @@ func (a *Auditor) address(t *Tally, address string) {
 func (a *Auditor) fetch(e *event, r *robot, s *site) {
 	v, at := s.visits, e.time()
 	v.asked, a.asked = true, true
-	if p := a.pace(s, e.address, e.at); p.latest == never && p.since == never {
+	if p := a.pace(s, e.address); p.latest == never && p.since == never {
 		p.since = at
 	}
 	if a.counts(e.at) {
@@ -363,7 +352,7 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 // order judges a page by what was before it: the other pages, and an answer
 // that asked the robot to stay away.
 func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
-	p := a.pace(s, e.address, e.at)
+	p := a.pace(s, e.address)
 	last, want := p.latest, s.delay()
 	isShort, gap := p.next(e, int64(want))
 	if gap >= 0 && a.counts(e.at) {

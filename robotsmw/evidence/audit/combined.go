@@ -120,20 +120,14 @@ func (p *parser) precise(rest []byte, e *event) {
 // millis reads a time in seconds, such as " 1795168800.123". It returns the
 // time in nanoseconds.
 func millis(s []byte) (n int64, rest []byte, ok bool) {
-	field, _, _ := bytes.Cut(bytes.TrimPrefix(s, []byte(" ")), []byte(" "))
-	if len(field) == len(s) || len(field) > len("1795168800.123") {
+	if len(s) == 0 || s[0] != ' ' {
 		return 0, nil, false
 	}
-	for i, b := range field {
-		switch {
-		case i == len(field)-4 && i > 0 && b == '.':
-		case i == len(field)-4 || b < '0' || b > '9':
-			return 0, nil, false
-		default:
-			n = n*10 + int64(b-'0')
-		}
-	}
-	return n * 1e6, s[1+len(field):], len(field) > 4
+	field, _, _ := bytes.Cut(s[1:], []byte(" "))
+	seconds, fraction, _ := bytes.Cut(field, []byte("."))
+	whole, err := strconv.ParseUint(string(seconds), 10, 33) // until the year 2242
+	part, err2 := strconv.ParseUint(string(fraction), 10, 16)
+	return int64(whole*1e3+part) * 1e6, s[1+len(field):], len(fraction) == 3 && err == nil && err2 == nil
 }
 
 // quoted splits s after the quoted text at its beginning. A
@@ -160,35 +154,15 @@ func quoted(s []byte) (text, rest []byte, ok bool) {
 }
 
 // unescaped decodes the escapes that logs use for quotes, control characters
-// and bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache).
+// and bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache). A text with
+// other escapes stays as it is.
 func unescaped(s []byte) string {
-	i := bytes.IndexByte(s, '\\')
-	if i < 0 {
-		return string(s)
+	if bytes.IndexByte(s, '\\') >= 0 {
+		if text, err := strconv.Unquote(`"` + string(s) + `"`); err == nil {
+			return text
+		}
 	}
-	var b strings.Builder
-	for ; i >= 0; i = bytes.IndexByte(s, '\\') {
-		b.Write(s[:i])
-		if s = s[i+1:]; len(s) == 0 {
-			b.WriteByte('\\')
-			break
-		}
-		if s[0] == 'x' && len(s) >= 3 {
-			if n, err := strconv.ParseUint(string(s[1:3]), 16, 8); err == nil {
-				b.WriteByte(byte(n))
-				s = s[3:]
-				continue
-			}
-		}
-		if n := strings.IndexByte("btnrvf", s[0]); n >= 0 {
-			b.WriteByte("\b\t\n\r\v\f"[n])
-		} else {
-			b.WriteByte(s[0])
-		}
-		s = s[1:]
-	}
-	b.Write(s)
-	return b.String()
+	return string(s)
 }
 
 // requested returns the URL of a request line. A line of

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -84,23 +85,21 @@ func isBrowser(name string) bool {
 // before a URL such as "+https://example.com/bot", else the host of that URL.
 func robotOf(userAgent string) string {
 	name := leadingToken(userAgent)
-	if !strings.EqualFold(name, "mozilla") {
+	if strings.EqualFold(name, "mozilla") {
+		name = ""
+		if m := compatible.FindStringSubmatch(userAgent); m != nil {
+			if name = m[1]; name == "Yahoo! Slurp" {
+				return "Slurp"
+			}
+		}
+	} else if name == "" {
+		return ""
+	}
+	if name != "" {
 		if isBrowser(name) {
 			return ""
 		}
 		return clip(name)
-	}
-	if _, after, ok := cutFold(userAgent, "compatible;"); ok {
-		after = strings.TrimLeft(after, " ")
-		if strings.HasPrefix(after, "Yahoo! Slurp") {
-			return "Slurp"
-		}
-		if name := leadingToken(after); name != "" {
-			if isBrowser(name) {
-				return ""
-			}
-			return clip(name)
-		}
 	}
 	last := "" // the latest product that is no browser's
 	for field := range strings.FieldsFuncSeq(userAgent, func(r rune) bool { return strings.ContainsRune(" ;,()", r) }) {
@@ -123,6 +122,8 @@ func robotOf(userAgent string) string {
 	return ""
 }
 
+var compatible = regexp.MustCompile(`(?i:compatible;) *(Yahoo! Slurp|[A-Za-z0-9_.-]+)`)
+
 func leadingToken(s string) string {
 	i := 0
 	for i < len(s) && isTokenByte(s[i]) {
@@ -133,14 +134,4 @@ func leadingToken(s string) string {
 
 func isTokenByte(b byte) bool {
 	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-' || b == '.'
-}
-
-// cutFold is strings.Cut, but ignores case. sep must be ASCII.
-func cutFold(s, sep string) (before, after string, found bool) {
-	for i := 0; i+len(sep) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(sep)], sep) {
-			return s[:i], s[i+len(sep):], true
-		}
-	}
-	return s, "", false
 }

@@ -114,11 +114,6 @@ func (p *pace) rest(e *event) {
 	p.left = p.refused + min(e.wait, int64(maxRest))
 }
 
-// isOver reports whether nothing in p can matter any more at a time.
-func (p *pace) isOver(at int64, want time.Duration) bool {
-	return max(p.latest+int64(want), p.left, p.since) < at-wide
-}
-
 // maxRest is the longest Retry-After that counts. A crawler may think that a
 // longer one is a mistake.
 const maxRest = 24 * time.Hour

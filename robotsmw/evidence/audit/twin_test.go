@@ -14,7 +14,6 @@ import (
 
 var (
 	slowCombined = regexp.MustCompile(`(?s)^(.*?) \[([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}) (?:\d+|-) "(?:[^"\\]|\\.)*" "((?:[^"\\]|\\.)*)"(.*)$`)
-	slowEscape   = regexp.MustCompile(`(?s)\\(x[0-9A-Fa-f]{2}|.|$)`)
 	slowRequest  = regexp.MustCompile(`(?s)^([A-Za-z0-9_.-]+) (.*)$`)
 	slowPrecise  = regexp.MustCompile(`(?s)^ (\d{1,10})\.(\d{3}) (\d{1,10})\.(\d{3})(?: .*)?$`)
 )
@@ -31,7 +30,7 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	if err != nil || end.Year() < 1971 || end.Year() > 2261 {
 		return nil, false
 	}
-	robot := robotOf(unescapedSlow(m[5]))
+	robot := robotOf(unescaped([]byte(m[5])))
 	if m[5] == "-" || robot == "" {
 		return nil, true
 	}
@@ -46,7 +45,7 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	if url == "" {
 		return nil, false
 	}
-	e = &event{at: end.UnixNano(), end: end.UnixNano(), rounded: 1e9, doubt: 60e9, robot: robot, url: unescapedSlow(url)}
+	e = &event{at: end.UnixNano(), end: end.UnixNano(), rounded: 1e9, doubt: 60e9, robot: robot, url: unescaped([]byte(url))}
 	e.status, _ = strconv.Atoi(m[4])
 	f := strings.SplitN(m[1], " ", 4)
 	if e.address = clip(f[0]); len(f) == 4 && f[1] != "-" && f[2] == "-" {
@@ -63,20 +62,15 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	return e, true
 }
 
-func unescapedSlow(s string) string {
-	return slowEscape.ReplaceAllStringFunc(s, func(s string) string {
-		switch {
-		case s == `\`:
-			return s
-		case len(s) == 4:
-			n, _ := strconv.ParseUint(s[2:], 16, 8)
-			return string([]byte{byte(n)})
+// What a log escapes is read as it was sent.
+func TestUnescaped(t *testing.T) {
+	for text, want := range map[string]string{
+		`/a?b`: "/a?b", `\x22\xe9\x5C`: "\"\xe9\\", `a\"b\\c\n\t`: "a\"b\\c\n\t", `\`: `\`, `\x2`: `\x2`, `/\q`: `/\q`, "": "",
+	} {
+		if got := unescaped([]byte(text)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
-		if i := strings.Index("btnrvf", s[1:]); i >= 0 && len(s) == 2 {
-			return "\b\t\n\r\v\f"[i : i+1]
-		}
-		return s[1:]
-	})
+	}
 }
 
 func FuzzLine(f *testing.F) {

@@ -202,12 +202,10 @@ func readHeader(in *bufio.Reader, most int) (begin string, fields http.Header, e
 
 // rounded returns by how many nanoseconds the date may have been rounded down.
 func (r *warcRecord) rounded() int64 {
-	unit := int64(1e9)
-	_, fraction, _ := strings.Cut(strings.TrimSuffix(r.header.Get("Warc-Date"), "Z"), ".")
-	for range min(len(fraction), 9) {
-		unit /= 10
+	if strings.Contains(r.header.Get("Warc-Date"), ".") {
+		return 1e6
 	}
-	return unit
+	return 1e9
 }
 
 // A message is an HTTP request or response in a block.
