@@ -14,46 +14,30 @@ import (
 	"unicode/utf8"
 )
 
-// A caddyLine has those members of a line that an audit needs, as they stand in
-// it. Here is a line, broken into several:
+// Here is a line of Caddy's log, broken into several:
 //
 //	{"level":"info","ts":1795168800.123,"logger":"http.log.access",
 //	 "msg":"handled request",
 //	 "request":{"client_ip":"192.0.2.1","method":"GET","host":"example.com",
 //	            "uri":"/a","headers":{"User-Agent":["ExampleBot/1.0"]}},
 //	 "duration":0.005,"status":200,"resp_headers":{"Retry-After":["120"]}}
-type caddyLine struct {
-	ts, logger, msg, duration, status, request, answer []byte
-	clientIP, remoteIP, host, uri, headers             []byte // of request
-	agent                                              []byte // of headers
-	retryAfter, date                                   []byte // of answer
-}
 
-var (
-	caddyKeys   = []string{`"ts"`, `"logger"`, `"msg"`, `"duration"`, `"status"`, `"request"`, `"resp_headers"`}
-	requestKeys = []string{`"client_ip"`, `"remote_ip"`, `"host"`, `"uri"`, `"headers"`}
-	agentKeys   = []string{`"User-Agent"`}
-	answerKeys  = []string{`"Retry-After"`, `"Date"`}
-)
-
-// split finds the members of a line. It returns false if the line is no object.
-func (c *caddyLine) split(line []byte) bool {
-	return members(line, caddyKeys, &c.ts, &c.logger, &c.msg, &c.duration, &c.status, &c.request, &c.answer) &&
-		members(c.request, requestKeys, &c.clientIP, &c.remoteIP, &c.host, &c.uri, &c.headers) &&
-		members(c.headers, agentKeys, &c.agent) &&
-		members(c.answer, answerKeys, &c.retryAfter, &c.date)
+// caddyPaths are the members of a line that an audit needs, and the objects
+// that have them.
+var caddyPaths = map[string]bool{
+	"ts": true, "logger": true, "msg": true, "duration": true, "status": true,
+	"request": true, "request.client_ip": true, "request.remote_ip": true, "request.host": true, "request.uri": true,
+	"request.headers": true, "request.headers.User-Agent": true,
+	"resp_headers": true, "resp_headers.Retry-After": true, "resp_headers.Date": true,
 }
 
 const space = " \t\r\n"
 
-// members finds the values of a JSON object that have these keys, as they stand
-// there. The result is false if it is no object; the values are not checked. An
-// object that is missing has no members.
-func members(object []byte, keys []string, into ...*[]byte) bool {
+// members adds the values of a JSON object to a map, as they stand there, by
+// their paths: prefix and key. It returns false if it is no object; the values
+// are not checked.
+func members(object []byte, prefix string, into map[string][]byte) bool {
 	s := bytes.Trim(object, space)
-	if len(s) == 0 || string(s) == "null" {
-		return true
-	}
 	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
 		return false
 	}
@@ -67,17 +51,15 @@ func members(object []byte, keys []string, into ...*[]byte) bool {
 		if n = valueLength(s); n == 0 {
 			return false
 		}
-		for i, known := range keys {
-			if string(key) == known {
-				*into[i] = s[:n]
-			}
-		}
-		if s = bytes.TrimLeft(s[n:], space); len(s) > 0 {
-			if s[0] != ',' {
+		if path := prefix + string(key[1:len(key)-1]); caddyPaths[path] {
+			if into[path] = s[:n]; s[0] == '{' && !members(s[:n], path+".", into) {
 				return false
 			}
-			s = bytes.TrimLeft(s[1:], space)
 		}
+		if s = bytes.TrimLeft(s[n:], space); len(s) > 0 && s[0] != ',' {
+			return false
+		}
+		s = bytes.TrimLeft(bytes.TrimPrefix(s, []byte(",")), space)
 	}
 	return true
 }
@@ -170,35 +152,35 @@ func (p *parser) line(line []byte) (e *event, isRequest bool, err error) {
 }
 
 func (p *parser) caddy(line []byte) (e *event, isRequest bool, err error) {
-	var c caddyLine
-	if !c.split(line) || c.ts == nil {
+	c := make(map[string][]byte)
+	if !members(line, "", c) || c["ts"] == nil {
 		return nil, false, otherJSON(line)
 	}
-	if logger := text(c.logger); logger != "" && !strings.HasPrefix(logger, "http.log.access") || c.request == nil && logger == "" && c.msg != nil {
+	if logger := text(c["logger"]); logger != "" && !strings.HasPrefix(logger, "http.log.access") || c["request"] == nil && logger == "" && c["msg"] != nil {
 		return nil, false, nil // a message of Caddy itself, or about a failed request
 	}
-	end, exact := moment(c.ts)
-	host, url := text(c.host), text(c.uri)
+	end, exact := moment(c["ts"])
+	host, url := text(c["request.host"]), text(c["request.uri"])
 	if end == never || host == "" || url == "" {
 		return nil, false, errCaddy
 	}
 	p.nanos, p.stamp = end, ""
-	robot := p.agent([]byte(text(c.agent)))
+	robot := p.agent([]byte(text(c["request.headers.User-Agent"])))
 	if robot == "" {
 		return nil, true, nil
 	}
-	e = &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot,
-		url: url, address: clip(cmp.Or(text(c.clientIP), text(c.remoteIP)))}
+	e = &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot, url: url}
+	e.address = clip(cmp.Or(text(c["request.client_ip"]), text(c["request.remote_ip"])))
 	_, e.host = originOf(host)
-	e.status, _ = strconv.Atoi(string(c.status))
+	e.status, _ = strconv.Atoi(string(c["status"]))
 	if exact {
 		e.rounded = 1e3 // 1 µs, because ts may be a float
-		if took, ok := lasted(c.duration); ok {
+		if took, ok := lasted(c["duration"]); ok {
 			e.at, e.doubt = end-took, underWay
 		}
 	}
-	if wait := text(c.retryAfter); wait != "" {
-		e.wait = int64(retryAfter(wait, text(c.date), asTime(end)))
+	if wait := text(c["resp_headers.Retry-After"]); wait != "" {
+		e.wait = int64(retryAfter(wait, text(c["resp_headers.Date"]), asTime(end)))
 	}
 	return e, true, nil
 }

@@ -85,20 +85,17 @@ func isBrowser(name string) bool {
 // before a URL such as "+https://example.com/bot", else the host of that URL.
 func robotOf(userAgent string) string {
 	name := leadingToken(userAgent)
-	if strings.EqualFold(name, "mozilla") {
-		name = ""
-		if m := compatible.FindStringSubmatch(userAgent); m != nil {
-			if name = m[1]; name == "Yahoo! Slurp" {
-				return "Slurp"
-			}
-		}
-	} else if name == "" {
-		return ""
+	isMozilla := strings.EqualFold(name, "mozilla")
+	if isMozilla {
+		_, name, _ = strings.Cut(compatible.FindString(userAgent), ";")
+		name = strings.TrimLeft(name, " ")
 	}
-	if name != "" {
-		if isBrowser(name) {
-			return ""
-		}
+	switch {
+	case name == "Yahoo! Slurp":
+		return "Slurp"
+	case name == "" && !isMozilla, isBrowser(name):
+		return ""
+	case name != "":
 		return clip(name)
 	}
 	last := "" // the latest product that is no browser's
@@ -122,7 +119,7 @@ func robotOf(userAgent string) string {
 	return ""
 }
 
-var compatible = regexp.MustCompile(`(?i:compatible;) *(Yahoo! Slurp|[A-Za-z0-9_.-]+)`)
+var compatible = regexp.MustCompile(`(?i:compatible;) *(?:Yahoo! Slurp|[A-Za-z0-9_.-]+)`)
 
 func leadingToken(s string) string {
 	i := 0
