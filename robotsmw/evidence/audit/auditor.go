@@ -380,16 +380,16 @@ func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, fail
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != never
 	verdict := s.file.judge(s.rules, v.URL)
-	if verdict.allowed || failed {
-		return verdict.allowed, failed
+	if verdict.Allowed || failed {
+		return verdict.Allowed, failed
 	}
-	v.Kind, v.Line, v.Rule = "disallowed", verdict.line, verdict.rule
+	v.Kind, v.Line, v.Rule = "disallowed", verdict.Line, ruleOf(verdict)
 	if ok {
 		isFresh := e.at-last.at <= int64(fresh) || s.visits.failed > last.at
 		switch {
 		case last.saw == nil && isFresh:
 			return false, false
-		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r.product), v.URL).allowed:
+		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r.product), v.URL).Allowed:
 		case isFresh:
 			return true, false
 		default:

@@ -65,9 +65,8 @@ const never = math.MinInt64
 func asTime(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }
 
 func isRobots(url string) bool {
-	path := pathOf(url)
-	const name = "/robots.txt"
-	return strings.HasPrefix(path, name) && (len(path) == len(name) || path[len(name)] == '?')
+	path, _, _ := strings.Cut(pathOf(url), "?")
+	return path == "/robots.txt"
 }
 
 // pathOf returns the path and query of a URL. It returns "" if the URL is
@@ -114,9 +113,5 @@ func originOf(s string) (scheme, host string) {
 	if scheme != "http" {
 		host = strings.TrimSuffix(host, ":443")
 	}
-	if name, port, ok := strings.Cut(host, ":"); ok && strings.HasSuffix(name, ".") {
-		host = strings.TrimSuffix(name, ".") + ":" + port
-	}
-	host = strings.TrimSuffix(host, ".")
-	return scheme, clip(host)
+	return scheme, clip(strings.TrimSuffix(strings.Replace(host, ".:", ":", 1), "."))
 }

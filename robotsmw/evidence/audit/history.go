@@ -178,11 +178,10 @@ func (f *file) rulesFor(p product) *rules {
 
 // names reports whether a group names the robot, other than by "*".
 func names(f *robotstxt.File, robot string) bool {
+	isName := func(a robotstxt.UserAgent) bool { return !strings.HasPrefix(a.Value, "*") }
 	for g := range f.GroupsFor(robot) {
-		for _, a := range g.UserAgents {
-			if !strings.HasPrefix(a.Value, "*") {
-				return true
-			}
+		if slices.ContainsFunc(g.UserAgents, isName) {
+			return true
 		}
 	}
 	return false
@@ -210,23 +209,14 @@ func newRules(f *robotstxt.File, name string) *rules {
 	return r
 }
 
-type verdict struct {
-	allowed bool
-	line    int
-	rule    string
-}
-
 // judge judges a URL by the rules for a robot, also by other names that servers
 // may take for the same path, such as //private/ and /x/../private/.
-func (f *file) judge(r *rules, url string) verdict {
+func (f *file) judge(r *rules, url string) robotstxt.Match {
 	if f.status/100 != 2 {
-		return verdict{allowed: true}
+		return robotstxt.Match{Allowed: true}
 	}
 	m, _ := r.MatchResolved(url)
-	if m.Allowed || m.Kind == robotstxt.NoRule { // NoRule: matching it takes too much work
-		return verdict{allowed: m.Allowed}
-	}
-	return verdict{line: m.Line, rule: ruleOf(m)}
+	return m
 }
 
 // ruleOf returns the rule that decided, such as "Disallow: /a", or "" if none

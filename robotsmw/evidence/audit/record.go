@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 var errNoRecord = errors.New("there is no record in the directory; of a directory of logs, name the logs")
@@ -56,9 +57,10 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 		return fmt.Errorf("%s: %w", name, errNoRecord)
 	}
 	a.begin()
-	r := &recordReader{dir: dir, a: a, sums: &Tally{Name: strings.TrimSuffix(name, "/")}}
+	r := &recordReader{dir: dir, a: a, sums: &Tally{Name: strings.TrimSuffix(name, "/")}, name: "unknown"}
+	r.recordOrigins = recordOrigins{files: make(map[string]*robotstxt.Rules), origins: make(map[string]*recordOrigin), hops: make(map[string]bool)}
+	r.recordPace = recordPace{limiters: make(map[int]*recordLimiter), earlier: make(map[string]time.Time)}
 	a.records = append(a.records, r.sums)
-	r.judge = newRecordJudge(&recordRobot{a, r.sums, r.say, "unknown"})
 	if len(logs) > 0 {
 		r.sent = newSentRequests()
 	}
@@ -74,7 +76,7 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	if r.open {
 		r.say(errUnclosed)
 	}
-	r.judge.pace.endSession()
+	r.endSession()
 	if a.Head != "" && r.sums.Counts["head"] == 0 {
 		r.say(&recordFault{incomplete, "the line of the given head is missing, so this is not the whole record, or another one"})
 	}
@@ -82,32 +84,6 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 		return r.sent.compare(ctx, a, r.sums, logs, r.alone)
 	}
 	return nil
-}
-
-// A recordReader reads the lines of a record and checks that each line follows
-// the previous one.
-type recordReader struct {
-	dir   fs.FS
-	a     *Auditor
-	sums  *Tally
-	judge *recordJudge
-	end   chain.Link
-	open  bool          // a session has begun and has no close line yet
-	after bool          // a line that cannot be used comes before the next one
-	file  string        // the segment being read
-	line  int           // the number of the line in that segment
-	sent  *sentRequests // nil unless the record is compared with a log
-}
-
-// say reports a fault at the line that is being read.
-func (r *recordReader) say(err error) {
-	r.sums.count("faults", 1)
-	if f, ok := errors.AsType[*recordFault](err); ok && f.kind != incomplete {
-		r.sums.count(string(f.kind), 1)
-		r.judge.partial = r.judge.partial || f.kind == changed
-	}
-	r.a.total.count("cut", 1)
-	r.a.broken(r.sums.Name+"/"+r.file, max(r.line, 1), err)
 }
 
 // segment reads a segment of the record. next is the number of the following
@@ -161,7 +137,7 @@ func (r *recordReader) segment(ctx context.Context, n, next int) error {
 func (r *recordReader) follow(before, after chain.Link) {
 	switch {
 	case r.end.N == 0 && before != chain.Start() && !r.after:
-		r.judge.partial = true
+		r.partial = true
 		r.say(errBeginning)
 	case r.end.N > 0 && before != r.end && !r.after:
 		r.say(errMissing)
@@ -204,7 +180,7 @@ func (r *recordReader) take(v *recordLine) {
 			if r.open {
 				r.say(errUnclosed)
 			}
-			r.judge.pace.endSession()
+			r.endSession()
 		}
 		r.open = true
 	case "close":
@@ -220,7 +196,7 @@ func (r *recordReader) take(v *recordLine) {
 			r.say(errFile)
 			return
 		}
-		r.judge.addFile(v.SHA256, text)
+		r.addFile(v.SHA256, text)
 	}
 	if r.sent != nil {
 		r.sent.add(v, r.file, r.line)
@@ -228,7 +204,7 @@ func (r *recordReader) take(v *recordLine) {
 	if err := v.checkPieces(r.dir); err != nil {
 		r.say(err)
 	}
-	if err := r.judge.line(v); err != nil {
+	if err := r.judge(v); err != nil {
 		r.say(err)
 	}
 }
@@ -236,7 +212,7 @@ func (r *recordReader) take(v *recordLine) {
 // lost reads a loss line. It counts the lost requests as unaudited.
 func (r *recordReader) lost(v *recordLine) {
 	r.a.total.count("cut", 1)
-	r.judge.partial = true
+	r.partial = true
 	n := v.Lost["request"]
 	from, err := time.Parse(time.RFC3339Nano, v.From)
 	if err != nil {

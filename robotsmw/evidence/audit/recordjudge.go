@@ -5,20 +5,8 @@ import (
 	"net/url"
 )
 
-// A recordJudge judges a robot by the lines of its record.
-type recordJudge struct {
-	*recordRobot
-	*recordOrigins
-	pace *recordPace
-}
-
-func newRecordJudge(robot *recordRobot) *recordJudge {
-	known := newRecordOrigins()
-	return &recordJudge{robot, known, newRecordPace(robot, known)}
-}
-
-// line judges a line. It returns an error if the record itself has a fault.
-func (j *recordJudge) line(v *recordLine) error {
+// judge judges a line. It returns an error if the record itself has a fault.
+func (j *recordReader) judge(v *recordLine) error {
 	switch v.Event {
 	case "robot":
 		j.setRobot(v)
@@ -26,7 +14,7 @@ func (j *recordJudge) line(v *recordLine) error {
 			j.name = clip(v.Tokens[0])
 		}
 	case "limiter":
-		j.pace.limiter(v.Limiter).recordLine = v
+		j.limiter(v.Limiter).recordLine = v
 	case "fetch":
 		j.addFetch(v)
 	case "robots":
@@ -36,10 +24,10 @@ func (j *recordJudge) line(v *recordLine) error {
 			return j.refusal(v.Target, v.Decision)
 		}
 	case "request":
-		j.pace.add(v)
+		j.pace(v)
 		return j.request(v)
 	case "answer", "pause", "done":
-		j.pace.add(v)
+		j.pace(v)
 	}
 	return nil
 }
@@ -47,7 +35,7 @@ func (j *recordJudge) line(v *recordLine) error {
 // request judges the URL of a request. It returns an error if the request's
 // decision does not follow from its robots.txt, or if the record does not have
 // that file.
-func (j *recordJudge) request(v *recordLine) error {
+func (j *recordReader) request(v *recordLine) error {
 	r, s := j.site(v.Target)
 	at := v.Start.UnixNano()
 	counts := j.a.counts(at)
@@ -55,7 +43,7 @@ func (j *recordJudge) request(v *recordLine) error {
 		j.a.total.Requests++
 		j.a.tally(r, s, at)
 	}
-	err := j.pace.limits(v)
+	err := j.limits(v)
 	if v.Robots && j.isForRobots(v.Target) {
 		if counts {
 			r.sums.count("fetches", 1)
@@ -94,7 +82,7 @@ func isFree(target, reason string) bool {
 }
 
 // page judges the URL of a page by the robots.txt in force.
-func (j *recordJudge) page(v *recordLine) error {
+func (j *recordReader) page(v *recordLine) error {
 	d := v.Decision
 	err := error(nil)
 	switch {
@@ -147,7 +135,7 @@ func (j *recordJudge) page(v *recordLine) error {
 
 // stateFor returns the state by which a page is judged, or nil if it was
 // requested before there was one.
-func (j *recordJudge) stateFor(v *recordLine, d *recordDecision) (*state, error) {
+func (j *recordReader) stateFor(v *recordLine, d *recordDecision) (*state, error) {
 	if d.RobotsURL == "" { // an override
 		return &state{recordLine: &recordLine{SHA256: d.SHA256, Status: 200}}, nil
 	}
@@ -167,7 +155,7 @@ func (j *recordJudge) stateFor(v *recordLine, d *recordDecision) (*state, error)
 
 // refusal judges a decision line. It returns an error if the decision does not
 // follow from the robots.txt that it names.
-func (j *recordJudge) refusal(target string, d *recordDecision) error {
+func (j *recordReader) refusal(target string, d *recordDecision) error {
 	if j.partial {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -80,6 +81,22 @@ type recordCut struct {
 	Offset  int64 `json:"offset"`
 }
 
+// recordPieces say where parts of a WARC file are, or what is in all of it.
+type recordPieces struct {
+	File     string       `json:"file"`
+	Request  *recordPiece `json:"request"`
+	Response *recordPiece `json:"response"`
+	Revisit  *recordPiece `json:"revisit"`
+	Bytes    int64        `json:"bytes"`
+	SHA256   string       `json:"sha256"`
+}
+
+type recordPiece struct {
+	Offset int64  `json:"offset"`
+	Length int64  `json:"length"`
+	SHA256 string `json:"sha256"`
+}
+
 type recordDecision struct {
 	Decided    time.Time `json:"decided"`
 	Allowed    bool      `json:"allowed"`
@@ -129,3 +146,32 @@ func inJSON(text string) string {
 	}
 	return string([]rune(text))
 }
+
+// A recordFault is a fault in the record itself.
+type recordFault struct {
+	kind faultKind
+	text string
+}
+
+type faultKind string
+
+const (
+	changed     faultKind = "changed"
+	contradicts faultKind = "contradicts"
+	incomplete  faultKind = "cut"
+)
+
+func (f *recordFault) Error() string { return string(f.kind) + ": " + f.text }
+
+func contradiction(format string, args ...any) error {
+	return &recordFault{contradicts, fmt.Sprintf(format, args...)}
+}
+
+var (
+	errChanged   = &recordFault{changed, "the line does not have the hash that it names"}
+	errMissing   = &recordFault{changed, "the line does not follow the one before it"}
+	errFile      = &recordFault{changed, "the bytes of the robots.txt have another hash"}
+	errCut       = &recordFault{incomplete, "the record ends in a line that is not whole: what came after is not known"}
+	errUnclosed  = &recordFault{incomplete, "the session did not end here in order: what came after is not known"}
+	errBeginning = &recordFault{incomplete, "the record does not begin here: what was before is not known"}
+)

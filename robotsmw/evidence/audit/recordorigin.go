@@ -21,10 +21,6 @@ type recordOrigins struct {
 	partial bool                        // lines are missing, so others may rest on them
 }
 
-func newRecordOrigins() *recordOrigins {
-	return &recordOrigins{files: make(map[string]*robotstxt.Rules), origins: make(map[string]*recordOrigin), hops: make(map[string]bool)}
-}
-
 func (k *recordOrigins) setRobot(v *recordLine) {
 	if !slices.Equal(k.robot.Tokens, v.Tokens) {
 		clear(k.files) // they have the rules for another robot

@@ -8,52 +8,6 @@ import (
 	"time"
 )
 
-// A paceEvent is the start or the end of a request, an answer that asks the
-// crawler to stay away, or a pause. Each Limiter has a clock of its own.
-type paceEvent struct {
-	*recordLine
-	at     time.Time // by the Limiter's clock
-	isPage bool
-	delay  time.Duration // of a start
-	crawl  time.Duration // of the start of a page: the Crawl-delay
-
-	host *recordHost // of a start, with EndToStart
-	next *paceEvent  // of a start: the next start at the host
-}
-
-// A recordPace judges the pace of a record's requests.
-type recordPace struct {
-	*recordRobot
-	known    *recordOrigins
-	limiters map[int]*recordLimiter // by the Limiter's number
-	earlier  map[string]time.Time   // the last page of each host in earlier sessions, by the wall clock
-	moments  []*paceEvent           // not judged yet, sorted by time
-	newest   time.Time              // the latest of them so far
-}
-
-func newRecordPace(robot *recordRobot, known *recordOrigins) *recordPace {
-	return &recordPace{recordRobot: robot, known: known, limiters: make(map[int]*recordLimiter), earlier: make(map[string]time.Time)}
-}
-
-// A recordLimiter is a Limiter, and the paces of its hosts.
-type recordLimiter struct {
-	*recordLine
-	hosts  map[string]*recordHost
-	flying map[int]*paceEvent // the requests that have not ended, with EndToStart
-	count  int                // the number of the latest request
-}
-
-// A recordHost is the pace of one host.
-type recordHost struct {
-	latest, page mark       // of all requests, and of those for pages
-	last         *paceEvent // the latest request
-	paged        time.Time  // the latest page, by the wall clock
-	asked, left  time.Time  // the begin and the end of the pause that ends last
-}
-
-// A mark is the latest start, and the time from which the next interval counts.
-type mark struct{ start, from time.Time }
-
 const (
 	recordReach = 10 * time.Second // how far from its place a line about the pace may be
 	mostMoments = 1 << 16
@@ -69,7 +23,7 @@ const (
 )
 
 // limiter returns a Limiter of this session.
-func (p *recordPace) limiter(number int) *recordLimiter {
+func (p *recordReader) limiter(number int) *recordLimiter {
 	l := p.limiters[number]
 	if l == nil {
 		l = &recordLimiter{recordLine: new(recordLine), hosts: make(map[string]*recordHost), flying: make(map[int]*paceEvent)}
@@ -89,12 +43,12 @@ func (l *recordLimiter) host(key string) *recordHost {
 
 // endSession judges the pace to the end of a session. The next session has new
 // Limiters and clocks.
-func (p *recordPace) endSession() {
+func (p *recordReader) endSession() {
 	for _, m := range p.moments {
 		if m.at.Before(p.newest.Add(-late)) {
 			p.count(m)
 		}
-		p.judge(m)
+		p.event(m)
 	}
 	p.moments, p.newest = nil, time.Time{}
 	for _, l := range p.limiters {
@@ -107,14 +61,14 @@ func (p *recordPace) endSession() {
 	clear(p.limiters)
 }
 
-// add takes a line about the pace. The record has lines in the order in which
+// pace takes a line about the pace. The record has lines in the order in which
 // they were noted. They are judged in the order of the events.
-func (p *recordPace) add(v *recordLine) {
+func (p *recordReader) pace(v *recordLine) {
 	m := &paceEvent{recordLine: v, at: v.At}
 	switch v.Event {
 	case "request":
 		l := p.limiter(v.Limiter)
-		m.at, m.isPage = v.Start, !v.Robots || !p.known.isForRobots(v.Target)
+		m.at, m.isPage = v.Start, !v.Robots || !p.isForRobots(v.Target)
 		if m.delay = asDuration(max(v.Delay, l.Delay)); m.isPage {
 			m.crawl = p.crawlDelay(v, l)
 		}
@@ -130,7 +84,7 @@ func (p *recordPace) add(v *recordLine) {
 	}
 	for len(p.moments) > 0 && (len(p.moments) > mostMoments || p.moments[0].at.Before(p.newest.Add(-recordReach))) {
 		p.count(p.moments[0])
-		p.judge(p.moments[0])
+		p.event(p.moments[0])
 		p.moments = slices.Delete(p.moments, 0, 1)
 	}
 }
@@ -147,12 +101,12 @@ func (m *paceEvent) rank() int {
 // longer of two: the Crawl-delay in the request's line, and the one in the
 // robots.txt that the request's decision names. The latter is at most the
 // Limiter's MaxCrawlDelay if ClampDelay is set.
-func (p *recordPace) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
+func (p *recordReader) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 	delay := asDuration(v.CrawlDelay)
 	if v.Decision == nil {
 		return delay
 	}
-	rules := p.known.files[v.Decision.SHA256]
+	rules := p.files[v.Decision.SHA256]
 	if rules == nil {
 		return delay
 	}
@@ -165,21 +119,21 @@ func (p *recordPace) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 
 // count reports a request whose line is missing: a Limiter numbers its requests
 // without a hole.
-func (p *recordPace) count(m *paceEvent) {
+func (p *recordReader) count(m *paceEvent) {
 	if m.Event != "request" {
 		return
 	}
 	l := p.limiter(m.Limiter)
-	if l.count > 0 && m.Request > l.count+1 && !p.known.partial {
+	if l.count > 0 && m.Request > l.count+1 && !p.partial {
 		p.say(contradiction("request %d of limiter %d is missing, or more of them", l.count+1, m.Limiter))
 	}
 	l.count = max(l.count, m.Request)
 }
 
 // limits returns an error if a request contradicts its limiter line.
-func (p *recordPace) limits(v *recordLine) error {
+func (p *recordReader) limits(v *recordLine) error {
 	l := p.limiter(v.Limiter)
-	if p.known.partial {
+	if p.partial {
 		return nil
 	}
 	if v.Delay < l.Delay {
@@ -191,9 +145,9 @@ func (p *recordPace) limits(v *recordLine) error {
 	return nil
 }
 
-// judge judges the pace of a request. From answers and pauses, it learns when
+// event judges the pace of a request. From answers and pauses, it learns when
 // the host must be left alone.
-func (p *recordPace) judge(m *paceEvent) {
+func (p *recordReader) event(m *paceEvent) {
 	l := p.limiter(m.Limiter)
 	if m.Event == "done" {
 		p.ended(m, l)
@@ -230,7 +184,7 @@ func (h *recordHost) rest(at, until time.Time) {
 
 // gap reports a violation if a request for a page began in a pause, or if any
 // request began too soon after an earlier one.
-func (p *recordPace) gap(m *paceEvent, h *recordHost) {
+func (p *recordReader) gap(m *paceEvent, h *recordHost) {
 	if m.at.Before(h.left) && m.at.After(h.asked) && m.isPage {
 		p.report(Violation{Time: m.at, URL: m.Target, Kind: "retry-after", Previous: h.asked, Gap: m.at.Sub(h.asked), Want: h.left.Sub(h.asked)})
 	}
@@ -278,14 +232,14 @@ func (k mark) lacks(at time.Time, want time.Duration) time.Duration {
 	return lack
 }
 
-func (p *recordPace) tooSoon(m *paceEvent, previous time.Time, want time.Duration) {
+func (p *recordReader) tooSoon(m *paceEvent, previous time.Time, want time.Duration) {
 	p.report(Violation{Time: m.at, URL: m.Target, Kind: "gap", Previous: previous, Gap: m.at.Sub(previous), Want: want})
 }
 
 // gapSince compares the first page of a session with the latest one of the
 // sessions before, by the wall clock. If that clock was set back, nothing is
 // known.
-func (p *recordPace) gapSince(m *paceEvent) {
+func (p *recordReader) gapSince(m *paceEvent) {
 	last, ok := p.earlier[m.Host]
 	if gap := m.Time.Sub(last); ok && gap >= 0 && gap < m.crawl-stepped {
 		p.report(Violation{Time: m.Time, URL: m.Target, Kind: "gap", Previous: last, Gap: gap, Want: m.crawl})
@@ -295,7 +249,7 @@ func (p *recordPace) gapSince(m *paceEvent) {
 // ended notes the end of a request. With EndToStart, the interval counts from
 // there, and with one slot no other request may have begun before. If a request
 // takes longer than its lease, it loses its slot.
-func (p *recordPace) ended(m *paceEvent, l *recordLimiter) {
+func (p *recordReader) ended(m *paceEvent, l *recordLimiter) {
 	f := l.flying[m.Request]
 	delete(l.flying, m.Request)
 	if f == nil || l.Lease > 0 && m.at.Sub(f.at) >= asDuration(l.Lease) {

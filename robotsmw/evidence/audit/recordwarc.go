@@ -14,22 +14,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// recordPieces say where parts of a WARC file are, or what is in all of it.
-type recordPieces struct {
-	File     string       `json:"file"`
-	Request  *recordPiece `json:"request"`
-	Response *recordPiece `json:"response"`
-	Revisit  *recordPiece `json:"revisit"`
-	Bytes    int64        `json:"bytes"`
-	SHA256   string       `json:"sha256"`
-}
-
-type recordPiece struct {
-	Offset int64  `json:"offset"`
-	Length int64  `json:"length"`
-	SHA256 string `json:"sha256"`
-}
-
 // checkPieces checks the WARC file that a line names. For a fetch line, it also
 // compares the line with the answer in the WARC file.
 func (v *recordLine) checkPieces(dir fs.FS) error {
