@@ -37,6 +37,14 @@ func isMissing(status int) bool { return status/100 == 4 && status != 429 }
 // that an older copy stays in use (RFC 9309 §2.3.1.4).
 func isFailure(status int) bool { return status/100 == 5 || status == 429 }
 
+// at returns what a map has at a key, which is new if there was nothing.
+func at[V any](m map[string]*V, key string) *V {
+	if m[key] == nil {
+		m[key] = new(V)
+	}
+	return m[key]
+}
+
 func (h *history) add(scheme, host string, from int64, c *capture) {
 	if c.status == 304 || isFailure(c.status) {
 		return
@@ -52,17 +60,11 @@ func (h *history) add(scheme, host string, from int64, c *capture) {
 	if h.hosts == nil {
 		h.origins, h.hosts = make(map[string]*timeline), make(map[string]*timeline)
 	}
-	add := func(lines map[string]*timeline, key string) {
-		if lines[key] == nil {
-			lines[key] = new(timeline)
-		}
-		lines[key].add(from, f, h.recent)
-	}
 	if scheme != "" {
-		add(h.origins, scheme+"://"+host)
+		at(h.origins, scheme+"://"+host).add(from, f, h.recent)
 	}
 	if scheme == "" || f.to == "" || !strings.HasSuffix(f.to, "://"+host) { // else http redirects to https, whose file counts for the host
-		add(h.hosts, host)
+		at(h.hosts, host).add(from, f, h.recent)
 	}
 }
 

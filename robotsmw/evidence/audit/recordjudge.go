@@ -1,8 +1,11 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // judge judges a line. It returns an error if the record itself has a fault.
@@ -25,17 +28,15 @@ func (j *recordReader) judge(v *recordLine) error {
 		}
 	case "request":
 		j.pace(v)
-		return j.request(v)
+		j.request(v)
 	case "answer", "pause", "done":
 		j.pace(v)
 	}
 	return nil
 }
 
-// request judges the URL of a request. It returns an error if the request's
-// decision does not follow from its robots.txt, or if the record does not have
-// that file.
-func (j *recordReader) request(v *recordLine) error {
+// request judges the URL of a request.
+func (j *recordReader) request(v *recordLine) {
 	r, s := j.site(v.Target)
 	at := v.Start.UnixNano()
 	counts := j.a.counts(at)
@@ -43,31 +44,26 @@ func (j *recordReader) request(v *recordLine) error {
 		j.a.total.Requests++
 		j.a.tally(r, s, at)
 	}
-	err := j.limits(v)
-	if v.Robots && j.isForRobots(v.Target) {
-		if counts {
-			r.sums.count("fetches", 1)
+	j.limits(v)
+	switch {
+	case v.Robots && !j.isForRobots(v.Target):
+		j.say(contradiction("the request is for a page, and not for a robots.txt"))
+	case v.Robots && counts:
+		r.sums.count("fetches", 1)
+		return
+	case v.Robots, v.Decision != nil && isFree(v.Target, v.Decision.Reason):
+		return
+	}
+	err := j.page(v)
+	switch {
+	case !errors.Is(err, errUnknown):
+		j.a.audited(s)
+		if err != nil {
+			j.say(err)
 		}
-		return err
+	case counts:
+		j.a.unaudited(r, s, at)
 	}
-	if v.Robots {
-		err = contradiction("the request is for a page, and not for a robots.txt")
-	}
-	if reason := v.Decision; reason != nil && !v.Robots && isFree(v.Target, reason.Reason) {
-		return err
-	}
-	judged := j.page(v)
-	if errors.Is(judged, errUnknown) {
-		if counts {
-			j.a.unaudited(r, s, at)
-		}
-		return err
-	}
-	j.a.audited(s)
-	if err != nil {
-		return err
-	}
-	return judged
 }
 
 // isFree reports whether a decision says rightly that no robots.txt governs a
@@ -81,56 +77,53 @@ func isFree(target, reason string) bool {
 	return reason == "not-applicable" && !governed || reason == "robots-txt" && isRobots(target)
 }
 
-// page judges the URL of a page by the robots.txt in force.
+// page judges the URL of a page by the robots.txt in force. It returns an error
+// if the request's decision does not follow from its robots.txt, or if the
+// record does not have that file.
 func (j *recordReader) page(v *recordLine) error {
-	d := v.Decision
-	err := error(nil)
-	switch {
-	case d == nil:
-		d = &recordDecision{Decided: v.Start, Allowed: true, RobotsURL: robotsURL(v.Target)}
-	default:
-		if err = j.grounds(v.Target, d); err != nil {
-			// The page is judged as if it had no decision.
-			d = &recordDecision{Decided: d.Decided, Allowed: true, RobotsURL: robotsURL(v.Target)}
-		} else if d.RobotsURL == "" && j.a.counts(v.Start.UnixNano()) {
+	d := &recordDecision{Decided: v.Start, Allowed: true, RobotsURL: robotsURL(v.Target)}
+	var groundless error // the page is judged as if it had no decision then
+	if v.Decision != nil {
+		if groundless = j.grounds(v.Target, v.Decision); groundless != nil {
+			d.Decided = v.Decision.Decided
+		} else if d = v.Decision; d.RobotsURL == "" && j.a.counts(v.Start.UnixNano()) {
 			j.sums.count("overridden", 1)
 		}
 	}
-	in, err2 := j.stateFor(v, d)
-	if err == nil {
-		err = err2
+	in, err := j.stateFor(v, d)
+	if err != nil || in == nil {
+		return cmp.Or(groundless, err)
 	}
-	if err2 != nil || in == nil {
-		return err
-	}
-	verdict, ok := j.verdict(*in, v.Target)
+	m, ok := j.verdict(*in, v.Target)
 	switch {
 	case !ok && j.partial:
 		return errUnknown
-	case !ok && err == nil:
-		return errFetch
 	case !ok:
-		return err
+		return cmp.Or(groundless, error(errFetch))
 	case in.SHA256 == "" && j.robot.AllowAfter30Days && in.unreachableFor30Days(d):
-		verdict.Allowed = true
+		m.Allowed = true
 	}
-	violation := Violation{Time: v.Start, URL: v.Target}
-	switch {
-	case !verdict.Allowed:
-		violation.Kind, violation.Line, violation.Rule = "disallowed", verdict.Line, ruleOf(verdict)
-		j.report(violation)
-	case v.Decision == nil || err != nil:
+	if !m.Allowed {
+		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "disallowed", Line: m.Line, Rule: ruleOf(m)})
+	} else if groundless == nil && v.Decision != nil {
+		return j.decided(v, *in, m)
+	}
+	return groundless
+}
+
+// decided judges a page that robots.txt allows by the decision that the crawler
+// had. m is what robots.txt says.
+func (j *recordReader) decided(v *recordLine, in state, m robotstxt.Match) error {
+	switch d := v.Decision; {
 	case !d.Allowed:
-		violation.Kind, violation.Line, violation.Rule = "disallowed", d.Line, d.Rule
-		j.report(violation)
-	case d.SHA256 == in.SHA256 && !d.follows(verdict):
+		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "disallowed", Line: d.Line, Rule: d.Rule})
+	case d.SHA256 == in.SHA256 && !d.follows(m):
 		return errDecision
-	case d.RobotsURL != "" && j.origins[d.RobotsURL].isStale(d, *in):
-		violation.Kind, violation.Previous = "stale", in.Fetched
-		violation.Gap, violation.Want = d.Decided.Sub(in.Fetched), in.Expires.Sub(in.Fetched)
-		j.report(violation)
+	case d.RobotsURL != "" && j.origins[d.RobotsURL].isStale(d, in):
+		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "stale", Previous: in.Fetched,
+			Gap: d.Decided.Sub(in.Fetched), Want: in.Expires.Sub(in.Fetched)})
 	}
-	return err
+	return nil
 }
 
 // stateFor returns the state by which a page is judged, or nil if it was

@@ -66,17 +66,8 @@ var (
 	errUnknown = errors.New("the decision cannot be judged")
 )
 
-func (k *recordOrigins) origin(robotsURL string) *recordOrigin {
-	o := k.origins[robotsURL]
-	if o == nil {
-		o = new(recordOrigin)
-		k.origins[robotsURL] = o
-	}
-	return o
-}
-
 func (k *recordOrigins) addFetch(v *recordLine) {
-	o := k.origin(v.URL)
+	o := at(k.origins, v.URL)
 	o.fetches = append(o.fetches, v)
 	if len(o.fetches) > 2*keptStates {
 		o.fetches = slices.Delete(o.fetches, 0, 1)
@@ -123,7 +114,7 @@ func (k *recordOrigins) isForRobots(target string) bool {
 // robots adds a state. It returns an error if the state does not follow from a
 // fetch.
 func (k *recordOrigins) robots(v *recordLine) error {
-	o := k.origin(v.URL)
+	o := at(k.origins, v.URL)
 	s := state{recordLine: v, since: v.Time}
 	if n := len(o.states); n > 0 && v.Cause != "" {
 		if last := o.states[n-1]; last.Cause != "" {
@@ -188,7 +179,7 @@ func (k *recordOrigins) leads(fetch, v *recordLine) bool {
 	if to == nil || to.EscapedPath() != "/robots.txt" || to.RawQuery != "" {
 		return true
 	}
-	other := k.origins[canonical(to.String())]
+	other := k.origins[robotsURL(to.String())]
 	return other == nil || len(other.states) == 0 || slices.ContainsFunc(other.states, func(s state) bool {
 		return s.SHA256 == v.SHA256 && s.Fetched.Equal(v.Fetched)
 	})
@@ -253,7 +244,8 @@ func (k *recordOrigins) verdict(s state, target string) (m robotstxt.Match, ok b
 	return m, true
 }
 
-// robotsURL returns the URL of the robots.txt that governs a URL.
+// robotsURL returns the URL of the robots.txt that governs a URL, in the form
+// that records have. A host that is not plain ASCII stays as it is.
 func robotsURL(target string) string {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok {
@@ -262,15 +254,10 @@ func robotsURL(target string) string {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		rest = rest[:i]
 	}
-	return canonical(scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:] + "/robots.txt")
-}
-
-// canonical returns the URL of a robots.txt in the form that records have. A
-// host that is not plain ASCII stays as it is.
-func canonical(robotsURL string) string {
-	u, err := url.Parse(robotsURL)
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	u, err := url.Parse(scheme + "://" + rest)
 	if err != nil {
-		return robotsURL
+		return scheme + "://" + rest + "/robots.txt"
 	}
 	scheme, host := strings.ToLower(u.Scheme), hostKey(u)
 	if strings.Contains(host, ":") || strings.HasPrefix(u.Host, "[") {
@@ -279,7 +266,7 @@ func canonical(robotsURL string) string {
 	if port := strings.TrimLeft(u.Port(), "0"); port != "" && port != map[string]string{"http": "80", "https": "443", "ftp": "21"}[scheme] {
 		host += ":" + port
 	}
-	return scheme + "://" + host + u.Path
+	return scheme + "://" + host + "/robots.txt"
 }
 
 // hostKey returns the key that a Limiter has for the host of a URL.

@@ -32,15 +32,6 @@ func (p *recordReader) limiter(number int) *recordLimiter {
 	return l
 }
 
-func (l *recordLimiter) host(key string) *recordHost {
-	h := l.hosts[key]
-	if h == nil {
-		h = new(recordHost)
-		l.hosts[key] = h
-	}
-	return h
-}
-
 // endSession judges the pace to the end of a session. The next session has new
 // Limiters and clocks.
 func (p *recordReader) endSession() {
@@ -130,19 +121,17 @@ func (p *recordReader) count(m *paceEvent) {
 	l.count = max(l.count, m.Request)
 }
 
-// limits returns an error if a request contradicts its limiter line.
-func (p *recordReader) limits(v *recordLine) error {
+// limits reports a request that contradicts its limiter line.
+func (p *recordReader) limits(v *recordLine) {
 	l := p.limiter(v.Limiter)
-	if p.partial {
-		return nil
+	u, err := url.Parse(v.Target)
+	switch {
+	case p.partial:
+	case v.Delay < l.Delay:
+		p.say(contradiction("the request says that the delay is %v s, its limiter says %v s", v.Delay, l.Delay))
+	case err == nil && l.Key == "host" && !isOdd(u) && v.Host != hostKey(u):
+		p.say(contradiction("the request has the pace of %.100q, which is another host", v.Host))
 	}
-	if v.Delay < l.Delay {
-		return contradiction("the request says that the delay is %v s, its limiter says %v s", v.Delay, l.Delay)
-	}
-	if u, err := url.Parse(v.Target); err == nil && l.Key == "host" && !isOdd(u) && v.Host != hostKey(u) {
-		return contradiction("the request has the pace of %.100q, which is another host", v.Host)
-	}
-	return nil
 }
 
 // event judges the pace of a request. From answers and pauses, it learns when
@@ -153,7 +142,7 @@ func (p *recordReader) event(m *paceEvent) {
 		p.ended(m, l)
 		return
 	}
-	h := l.host(m.Host)
+	h := at(l.hosts, m.Host)
 	switch m.Event {
 	case "request":
 		p.gap(m, h)

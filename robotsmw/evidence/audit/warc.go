@@ -263,7 +263,7 @@ func (m *message) content() ([]byte, error) {
 	case "gzip", "x-gzip":
 		body, _, err = unzipped(in)
 	case "deflate":
-		if begin, _ := in.Peek(2); len(begin) == 2 && begin[0]&0xf == 8 && (int(begin[0])<<8|int(begin[1]))%31 == 0 {
+		if begin, _ := in.Peek(1); string(begin) == "\x78" {
 			body, err = zlib.NewReader(in)
 		}
 	default:
