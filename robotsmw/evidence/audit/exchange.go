@@ -54,7 +54,7 @@ func (x *exchanges) add(r *warcRecord) error {
 	case r.block.cut:
 		return nil // the next call of next reports the error
 	case err != nil:
-		return &warcError{r.number, err}
+		return err
 	}
 	i := slices.IndexFunc(x.pending, h.isNamed)
 	if i < 0 {

@@ -200,8 +200,7 @@ func (o *opener) archive(w *warcReader) iter.Seq[*event] {
 		}}
 		for goesOn && o.ctx.Err() == nil {
 			r, err := w.next()
-			broken, isRecord := errors.AsType[*warcError](err)
-			if err != nil && !isRecord {
+			if err != nil {
 				x.flush()
 				number, failed := w.number, atEnd(err)
 				if !w.cut {
@@ -213,11 +212,11 @@ func (o *opener) archive(w *warcReader) iter.Seq[*event] {
 				return
 			}
 			o.a.lines++
-			if err == nil {
-				broken, isRecord = errors.AsType[*warcError](x.add(r))
+			if r.err == nil {
+				r.err = x.add(r)
 			}
-			if isRecord {
-				o.a.broken(o.name, broken.record, broken.err)
+			if r.err != nil {
+				o.a.broken(o.name, r.number, r.err)
 			}
 		}
 	}

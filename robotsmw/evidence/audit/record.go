@@ -81,7 +81,7 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 		r.say(&recordFault{incomplete, "the line of the given head is missing, so this is not the whole record, or another one"})
 	}
 	if r.sent != nil {
-		return r.sent.compare(ctx, a, r.sums, logs, r.alone)
+		return r.compare(ctx, logs)
 	}
 	return nil
 }
@@ -222,20 +222,4 @@ func (r *recordReader) lost(v *recordLine) {
 		r.a.total.count("unaudited", n)
 		r.a.endSpan(Tally{First: from, Last: v.Time, Requests: n})
 	}
-}
-
-// mostAlone is how many requests are named that only the record or only the log
-// has.
-const mostAlone = 100
-
-// alone names such a request. n counts them.
-func (r *recordReader) alone(n int, only string, sent *sentRequest) {
-	if sent != nil {
-		r.file, r.line = sent.file, sent.line
-	}
-	if n > mostAlone {
-		r.a.total.count("cut", 1)
-		return
-	}
-	r.say(&recordFault{contradicts, only})
 }

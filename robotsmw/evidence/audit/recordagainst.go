@@ -89,16 +89,26 @@ func (s *sentRequests) find(e *event) bool {
 	return false
 }
 
-// compare reads the site's logs, and calls alone for the requests that only
-// they or only the record has. only says in words which; n counts them. For a
-// request that only the record has, r is that request.
-func (s *sentRequests) compare(ctx context.Context, a *Auditor, sums *Tally, logs []Input, alone func(n int, only string, r *sentRequest)) error {
+// mostAlone is how many requests are named that only the record or only the log
+// has.
+const mostAlone = 100
+
+// compare reads the site's logs, and names the requests that only they or only
+// the record has.
+func (r *recordReader) compare(ctx context.Context, logs []Input) error {
+	s := r.sent
 	if len(s.all) == 0 {
 		return nil
 	}
+	alone := func(count, text string) {
+		if r.sums.count(count, 1); r.sums.Counts[count] > mostAlone {
+			r.a.total.count("cut", 1)
+			return
+		}
+		r.say(&recordFault{contradicts, text})
+	}
 	var first, last time.Time
-	begun := s.all[0].at.Add(-differ)
-	log := Auditor{OnBroken: a.OnBroken}
+	log := Auditor{OnBroken: r.a.OnBroken}
 	log.each = func(e *event) {
 		if !strings.EqualFold(e.robot, s.agent) {
 			return
@@ -106,23 +116,21 @@ func (s *sentRequests) compare(ctx context.Context, a *Auditor, sums *Tally, log
 		if last = asTime(e.at); first.IsZero() {
 			first = last
 		}
-		switch {
-		case s.find(e):
-			sums.count("both", 1)
-		case !last.Before(begun):
-			sums.count("only_log", 1)
-			alone(sums.Counts["only_log"], fmt.Sprintf("only the log has the request for %.200q at %s, from %s", e.host+e.url, last.Format(time.RFC3339), e.address), nil)
+		if s.find(e) {
+			r.sums.count("both", 1)
+		} else if !last.Before(s.all[0].at.Add(-differ)) {
+			alone("only_log", fmt.Sprintf("only the log has the request for %.200q at %s, from %s", e.host+e.url, last.Format(time.RFC3339), e.address))
 		}
 	}
 	if err := log.Read(ctx, logs...); err != nil {
 		return err
 	}
 	log.Result()
-	for _, r := range s.all {
-		isCovered := s.hosts[r.host] && !r.at.Before(first.Add(-differ)) && !r.at.After(last.Add(differ))
-		if !r.found && r.answered && isCovered {
-			sums.count("only_record", 1)
-			alone(sums.Counts["only_record"], fmt.Sprintf("only the record has the request for %.200q at %s", r.url, r.at.Format(time.RFC3339)), r)
+	for _, sent := range s.all {
+		isCovered := s.hosts[sent.host] && !sent.at.Before(first.Add(-differ)) && !sent.at.After(last.Add(differ))
+		if !sent.found && sent.answered && isCovered {
+			r.file, r.line = sent.file, sent.line
+			alone("only_record", fmt.Sprintf("only the record has the request for %.200q at %s", sent.url, sent.at.Format(time.RFC3339)))
 		}
 	}
 	return nil

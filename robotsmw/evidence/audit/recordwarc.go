@@ -55,7 +55,7 @@ func (v *recordLine) isAnswer(packed io.Reader) bool {
 		return false
 	}
 	r, err := in.next()
-	if err != nil || r.target != v.Target && isPlain(v.Target) {
+	if err != nil || r.err != nil || r.target != v.Target && isPlain(v.Target) {
 		return false
 	}
 	m, err := r.http()

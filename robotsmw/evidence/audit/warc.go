@@ -37,6 +37,7 @@ type warcRecord struct {
 	target string // the URL
 	header http.Header
 	block  *block // valid until the next call of next
+	err    error  // why the record is broken; nil if it is not
 }
 
 // A block reads the block of a record. Read returns io.EOF only at the end of
@@ -56,15 +57,6 @@ func (b *block) Read(p []byte) (int, error) {
 	b.cut = b.cut || err != nil && !errors.Is(err, io.EOF)
 	return n, err
 }
-
-// A warcError says why a record could not be read. Other records may follow.
-type warcError struct {
-	record int // counted from 1
-	err    error
-}
-
-func (e *warcError) Error() string { return fmt.Sprintf("record %d: %v", e.record, e.err) }
-func (e *warcError) Unwrap() error { return e.err }
 
 var (
 	errNotWARC   = errors.New("no WARC file")
@@ -107,9 +99,9 @@ func newWARCReader(r io.Reader) (*warcReader, error) {
 	return &warcReader{in: in}, err
 }
 
-// next returns the next record. At the end of the file, the error is io.EOF.
-// For a broken record, the error is a *warcError, and the next call returns the
-// record after it. After any other error, the rest of the file cannot be read.
+// next returns the next record, which may be broken. At the end of the file,
+// the error is io.EOF. After any other error, the rest of the file cannot be
+// read.
 func (w *warcReader) next() (*warcRecord, error) {
 	if _, err := io.Copy(io.Discard, &w.block); err != nil {
 		w.cut = true
@@ -117,7 +109,7 @@ func (w *warcReader) next() (*warcRecord, error) {
 	}
 	if w.block.N > 0 {
 		w.block.N, w.cut = 0, true
-		return nil, &warcError{w.number, io.ErrUnexpectedEOF}
+		return &warcRecord{number: w.number, err: io.ErrUnexpectedEOF}, nil
 	}
 	version, header, err := readHeader(w.in, longestHeader)
 	if version == "" && err != nil && !errors.Is(err, errWARCSize) {
@@ -127,27 +119,25 @@ func (w *warcReader) next() (*warcRecord, error) {
 	r := &warcRecord{number: w.number, header: header, kind: strings.ToLower(header.Get("Warc-Type")), target: strings.Trim(header.Get("Warc-Target-Uri"), "<>"), block: &block{LimitedReader: &w.block}}
 	switch {
 	case !strings.HasPrefix(version, "WARC/"):
-		err = errNotWARC
+		r.err = errNotWARC
 	case errors.Is(err, io.EOF):
-		w.cut, err = true, io.ErrUnexpectedEOF
+		w.cut, r.err = true, io.ErrUnexpectedEOF
 	case errors.Is(err, errWARCSize), errors.Is(err, errField):
+		r.err = err
 	case err != nil:
 		w.cut = true
 		return nil, err
 	default:
-		err = w.open(r)
+		r.err = w.open(r)
 	}
-	if err == nil {
-		return r, nil
-	}
-	for !begins(w.in, "WARC/1.") { // skip lines until one looks like the beginning of a record
+	for r.err != nil && !begins(w.in, "WARC/1.") { // skip lines until one looks like the beginning of a record
 		if _, err := w.in.ReadSlice('\n'); errors.Is(err, io.EOF) {
 			break // the next call reports the end of the file
 		} else if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return nil, err
 		}
 	}
-	return nil, &warcError{w.number, err}
+	return r, nil
 }
 
 // open finds the block and the date of a record.
@@ -297,21 +287,17 @@ func RobotsTxts(warc io.Reader) iter.Seq2[*http.Response, error] {
 		in, err := newWARCReader(warc)
 		for err == nil {
 			var r *warcRecord
-			if r, err = in.next(); err != nil {
-				if _, ok := errors.AsType[*warcError](err); !ok {
-					break
-				}
-				if !yield(&http.Response{Request: new(http.Request)}, err) {
-					return
-				}
-				err = nil
+			if r, err = in.next(); err != nil || r.err == nil && (r.kind != "response" || !isRobots(r.target)) {
 				continue
 			}
-			if r.kind != "response" || !isRobots(r.target) {
-				continue
+			resp := r.robotsTxt()
+			if r.block != nil && r.block.cut {
+				continue // the next call reports it
 			}
-			resp, broken := r.robotsTxt()
-			if !r.block.cut && !yield(resp, broken) { // if it is cut off, the next call reports it
+			if r.err != nil {
+				r.err = fmt.Errorf("record %d: %w", r.number, r.err)
+			}
+			if !yield(resp, r.err) {
 				return
 			}
 		}
@@ -321,18 +307,22 @@ func RobotsTxts(warc io.Reader) iter.Seq2[*http.Response, error] {
 	}
 }
 
-func (r *warcRecord) robotsTxt() (*http.Response, error) {
-	u, err := url.Parse(r.target)
-	resp := &http.Response{Request: &http.Request{Method: http.MethodGet, URL: u}}
-	m, err2 := r.answer()
-	if err = cmp.Or(err, err2); err != nil {
-		return resp, &warcError{r.number, err}
+// robotsTxt returns the answer that a record has. If it cannot, it sets r.err.
+func (r *warcRecord) robotsTxt() *http.Response {
+	resp := &http.Response{Request: &http.Request{Method: http.MethodGet}}
+	var m *message
+	if r.err == nil {
+		resp.Request.URL, r.err = url.Parse(r.target)
+	}
+	if r.err == nil {
+		m, r.err = r.answer()
 	}
 	var body []byte
-	if m.status/100 == 2 {
-		if body, err = m.content(); err != nil {
-			return resp, &warcError{r.number, err}
-		}
+	if r.err == nil && m.status/100 == 2 {
+		body, r.err = m.content()
+	}
+	if r.err != nil {
+		return resp
 	}
 	for name, values := range r.header {
 		if strings.HasPrefix(name, "Warc-") {
@@ -340,5 +330,5 @@ func (r *warcRecord) robotsTxt() (*http.Response, error) {
 		}
 	}
 	resp.StatusCode, resp.Header, resp.Body = m.status, m.header, io.NopCloser(bytes.NewReader(body))
-	return resp, nil
+	return resp
 }

@@ -244,21 +244,18 @@ func TestWARCReader_BadInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			n, broken, cut := 0, 0, false
 			w, err := newWARCReader(strings.NewReader(tt.file))
-			for err == nil || !errors.Is(err, io.EOF) {
-				if err != nil {
-					if _, ok := errors.AsType[*warcError](err); !ok {
-						cut = true
-						break
-					}
-					broken++
-				}
+			for err == nil {
 				var r *warcRecord
-				if r, err = w.next(); err == nil {
-					if _, err := io.Copy(io.Discard, r.block); err == nil && w.block.N == 0 {
-						n++
-					}
+				if r, err = w.next(); err != nil {
+					break
+				}
+				if r.err != nil {
+					broken++
+				} else if _, err := io.Copy(io.Discard, r.block); err == nil && w.block.N == 0 {
+					n++
 				}
 			}
+			cut = !errors.Is(err, io.EOF)
 			if n != tt.good || broken != tt.broken || cut != tt.cut {
 				t.Errorf("%d good, %d broken, cut %t; want %d, %d, %t", n, broken, cut, tt.good, tt.broken, tt.cut)
 			}
