@@ -7,26 +7,6 @@ import (
 	"time"
 )
 
-// A sentRequest is a request in a record, to be looked for in the site's log.
-type sentRequest struct {
-	at       time.Time
-	host     string
-	url      string
-	file     string // of its line
-	line     int
-	answered bool // a response came, so it has reached the site, or a proxy
-	found    bool
-}
-
-// sentRequests are the requests in a record.
-type sentRequests struct {
-	byPath map[string][]*sentRequest // in the order of the record
-	all    []*sentRequest
-	flying map[[2]int]*sentRequest // by Limiter and number, in this session
-	agent  string                  // the name in the User-Agent
-	hosts  map[string]bool         // those of which the log has a request
-}
-
 // differ is how far apart the clocks of crawler and site may be, and how long a
 // request may take.
 const differ = 2 * time.Minute

@@ -65,6 +65,26 @@ type recordHost struct {
 // A mark is the latest start, and the time from which the next interval counts.
 type mark struct{ start, from time.Time }
 
+// A sentRequest is a request in a record, to be looked for in the site's log.
+type sentRequest struct {
+	at       time.Time
+	host     string
+	url      string
+	file     string // of its line
+	line     int
+	answered bool // a response came, so it has reached the site, or a proxy
+	found    bool
+}
+
+// sentRequests are the requests in a record.
+type sentRequests struct {
+	byPath map[string][]*sentRequest // in the order of the record
+	all    []*sentRequest
+	flying map[[2]int]*sentRequest // by Limiter and number, in this session
+	agent  string                  // the name in the User-Agent
+	hosts  map[string]bool         // those of which the log has a request
+}
+
 // say reports a fault at the line that is being read.
 func (r *recordReader) say(err error) {
 	r.sums.count("faults", 1)
