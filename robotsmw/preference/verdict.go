@@ -26,7 +26,41 @@ func (v Verdict) String() string {
 
 // For returns the Verdict on a use: the answer and its evidence. If any signal
 // denies the use, the answer is deny. If none denies it and one allows it, the
-// answer is allow. Otherwise the answer is unknown.
+// answer is allow. Otherwise the answer is unknown. Each signal is read by its
+// own rules:
+//
+// Content-Usage has the labels "train-ai" ([TrainAI]), "ai-use" ([AIInput]) and
+// "search" ([Search]), in lower case, with the tokens "y" and "n" as values.
+// Any other label or value is listed and decides nothing. Parameters are
+// ignored. If a label is repeated, the last value counts. In robots.txt,
+// Content-Usage is read from the group for our product token. Its value is a
+// Dictionary of Structured Fields (RFC 9651), with an optional path before it.
+// Of the lines whose path matches, only those with the longest path are used.
+// Among lines with equally long paths, and between robots.txt and header, "n"
+// outweighs "y". If the crawler may not fetch the target, all lines of
+// Content-Usage in robots.txt are ignored. A line that is no Dictionary cannot
+// be read. The lines of the header are one Dictionary.
+//
+// Content-Signal has the labels "ai-train" ([TrainAI]), "ai-input" ([AIInput])
+// and "search" ([Search]). Lines in robots.txt are chosen by group and path as
+// for Content-Usage. But they are used even if the crawler may not fetch the
+// target. Each line is read by itself, and leniently: labels, "yes" and "no"
+// may be in any letter case, and "1" and "0" are accepted. So are semicolons or
+// spaces instead of commas. If a label is repeated, "no" outweighs "yes". Any
+// other label or value is listed and decides nothing. The label "use" decides
+// nothing either: [Input.ContentUse] returns the least of its values.
+//
+// At most 256 lines of each of these two fields in our group are read.
+//
+// TDMRep is about training: tdm-reservation is 1 (reserved) or 0. Any other
+// value is listed and decides nothing. A meta overrides the header, and the
+// header overrides the file. Of several metas or header lines, 1 outweighs 0.
+// In the file, only the first matching location is used.
+//
+// A policy token is looked up like a product token in robots.txt. If a group
+// names it, the verdict of that group on the target is the owner's answer. If
+// no group names it, the "*" group can deny but not allow, because its author
+// did not have this token in mind.
 func (in Input) For(use Use) Verdict { return verdictOf(use, in.statements()) }
 
 func verdictOf(use Use, all []Statement) Verdict {

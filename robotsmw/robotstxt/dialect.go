@@ -7,8 +7,8 @@ import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 type Dialect uint8
 
 const (
-	// RFC9309 is the standard. Where it leaves a choice, the package doc says
-	// what Parse does.
+	// RFC9309 is the standard. Where it leaves a choice, the docs say what
+	// Parse does.
 	RFC9309 Dialect = Dialect(syntax.RFC9309)
 
 	// Google gives the answers that Google's open-source parser gives for a URL

@@ -8,7 +8,8 @@
 //	}
 //
 // This package follows RFC 9309 and fetches nothing. Package robotsmw fetches
-// the files, and chooses the file that applies to a URL.
+// the files, and chooses the file that applies to a URL. Package lint says what
+// is wrong with a file.
 //
 // # What a robots.txt file is
 //
@@ -24,21 +25,8 @@
 //
 //	Sitemap: https://example.com/sitemap.xml
 //
-// # Lines
-//
-// A line is a field, a colon and a value. "#" begins a comment anywhere. White
-// space around the line, the field and the value is ignored, and NUL there
-// counts as white space. The case of a field is ignored, too. Lines end with
-// LF, CR LF or CR. A byte order mark at the beginning of the file is skipped.
-//
-// Nothing in a file is an error: a line that cannot be parsed is skipped, and
-// does not affect other lines. So [Parse] accepts any bytes, such as the HTML
-// pages that many servers send. Parse reads two words without a colon between
-// them as a field and a value. It also understands some frequent misspellings
-// ("Dissallow", "Useragent"). The length of a line is not limited, but only the
-// first [MaxSize] bytes of a file count. If a file is longer, lines that do not
-// end within these bytes are ignored. Package lint says what is wrong with a
-// file.
+// Nothing in a file is an error: a line that cannot be parsed is skipped.
+// [Parse] says what a line is.
 //
 // # Groups
 //
@@ -79,75 +67,17 @@
 // matches, the target is allowed. A space inside a pattern is %20.
 // "/robots.txt" is always allowed.
 //
-// # Escapes
-//
-// The same path can be written in many ways. So patterns and targets are
-// compared in one form. In this form, a printable ASCII byte is written as
-// itself, and any other byte as an escape: /%7Ejoe is /~joe, and /ツ is
-// /%E3%83%84. "%2A" and "%24" in a pattern are a literal "*" and "$". Four
-// escapes of printable bytes stay as they are, because the byte itself means
-// something else: "%2F", "%3F", "%23" and "%25". For example, an escaped "/" is
-// not a separator, so a rule for /a%2Fb does not match /a/b. In the query
-// nothing is a separator. So in the query, "/" and "%2F" are the same, and "?"
-// and "%3F" are the same. The longest pattern is the one that is longest in
-// this form, in which an escape counts as three bytes.
-//
-// # Other names
-//
-// Some servers treat one path like another: they answer /x/%2e%2e/private/ and
-// //private/ with the page of /private/. So a target has two other names. For
-// the first name, the dot segments of its path are resolved (RFC 3986 §5.2.4),
-// and then the empty segments are merged. For the second name, these two steps
-// are in reverse order. [Rules.MatchResolved] also judges these names, and so
-// does package robotsmw. [Rules.Match] and [Rules.Allowed] judge only the
-// target that they are given.
+// [Rules.Match] says how escapes are compared, [Rules.MatchResolved] which
+// other names a path has, and [Rules] what matching costs.
 //
 // # Other fields
 //
 // [Rules.CrawlDelay] returns the Crawl-delay that many sites ask for, although
-// no standard defines it. Each robot of a group may have its own delay. In
+// no standard defines it. [File.Sitemaps] returns the sitemaps, which belong to
+// no group. [File.Fields] yields all lines that are neither user-agent lines
+// nor rules, as written. [File.GroupsFor] yields a robot's groups, and each
+// group has its own lines of this kind. A program that knows the meaning of
+// such a line can act on it.
 //
-//	User-agent: SlowBot
-//	Crawl-delay: 300
-//	User-agent: *
-//	Crawl-delay: 30
-//	Disallow: /cart
-//
-// the rule is for all robots, but SlowBot waits for 300 seconds, and all others
-// wait for 30. A Crawl-delay belongs to the user-agent lines since the previous
-// Crawl-delay of its group. If there are no such lines, it belongs to the same
-// user-agent lines as the previous Crawl-delay, and the larger value counts.
-//
-// [File.Sitemaps] returns the sitemaps, which belong to no group. [File.Fields]
-// yields all lines that are neither user-agent lines nor rules, as written.
-// [File.GroupsFor] yields a robot's groups, and each group has its own lines of
-// this kind. A program that knows the meaning of such a line can act on it.
-//
-// # Other readings
-//
-// Not every robot reads files like this. The dialect [Google] shows how
-// Googlebot reads a file.
-//
-// # Cost
-//
-// [Parse] goes through the file once, and [File.Rules] collects the rules of a
-// robot. [Rules.Allowed] and [Rules.Match] try these rules one by one, in about
-// a nanosecond for each rule. For most rules, the first bytes show that they do
-// not match, or the target lacks a byte that the rule needs. Questions about
-// long targets use buffers from a pool, and other memory is not allocated.
-//
-// Rules do not keep the file. They keep at most 200 bytes, and for each rule
-// its pattern and 16 bytes more. [Rules.Match] returns user-agent lines and
-// patterns as written. So two things can add to these bytes: the robot's
-// user-agent lines after the first one, and the stored form of patterns that
-// are stored in another form than the written one.
-//
-// The author of a file may try to make it expensive. A try of a rule with "*"
-// takes time in proportion to the lengths of the target and the pattern. It is
-// counted as the length of the pattern and half that of the target, in steps of
-// about a nanosecond. For one target, all rules may cost 16,777,216 steps, and
-// 32 more for each byte of the target. Beyond this limit the target is
-// disallowed, with the reason [TooMuchWork]. Only a file that is made for this
-// purpose reaches the limit. A group of 10,000 rules costs about two thirds of
-// it, if the target has 2,000 bytes and all bytes that the rules need.
+// The dialect [Google] shows how Googlebot reads a file.
 package robotstxt

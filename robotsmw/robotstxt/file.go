@@ -26,10 +26,18 @@ const MaxSize = syntax.MaxSize
 // that needs the rules for one robot can keep the Rules and drop the File.
 type File struct{ syntax syntax.File }
 
-// Parse parses a robots.txt file. It accepts any bytes. It skips lines that it
-// cannot parse, as RFC 9309 §2.3.1.5 requires. They do not affect other lines.
-// Package lint says what was skipped. The File keeps a copy of the text, so the
-// caller may change body.
+// Parse parses a robots.txt file. It accepts any bytes, such as the HTML pages
+// that many servers send. It skips lines that it cannot parse, as RFC 9309
+// §2.3.1.5 requires. They do not affect other lines. The File keeps a copy of
+// the text, so the caller may change body.
+//
+// A line is a field, a colon and a value. "#" begins a comment anywhere. White
+// space around the line, the field and the value is ignored, and NUL there
+// counts as white space. The case of a field is ignored, too. Lines end with
+// LF, CR LF or CR. A byte order mark at the beginning of the file is skipped.
+// Two words without a colon between them are a field and a value. Parse also
+// understands some frequent misspellings ("Dissallow", "Useragent"). The length
+// of a line is not limited, but only the first [MaxSize] bytes of a file count.
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
 // Size returns how many bytes of memory the File takes, with its text and the

@@ -68,7 +68,7 @@ func TestWorkBound(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			rules := parse(h.robots).Rules()
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
-			most := 16_777_216 + 32*len(target) // see "Cost" in the package doc
+			most := 16_777_216 + 32*len(target) // see the doc of Rules
 			_, without, steps := rules.set.Decide(h.target)
 			longest := len(target) + MaxSize // the final try may exceed the limit by this many steps
 			if (without == match.TooMuch) != (steps > most) || steps > most+longest {

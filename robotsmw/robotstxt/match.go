@@ -21,7 +21,7 @@ const (
 	NoMatch                   // no rule in the robot's group matches: allowed
 	ByRule                    // a rule decides; Match.Kind says whether it is an Allow
 	IsRobotsTxt               // the target is /robots.txt (RFC 9309 §2.2.2; Google has no such rule): allowed
-	TooMuchWork               // the rules take too much work (package doc, "Cost"): disallowed
+	TooMuchWork               // the rules take too much work (see [Rules]): disallowed
 )
 
 // String returns a short text, such as "no rule matches".
@@ -45,11 +45,21 @@ func (r Reason) String() string {
 
 // Allowed reports whether the robot may fetch a target: "/path?query" or an
 // absolute URL, escaped or not. Allowed ignores the host in a URL: the caller
-// chooses the file that applies to it. The section Cost of the package doc says
-// how much time and memory Allowed and Match take.
+// chooses the file that applies to it.
 func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 
 // Match decides as Allowed does, and also says why.
+//
+// The same path can be written in many ways. So patterns and targets are
+// compared in one form. In this form, a printable ASCII byte is written as
+// itself, and any other byte as an escape: /%7Ejoe is /~joe, and /ツ is
+// /%E3%83%84. "%2A" and "%24" in a pattern are a literal "*" and "$". Four
+// escapes of printable bytes stay as they are, because the byte itself means
+// something else: "%2F", "%3F", "%23" and "%25". For example, an escaped "/" is
+// not a separator, so a rule for /a%2Fb does not match /a/b. In the query
+// nothing is a separator. So in the query, "/" and "%2F" are the same, and "?"
+// and "%3F" are the same. The longest pattern is the one that is longest in
+// this form, in which an escape counts as three bytes.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
 	switch rule, without, _ := r.set.Decide(target); {

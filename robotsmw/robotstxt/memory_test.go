@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// mostMemory returns the bound on the size of Rules in the package doc.
+// mostMemory returns the bound on the size of Rules in their doc.
 func mostMemory(f *File, tokens ...string) int {
 	limit := 200
 	for _, r := range twinRules(f, tokens...) {
@@ -29,7 +29,7 @@ func mostMemory(f *File, tokens ...string) int {
 }
 
 // TestMemoryOfRules checks that rules take at most as much memory as the
-// package doc says.
+// doc of Rules says.
 func TestMemoryOfRules(t *testing.T) {
 	letters := func(i int) string { return string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26)}) }
 	for kind, pattern := range map[string]func(i int) string{

@@ -9,12 +9,19 @@ import (
 )
 
 // MatchResolved judges the target as Match does, and also the other names of
-// the target (package doc, "Other names"). If the target itself is allowed, but
-// one of these names is disallowed, MatchResolved returns the answer for that
-// name, and the name itself. For example, the name is "/private/" if the target
-// is "/x/../private/". In all other cases, MatchResolved returns Match's answer
-// and "". MatchResolved allocates more memory than Match in two cases only: if
-// one of these names is disallowed, or if the target is longer than 256 bytes.
+// the target. Some servers treat one path like another: they answer
+// /x/%2e%2e/private/ and //private/ with the page of /private/. So a target has
+// two other names. For the first name, the dot segments of its path are
+// resolved (RFC 3986 §5.2.4), and then the empty segments are merged. For the
+// second name, these two steps are in reverse order. Package robotsmw judges
+// all of them.
+//
+// If the target itself is allowed, but one of these names is disallowed,
+// MatchResolved returns the answer for that name, and the name itself. For
+// example, the name is "/private/" if the target is "/x/../private/". In all
+// other cases, MatchResolved returns Match's answer and "". MatchResolved
+// allocates more memory than Match in two cases only: if one of these names is
+// disallowed, or if the target is longer than 256 bytes.
 func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	if m = r.Match(target); m.Allowed {
 		if path := match.AfterAuthority(target); mayHaveOtherNames(path) {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestMatchResolved checks which name of a target decides: the target itself or
-// one of its other names (package doc, "Other names"). If the target itself is
+// one of its other names (see MatchResolved). If the target itself is
 // disallowed, or if all its names are allowed, the target itself decides.
 // Otherwise, the first disallowed name decides.
 func TestMatchResolved(t *testing.T) {

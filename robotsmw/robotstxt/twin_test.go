@@ -8,7 +8,7 @@ import (
 )
 
 // The twin is a simple, slow matcher. It follows RFC 9309 §2.2.2 and §2.2.3 and
-// the package doc word by word. Tests and fuzz targets compare the matcher with
+// the docs word by word. Tests and fuzz targets compare the matcher with
 // it.
 
 type twinRule struct {
