@@ -76,8 +76,8 @@ func timeFlag(t *time.Time) func(string) error {
 }
 
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-	broken := &brokenLines{w: e.Stderr}
-	found := new(breaches)
+	broken := &brokenLines{w: e.Stderr, seen: make(map[problem]*repeats)}
+	found := &breaches{by: make(map[breachKey]*breach), listed: make(map[string][]audit.Violation)}
 	judge := audit.Auditor{
 		Groups:      o.groups,
 		Head:        o.head,
@@ -92,7 +92,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	}
 	var names, records []string
 	for _, arg := range args {
-		if isDirectory(arg) {
+		if command.IsDirectory(arg) {
 			records = append(records, arg)
 		} else {
 			names = append(names, arg)

@@ -45,9 +45,6 @@ const (
 )
 
 func (b *breaches) add(v audit.Violation) {
-	if b.by == nil {
-		b.by, b.listed = make(map[breachKey]*breach), make(map[string][]audit.Violation)
-	}
 	if b.kept < mostListed && len(b.listed[v.Robot]) < listedOfRobot {
 		b.kept++
 		b.listed[v.Robot] = append(b.listed[v.Robot], v)

@@ -17,11 +17,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-func isDirectory(name string) bool {
-	info, err := os.Stat(name)
-	return name != "-" && err == nil && info.IsDir()
-}
-
 // open opens a file. Other commands take URLs, but audit does not. If the name
 // is a URL, perhaps a mistyped one, the error says this.
 func open(e command.Env, name string) (io.ReadCloser, error) {
@@ -67,7 +62,7 @@ func readHistory(e command.Env, name string, judge *audit.Auditor, broken *broke
 	if name == "" {
 		return 0, nil, nil
 	}
-	if isDirectory(name) {
+	if command.IsDirectory(name) {
 		doubtful, err := readDirectory(judge, name)
 		return 0, doubtful, err
 	}
@@ -190,9 +185,6 @@ func (l *brokenLines) say(format string, args ...any) {
 }
 
 func (l *brokenLines) add(input string, line int, err error) {
-	if l.seen == nil {
-		l.seen = make(map[problem]*repeats)
-	}
 	p := problem{input, err.Error()}
 	r := l.seen[p]
 	if r == nil {

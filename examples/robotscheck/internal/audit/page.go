@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -128,5 +127,5 @@ func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 		}
 		cells = append(cells, c)
 	}
-	return slices.Clip(cells)
+	return cells
 }

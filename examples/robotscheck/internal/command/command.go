@@ -100,6 +100,12 @@ type Env struct {
 	Base   http.RoundTripper // sends all requests
 }
 
+// IsDirectory reports whether an argument is the name of a directory.
+func IsDirectory(arg string) bool {
+	info, err := os.Stat(arg)
+	return arg != "-" && err == nil && info.IsDir()
+}
+
 // Open opens a file, or returns standard input for "-". If there is no such
 // file, but the name looks like a URL, the error is a UsageError.
 func (e Env) Open(name string) (io.ReadCloser, error) {

@@ -154,9 +154,8 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	p.agent = t.Checker().Tokens()[0] // the report is about the robot that fetches the page
 	resp, err := get(ctx, t, u)
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
-		rules, _ := heard.Text(blocked.Decision.SHA256())
 		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{},
-			Doubt: robots.Doubt(rules, true), doubtful: blocked.Decision.RobotsURL}, nil
+			Doubt: heard.Doubt(&blocked.Decision), doubtful: blocked.Decision.RobotsURL}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -193,8 +192,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	r.Licenses = licenses
 	r.Status, r.Decision = resp.StatusCode, &decision
 	if r.Doubt == "" {
-		rules, _ := heard.Text(decision.SHA256())
-		r.Doubt, r.doubtful = robots.Doubt(rules, true), decision.RobotsURL
+		r.Doubt, r.doubtful = heard.Doubt(&decision), decision.RobotsURL
 	}
 	if p.links && says.State == robotsmw.PageComplete {
 		return r, r.addLinks(ctx, text, page, says, t.Checker())

@@ -25,7 +25,7 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 	if command.IsURL(arg) {
 		return fetch(ctx, e, arg, userAgent)
 	}
-	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+	if command.IsDirectory(arg) {
 		return nil, inDirectory(arg)
 	}
 	text, err := e.ReadFile(arg)
@@ -66,7 +66,7 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 	if err != nil {
 		return nil, err
 	}
-	text, ok := heard.Text(decision.SHA256())
+	text, ok := heard.text(decision.SHA256())
 	s := New(decision.RobotsURL, text)
 	s.From, s.Decision = heard.from, &decision
 	if _, none := s.Absent(); !none && !ok {
@@ -104,10 +104,16 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Text returns the body with this SHA-256 (in hexadecimal). Text hashes the
-// bytes that were sent. So a body with a content coding is not found by the
-// hash of its decoded text.
-func (r *Recorder) Text(hash string) (text []byte, ok bool) {
+// Doubt says why the robots.txt of a decision is doubtful, or "" if it is not.
+func (r *Recorder) Doubt(d *robotsmw.Decision) string {
+	text, _ := r.text(d.SHA256())
+	return Doubt(text, true)
+}
+
+// text returns the body with this SHA-256 (in hexadecimal). It hashes the bytes
+// that were sent. So a body with a content coding is not found by the hash of
+// its decoded text.
+func (r *Recorder) text(hash string) (text []byte, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, body := range r.bodies {

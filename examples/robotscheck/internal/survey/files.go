@@ -37,7 +37,7 @@ func eachFile(e command.Env, arg, match string, each visit) error {
 		ok, _ := path.Match(match, name)
 		return match == "" || ok
 	}
-	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+	if command.IsDirectory(arg) {
 		return eachInDirectory(arg, matches, each)
 	}
 	in, err := e.Open(arg)
