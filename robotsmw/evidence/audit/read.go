@@ -13,11 +13,27 @@ import (
 	"slices"
 )
 
-// Read judges the requests of all inputs together, in the order of time. So the
-// parts of a rotated log, and the logs of several front ends, may come in any
-// order, as inputs of their own or one behind the other. If Read cannot read a
-// line or a record, it passes the problem to OnBroken. Read returns an error
-// only if ctx ends, or if there is no room for a temporary file.
+// Read judges the requests of all inputs together, in the order in which they
+// began. So the parts of a rotated log, and the logs of several front ends, may
+// come in any order, as inputs of their own or one behind the other. If Read
+// cannot read a line or a record, it passes the problem to OnBroken. Read
+// returns an error only if ctx ends, or if there is no room for a temporary
+// file.
+//
+// In Caddy's log, the start of a request is its "ts" minus its "duration". The
+// combined format has starts if $msec and $request_time follow it. The dates in
+// a WARC file are starts. A robot may have sent a request up to a second before
+// it arrived, so a gap is proved by a run of requests: more of them came than
+// the Crawl-delay allows in their time and a second. The combined format by
+// itself has only the second in which a request ended. There, a request may
+// have begun up to a minute before, but not before the robot's first fetch of
+// robots.txt from its address.
+//
+// In a log, a line may be up to 90 seconds away from its place. Where time goes
+// back by more, another log goes on (that of another front end, or the buffer
+// of another worker), and a log is divided into up to 64 such parts, which are
+// merged like separate logs. What is further from its place than that is
+// counted as "jumps", and judged by robots.txt alone.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	a.begin()
 	type source struct {

@@ -135,18 +135,32 @@ func (t *Tally) gap(gap, want time.Duration) {
 	t.CrawlDelay = max(t.CrawlDelay, want)
 }
 
-// A Violation is a request that broke a rule.
+// A Violation is a request that broke a rule. Its Kind says which:
+//
+//   - disallowed: the file in force forbids the URL, or a path that servers
+//     take for the same (/x/../private/, //private/).
+//   - stale: that file forbids the URL. The robot last got robots.txt more than
+//     24 hours before, when it allowed the URL. Up to 24 hours after that
+//     fetch, or while later fetches fail, the request is no violation (RFC 9309
+//     §2.4, §2.3.1.4).
+//   - before-robots-txt: the robot has not asked for robots.txt on this host
+//     since the input began, which was more than 24 hours before. This is
+//     reported once per robot and host, and only if some robot asks for some
+//     robots.txt in the input: else something in front of the server, such as a
+//     CDN, answers for it. A fetch counts from any address.
+//   - gap: more pages of a host were asked for from one address than one in
+//     each Crawl-delay.
+//   - retry-after: the Retry-After of a 429, a 503 or a redirect had asked the
+//     robot, at this address, to leave the host alone for a time, and this time
+//     was not over. More than 24 hours count as 24 hours. The combined format
+//     does not have this header.
 type Violation struct {
 	Time    time.Time `json:"time"`              // when the request began or, if that is not known, when it ended
 	Robot   string    `json:"robot"`             // the name in its User-Agent
 	Address string    `json:"address,omitempty"` // the client's; "" if not known
 	Host    string    `json:"host"`              // "" if the log does not name the host
 	URL     string    `json:"url"`               // as requested; of a URL of more than 2 KiB, the beginning and "…"
-
-	// Kind says which rule was broken: "disallowed", "stale",
-	// "before-robots-txt", "gap" or "retry-after". The package doc explains
-	// them.
-	Kind string `json:"kind"`
+	Kind    string    `json:"kind"`
 
 	Line int    `json:"line,omitempty"` // the line of the rule or Crawl-delay in robots.txt; 0 if none
 	Rule string `json:"rule,omitempty"` // the text of that line, such as "Disallow: /private/"
