@@ -145,13 +145,11 @@ func ReadAbout(dir string) (about *About, err error) {
 // append adds a line in a single write. If the process is killed, the file ends
 // with the whole line or with its beginning.
 func (j *journal) append(l line) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // keeps the & in URLs readable
-	if err := enc.Encode(l); err != nil {
+	text, err := EncodeLine(l)
+	if err != nil {
 		return err
 	}
-	if _, err := j.file.Write(b.Bytes()); err != nil {
+	if _, err := j.file.Write(text); err != nil {
 		return err
 	}
 	if time.Since(j.synced) < syncPeriod {
@@ -159,6 +157,16 @@ func (j *journal) append(l line) error {
 	}
 	j.synced = time.Now()
 	return j.file.Sync()
+}
+
+// EncodeLine returns a value as a line of JSON, in which the & in a URL is
+// readable.
+func EncodeLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 func (j *journal) close() error { return errors.Join(j.file.Sync(), j.file.Close()) }

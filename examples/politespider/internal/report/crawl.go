@@ -101,13 +101,9 @@ type mark struct {
 
 // A rule is a line of a robots.txt that blocked something.
 type rule struct {
-	Robots string `json:"robots"` // the URL of the robots.txt
-	File   string `json:"file"`   // the hash of the robots.txt
-	Line   int    `json:"line"`
-	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
-	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
-	Note   uint32 `json:"note"`  // an index in host.notes, as in the marks of the blocked URLs
-	Count  int    `json:"count"`
+	record.Rule        // without Lines
+	Note        uint32 `json:"note"` // an index in host.notes, as in the marks of the blocked URLs
+	Count       int    `json:"count"`
 }
 
 // The type "said" has what some pages of a host say about themselves. All these
@@ -187,7 +183,8 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 	if !c.spend(len(by.Text)) {
 		return
 	}
-	known := &rule{Robots: by.Robots, File: by.SHA256, Line: by.Line, Text: by.Text, Note: note, Count: 1, Group: append([]int{}, by.Group...)}
+	known := &rule{Rule: *by, Note: note, Count: 1}
+	known.Lines = nil
 	h.rules = append(h.rules, known)
 	h.ruled[p] = known
 	if c.files[by.SHA256] != nil {

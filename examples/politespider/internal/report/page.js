@@ -636,7 +636,7 @@ function kindCell(letter, status) {
 // ---- blocked
 
 let files;
-const keyOf = rule => rule.file + ' ' + rule.line;
+const keyOf = rule => rule.sha256 + ' ' + rule.line;
 
 // showRules lists the lines that blocked something. Hosts whose robots.txt is the same are listed once.
 function showRules() {
@@ -645,8 +645,8 @@ function showRules() {
 		const notes = h.rules.length && isFiltering() ? blockedNotes(timeline(h)) : null;
 		for (const r of h.rules) {
 			if (notes && !notes.has(r.note)) continue;
-			if (!groups.has(r.file)) groups.set(r.file, {places: new Map(), lines: new Map()});
-			const {places, lines} = groups.get(r.file);
+			if (!groups.has(r.sha256)) groups.set(r.sha256, {places: new Map(), lines: new Map()});
+			const {places, lines} = groups.get(r.sha256);
 			places.set(r.robots, h.rules.some(o => originOf(o.robots) !== originOf(r.robots)) ? r.robots : h.name);
 			if (!lines.has(r.line)) lines.set(r.line, {...r, key: keyOf(r), count: 0, of: [], places, lines});
 			lines.get(r.line).count += r.count;
@@ -720,7 +720,7 @@ function showFile(r) {
 		b.tabIndex = b.rule === r ? 0 : -1;
 	}
 	files ??= JSON.parse($('files').textContent);
-	const lines = files[r.file], place = element('div', {id: 'text', tabindex: 0, role: 'region', 'aria-label': 'Text of ' + visible(r.robots)});
+	const lines = files[r.sha256], place = element('div', {id: 'text', tabindex: 0, role: 'region', 'aria-label': 'Text of ' + visible(r.robots)});
 	const group = new Set(r.group);
 	if (!lines) {
 		place.append(element('div', {class: 'here'}, element('span', {}, r.line), element('code', {}, visible(r.text))));

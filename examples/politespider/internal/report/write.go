@@ -96,54 +96,35 @@ type lost struct {
 
 // Write writes the report as one HTML file.
 func (c *Crawl) Write(w io.Writer, s record.Summary) error {
-	data := struct {
-		Policy            string
-		Style             template.CSS
-		Script            template.JS
-		What, UserAgent   string
-		Began             time.Time
-		Summary           record.Summary
-		Requests, Early   int
-		Paused            int64 // in ms, summed over all hosts
-		Statuses          []statuses
-		Changes           *changes // what changed since an earlier crawl; nil if there is no such crawl
-		Overview          overview
-		Files             map[string][]string
-		Timelines         iter.Seq2[int, timeline] // by the host's index in Overview; a timeline is made only when it is written
-		CutMarks, CutLost int
-		TextFull          bool
-	}{
-		Policy: policy, Style: template.CSS(style), Script: template.JS(script),
-		What: c.what, UserAgent: c.userAgent, Began: c.Began, Summary: s, Files: c.files,
-		Statuses: statusesOf(s), Changes: changesSince(c.before, s),
-		CutMarks: c.cut, CutLost: max(len(s.Lost)-maxLost, 0), TextFull: c.full,
-	}
-	data.Overview.Lost = []lost{}
+	all := overview{Lost: []lost{}, End: ms(duration(s.Seconds))}
 	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
-		data.Overview.Lost = append(data.Overview.Lost, lost{
-			r.URL, r.Host, string(r.Verdict), r.Status, noteOf(r, nil), ms(duration(r.Seconds)),
-		})
+		all.Lost = append(all.Lost, lost{r.URL, r.Host, string(r.Verdict), r.Status, noteOf(r, nil), ms(duration(r.Seconds))})
 	}
-	data.Overview.End = ms(duration(s.Seconds))
 	summaries := make(map[string]record.HostSummary)
 	for _, h := range s.Hosts {
 		summaries[h.Host] = h
 		c.host(h.Host)
 	}
 	names := slices.Sorted(maps.Keys(c.hosts))
+	requests, early, paused := 0, 0, int64(0)
 	for _, name := range names {
 		o := c.hosts[name].overview(name, summaries[name], c.interval)
-		data.Requests += o.Requests
-		data.Early += o.Early
-		data.Paused += o.Paused
-		data.Overview.Hosts = append(data.Overview.Hosts, o)
+		requests, early, paused = requests+o.Requests, early+o.Early, paused+o.Paused
+		all.Hosts = append(all.Hosts, o)
 	}
-	data.Timelines = func(yield func(int, timeline) bool) {
+	var timelines iter.Seq2[int, timeline] = func(yield func(int, timeline) bool) { // a timeline is made only when it is written
 		for n, name := range names {
 			if !yield(n, c.hosts[name].timeline(c.interval, c.proofs)) {
 				return
 			}
 		}
+	}
+	data := map[string]any{
+		"Policy": policy, "Style": template.CSS(style), "Script": template.JS(script),
+		"What": c.what, "UserAgent": c.userAgent, "Began": c.Began, "Summary": s, "Files": c.files,
+		"Requests": requests, "Early": early, "Paused": paused, // summed over all hosts
+		"Statuses": statusesOf(s), "Changes": changesSince(c.before, s), "Overview": all, "Timelines": timelines,
+		"CutMarks": c.cut, "CutLost": max(len(s.Lost)-maxLost, 0), "TextFull": c.full,
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	err := page.Execute(out, data)

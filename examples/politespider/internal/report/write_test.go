@@ -88,7 +88,7 @@ func TestWrite(t *testing.T) {
 	}
 	var files map[string][]string
 	doc.read(t, "files", &files)
-	if lines := files[a.Rules[0].File]; !slices.Equal(lines, []string{"# ours", "User-agent: *", "Disallow: /attic/"}) {
+	if lines := files[a.Rules[0].SHA256]; !slices.Equal(lines, []string{"# ours", "User-agent: *", "Disallow: /attic/"}) {
 		t.Errorf("the file: %q", lines)
 	}
 	if len(a.Said) != 1 || !reflect.DeepEqual(*a.Said[0], said{[]string{"noindex"}, []string{"meta, line 3: noindex"}, []saidBy{{URL: "http://a.example/"}}, 1, 0}) {

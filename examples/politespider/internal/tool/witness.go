@@ -77,7 +77,7 @@ func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 		page.requests = append(page.requests, r)
 	} else {
 		r.URL, r.Host, r.Interval = req.URL.String(), host, record.Seconds(w.interval)
-		w.keep(req, resp, r)
+		w.keep(resp, r)
 	}
 	return resp, err
 }
@@ -141,10 +141,10 @@ type askedFor struct {
 }
 
 // keep keeps a request for robots.txt until it becomes part of a record.
-func (w *witness) keep(req *http.Request, resp *http.Response, r record.Request) {
+func (w *witness) keep(resp *http.Response, r record.Request) {
 	f := askedFor{Request: r}
 	if resp != nil {
-		if u, err := req.URL.Parse(resp.Header.Get("Location")); err == nil && resp.Header.Get("Location") != "" {
+		if u, err := resp.Location(); err == nil {
 			f.next = u.String()
 		}
 	}

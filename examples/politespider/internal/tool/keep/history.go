@@ -2,26 +2,22 @@ package keep
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
 // A History is a file of JSON lines with the records of a crawl. Before the
-// records of each run, a line says when the run began. A History is safe for
-// concurrent use.
+// records of each run, a line says when the run began.
 type History struct {
-	file *os.File
-
-	mu    sync.Mutex
+	file  *os.File
 	known map[string]bool // hashes of the robots.txt files whose lines this run has added to the History
 	err   error
 }
@@ -73,27 +69,18 @@ func (h *History) Begin(at time.Time) { h.write(event{Began: at.UTC()}) }
 // Add adds a record of the run.
 func (h *History) Add(r record.Record) {
 	rule := record.RuleOf(r)
-	if rule != nil {
-		h.mu.Lock()
-		if !h.known[rule.SHA256] {
-			h.known[rule.SHA256] = true
-			rule.Lines = record.LinesOf(r)
-		}
-		h.mu.Unlock()
+	if rule != nil && !h.known[rule.SHA256] {
+		h.known[rule.SHA256] = true
+		rule.Lines = record.LinesOf(r)
 	}
 	r.Decision = nil
 	h.write(event{Record: &r, Rule: rule})
 }
 
 func (h *History) write(e event) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(e)
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	text, err := frontier.EncodeLine(e)
 	if err == nil && h.err == nil {
-		_, err = h.file.Write(b.Bytes())
+		_, err = h.file.Write(text)
 	}
 	if h.err == nil {
 		h.err = err

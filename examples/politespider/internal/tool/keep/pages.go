@@ -1,17 +1,15 @@
 package keep
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -23,7 +21,6 @@ type Pages struct {
 	Dir string // "" means that pages are not kept
 	All bool   // also keep pages that say noindex or noarchive, or that were not examined
 
-	mu    sync.Mutex
 	index *os.File // nil if pages are not kept
 }
 
@@ -88,15 +85,11 @@ func (p *Pages) write(l line, body []byte) error {
 	if err := writeWhole(filepath.Join(p.Dir, l.File), body); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(l); err != nil {
+	text, err := frontier.EncodeLine(l)
+	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, err := p.index.Write(b.Bytes()) // in one write, because other processes append too
+	_, err = p.index.Write(text) // in one write, because other processes append too
 	return err
 }
 

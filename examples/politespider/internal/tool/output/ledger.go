@@ -84,9 +84,6 @@ func (l *Ledger) recall() error {
 	var run time.Time // when the run began that is being read
 	var last float64  // seconds from then to the run's latest record
 	err := l.opts.History.Past(func(began time.Time, r record.Record, rule *record.Rule) {
-		if l.total.Runs == 0 && l.report != nil {
-			l.report.Began = began
-		}
 		if l.total.Runs == 0 {
 			l.began = began
 		}
@@ -300,12 +297,6 @@ func (l *Ledger) progress(p *textPrinter, q frontier.State) {
 func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.summary(stopped, state)
-	l.print.summary(s)
-	return s
-}
-
-func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 	s := l.total
 	s.Seconds = l.before + record.Since(l.start)
 	s.Stopped, s.Left = stopped, state.Queued
@@ -319,6 +310,7 @@ func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 		s.Hosts = append(s.Hosts, h.summary(end))
 	}
 	slices.SortFunc(s.Hosts, func(a, b record.HostSummary) int { return cmp.Compare(a.Host, b.Host) })
+	l.print.summary(s)
 	return s
 }
 

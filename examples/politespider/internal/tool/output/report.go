@@ -38,7 +38,7 @@ func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) e
 	if l.report == nil {
 		return nil
 	}
-	s.Seconds = record.Since(l.began)
+	s.Seconds, l.report.Began = record.Since(l.began), l.began
 	file, err := os.Create(l.opts.Report)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
