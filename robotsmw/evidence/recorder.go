@@ -331,7 +331,10 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 // are invalid. A record is about one crawler. So it is an error, too, if opts
 // and the options of an earlier call lead to different robot lines.
 func (r *Recorder) Observe(opts *robotsmw.Options) error {
-	if opts.Limiter == nil && len(r.attached()) == 0 {
+	r.mu.Lock()
+	isPaced := opts.Limiter != nil || len(r.limiters) > 0
+	r.mu.Unlock()
+	if !isPaced {
 		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")
 	}
 	robot, err := robotMembers(opts)
@@ -376,12 +379,6 @@ func (r *Recorder) Pace(l *politeness.Limiter) {
 	r.mu.Unlock()
 	r.queue.put(limiterLine(number, l))
 	l.Observer = politeness.Join(l.Observer, pace(&r.queue, number, delayOf(l)))
-}
-
-func (r *Recorder) attached() []*politeness.Limiter {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.limiters
 }
 
 // Head returns the number and the hash of the line that was written last, as in

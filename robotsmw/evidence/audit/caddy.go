@@ -129,13 +129,12 @@ func otherJSON(line []byte) error {
 	if json.Unmarshal(line, &object) != nil {
 		return errJSON
 	}
-	for _, known := range []struct{ member, whose string }{
-		{"log", "docker's JSON"}, {"RequestPath", "Traefik's JSON"}, {"DownstreamStatus", "Traefik's JSON"},
-		{"remote_addr", "nginx's JSON"}, {"time_local", "nginx's JSON"}, {"time_iso8601", "nginx's JSON"}, {"http_user_agent", "nginx's JSON"},
+	for member, server := range map[string]string{
+		"log": "docker's JSON", "RequestPath": "Traefik's JSON", "DownstreamStatus": "Traefik's JSON", "remote_addr": "nginx's JSON",
+		"time_local": "nginx's JSON", "time_iso8601": "nginx's JSON", "http_user_agent": "nginx's JSON",
 	} {
-		if object[known.member] != nil {
-			whose = known.whose
-			break
+		if object[member] != nil {
+			whose = server
 		}
 	}
 	return fmt.Errorf("%s is not read: log in the combined format", whose)
@@ -213,14 +212,12 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	switch {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
-	case f < 9e9:
-		// This is a Unix time in seconds. For a time in this century, a float64
-		// is precise to about 100 ns.
-		return int64(math.Round(f*1e7)) * 100, true
-	case f < 9e12:
-		return int64(math.Round(f * 1e6)), true
+	case f < 9e9: // seconds
+		f *= 1e9
+	case f < 9e12: // milliseconds
+		f *= 1e6
 	}
-	return int64(f), true
+	return int64(math.Round(f/100)) * 100, true // a float64 of seconds is precise to about 100 ns
 }
 
 // lasted reads the member "duration": a number of seconds, or a text such as

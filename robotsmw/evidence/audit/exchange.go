@@ -57,8 +57,10 @@ func (x *exchanges) add(r *warcRecord) error {
 		return err
 	}
 	i := slices.IndexFunc(x.pending, h.isNamed)
-	if i < 0 {
-		i = slices.IndexFunc(x.pending, h.isLike)
+	if i < 0 { // without IDs, the URL tells
+		i = slices.IndexFunc(x.pending, func(other *half) bool {
+			return h.isRequest != other.isRequest && h.event.url == other.event.url && len(h.ids) <= 1 && len(other.ids) <= 1
+		})
 	}
 	if i >= 0 {
 		other := x.pending[i]
@@ -94,12 +96,6 @@ func (x *exchanges) emit(h *half) {
 // have a record ID in common.
 func (h *half) isNamed(other *half) bool {
 	return h.isRequest != other.isRequest && slices.ContainsFunc(h.ids, func(id string) bool { return slices.Contains(other.ids, id) })
-}
-
-// isLike reports whether a request and an answer may belong together: both have
-// the same URL, and neither of them names another record.
-func (h *half) isLike(other *half) bool {
-	return h.isRequest != other.isRequest && h.event.url == other.event.url && len(h.ids) <= 1 && len(other.ids) <= 1
 }
 
 // join returns the request with its answer. The date of the request's record is

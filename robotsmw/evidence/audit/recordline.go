@@ -2,8 +2,8 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -125,27 +125,18 @@ const (
 // The method "follows" reports whether a decision has the rule, line and group
 // of m. m is what the decision's robots.txt says about the URL.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
-	group := m.Group[:min(len(m.Group), mostAgents)]
-	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {
-		return false
+	var agents []string
+	var lines []int
+	for _, agent := range m.Group[:min(len(m.Group), mostAgents)] {
+		agents = append(agents, inJSON(agent.Value[:min(len(agent.Value), longestAgent)]))
+		lines = append(lines, agent.Line)
 	}
-	for i, agent := range group {
-		value := agent.Value[:min(len(agent.Value), longestAgent)]
-		if d.Group[i] != inJSON(value) || d.GroupLines[i] != agent.Line {
-			return false
-		}
-	}
-	return true
+	return d.Line == m.Line && d.Rule == inJSON(ruleOf(m)) && slices.Equal(d.Group, agents) && slices.Equal(d.GroupLines, lines)
 }
 
 // inJSON returns what becomes of a text that is written as JSON and read again:
 // each byte that is not UTF-8 is replaced by U+FFFD.
-func inJSON(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	return string([]rune(text))
-}
+func inJSON(text string) string { return string([]rune(text)) }
 
 // A recordFault is a fault in the record itself.
 type recordFault struct {

@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // LinesName returns the name of a segment of the record, which has its lines.
@@ -30,8 +29,8 @@ func Segments(dir fs.FS) ([]int, error) {
 	}
 	var all []int
 	for _, e := range entries {
-		digits := strings.TrimSuffix(strings.TrimPrefix(e.Name(), "evidence-"), ".jsonl")
-		if n, err := strconv.Atoi(digits); err == nil && n > 0 && e.Name() == LinesName(n) {
+		var n int
+		if _, err := fmt.Sscanf(e.Name(), "evidence-%d.jsonl", &n); err == nil && n > 0 && e.Name() == LinesName(n) {
 			all = append(all, n)
 		}
 	}
