@@ -33,7 +33,7 @@ const (
 // drafts names the documents that define a signal and may still change. No
 // other place of this module names their numbers and dates.
 var drafts = map[string]string{
-	contentUsage:   "draft-ietf-aipref-attach-05 (2026-08-18), draft-ietf-aipref-vocab-08 (2026-09-13)",
+	contentUsage:   "draft-ietf-aipref-attach-05 (2026-08-19), draft-ietf-aipref-vocab-08 (2026-09-13)",
 	policyToken:    "draft-kelley-aipref-training-preference-signal-00 (2026-10-30)",
 	tdmReservation: "TDMRep, a W3C Community Group report (2024-05-10)",
 }

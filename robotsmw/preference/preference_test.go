@@ -2,7 +2,11 @@ package preference
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -251,6 +255,34 @@ func TestDraftsAreLabelled(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("nothing is said by %v", want)
+	}
+}
+
+// So the next revision of a draft is one change.
+func TestDraftsAreNamedInOnePlace(t *testing.T) {
+	name := regexp.MustCompile(`draft-[a-z]+-aipref-[a-z-]+-\d\d`)
+	found := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !slices.Contains([]string{".go", ".md", ".txt"}, filepath.Ext(path)) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if named := name.FindAll(text, -1); named != nil && path != filepath.Join("..", "..", "robotsmw", "preference", "preference.go") {
+			t.Errorf("%s names %s; the map drafts is the place", path, named[0])
+		}
+		found += len(name.FindAll(text, -1))
+		return nil
+	})
+	if err != nil || found < 3 {
+		t.Errorf("%d drafts are named: %v", found, err)
+	}
+	for signal, draft := range drafts {
+		if !regexp.MustCompile(`\(20\d\d-\d\d-\d\d\)$`).MatchString(draft) {
+			t.Errorf("%s: %q has no date", signal, draft)
+		}
 	}
 }
 
