@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -311,5 +312,42 @@ func keep(t *testing.T, dir fstest.MapFS) {
 		if err := os.CopyFS(filepath.Join(to, filepath.Base(t.Name())), dir); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A record and the site's own log have the same requests. A request that only
+// one of them has is named.
+func TestReadRecord_AgainstALog(t *testing.T) {
+	dir := honestCrawl(t, false, 10*time.Second)
+	var lines []string
+	record := forge(t, dir, func(event, line string) string {
+		var v struct {
+			URL  string
+			Time time.Time
+		}
+		if err := json.Unmarshal([]byte("{"+line+"}"), &v); err != nil {
+			t.Fatal(err)
+		}
+		if host, path, _ := strings.Cut(strings.TrimPrefix(v.URL, "http://"), "/"); event == "request" {
+			lines = append(lines, fmt.Sprintf(`%s:80 192.0.2.1 - - [%s] "GET /%s HTTP/1.1" 200 1 "-" "ExampleBot/1.0"`, host, v.Time.Format("02/Jan/2006:15:04:05 -0700"), path))
+		}
+		return line
+	})
+	against := func(log []string) (r *audit.Result, found string) {
+		var b strings.Builder
+		a := audit.Auditor{OnBroken: func(_ string, _ int, err error) { fmt.Fprintln(&b, err) }}
+		if err := a.ReadRecord(t.Context(), "record", record, audit.Input{Name: "log", Reader: strings.NewReader(strings.Join(log, "\n"))}); err != nil {
+			t.Fatal(err)
+		}
+		return a.Result(), b.String()
+	}
+	if r, found := against(lines); found != "" || r.Records[0].Counts["both"] != len(lines) {
+		t.Errorf("the whole log: %v\n%s", r.Records[0].Counts, found)
+	}
+	missing := slices.Concat(lines[:4], lines[5:])
+	more := strings.Replace(lines[4], "GET /", "GET /private/", 1)
+	r, found := against(append(missing, more, strings.Replace(more, "ExampleBot", "OtherBot", 1)))
+	if n := r.Records[0].Counts; n["only_log"] != 1 || n["only_record"] != 1 || r.Counts["broken"] != 2 || !strings.Contains(found, "only the log has the request for \""+strings.Fields(lines[4])[0][:5]) {
+		t.Errorf("another log: %v\n%s", n, found)
 	}
 }
