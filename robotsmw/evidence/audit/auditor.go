@@ -159,10 +159,7 @@ func (a *Auditor) robot(name string) *robot {
 }
 
 func (a *Auditor) host(name string) *host {
-	if h := a.hosts[name]; h != nil {
-		return h
-	}
-	if !a.room() {
+	if a.hosts[name] == nil && !a.room() {
 		name = rest
 	}
 	if a.hosts[name] == nil {
@@ -177,15 +174,11 @@ func (a *Auditor) site(r *robot, host string) *site {
 		s = &site{host: a.host(host), paces: make(map[string]*pace)}
 		r.sums.count("hosts", 1)
 		if !a.room() { // it cannot be said what this robot did before
-			s.visits, s.accused = &visits{failed: never}, true
+			s.visits, s.accused = new(visits), true
 			return s
 		}
 		r.sites[host] = s
-		key := r.product.family + " " + host
-		if a.visits[key] == nil {
-			a.visits[key] = &visits{failed: never}
-		}
-		s.visits = a.visits[key]
+		s.visits = at(a.visits, r.product.family+" "+host)
 	}
 	return s
 }
@@ -378,7 +371,7 @@ func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 // fetches of the robot have failed: it may have an older copy.
 func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, failed bool) {
 	last, ok := s.visits.last(e.scheme, e.at)
-	failed = !ok && s.visits.failed != never
+	failed = !ok && s.visits.failed != 0
 	verdict := s.file.judge(s.rules, v.URL)
 	if verdict.Allowed || failed {
 		return verdict.Allowed, failed

@@ -38,7 +38,7 @@ func isMissing(status int) bool { return status/100 == 4 && status != 429 }
 func isFailure(status int) bool { return status/100 == 5 || status == 429 }
 
 // at returns what a map has at a key, which is new if there was nothing.
-func at[V any](m map[string]*V, key string) *V {
+func at[K comparable, V any](m map[K]*V, key K) *V {
 	if m[key] == nil {
 		m[key] = new(V)
 	}

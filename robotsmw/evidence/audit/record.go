@@ -59,7 +59,8 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	a.begin()
 	r := &recordReader{dir: dir, a: a, sums: &Tally{Name: strings.TrimSuffix(name, "/")}, name: "unknown"}
 	r.recordOrigins = recordOrigins{files: make(map[string]*robotstxt.Rules), origins: make(map[string]*recordOrigin), hops: make(map[string]bool)}
-	r.recordPace = recordPace{limiters: make(map[int]*recordLimiter), earlier: make(map[string]time.Time)}
+	r.recordPace = recordPace{limiters: make(map[int]*recordLimiter), hosts: make(map[hostID]*recordHost),
+		flying: make(map[[2]int]*paceEvent), earlier: make(map[string]time.Time)}
 	a.records = append(a.records, r.sums)
 	if len(logs) > 0 {
 		r.sent = newSentRequests()

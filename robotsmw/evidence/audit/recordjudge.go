@@ -17,7 +17,7 @@ func (j *recordReader) judge(v *recordLine) error {
 			j.name = clip(v.Tokens[0])
 		}
 	case "limiter":
-		j.limiter(v.Limiter).recordLine = v
+		at(j.limiters, v.Limiter).recordLine = *v
 	case "fetch":
 		j.addFetch(v)
 	case "robots":

@@ -22,16 +22,6 @@ const (
 	stepped = time.Second
 )
 
-// limiter returns a Limiter of this session.
-func (p *recordReader) limiter(number int) *recordLimiter {
-	l := p.limiters[number]
-	if l == nil {
-		l = &recordLimiter{recordLine: new(recordLine), hosts: make(map[string]*recordHost), flying: make(map[int]*paceEvent)}
-		p.limiters[number] = l
-	}
-	return l
-}
-
 // endSession judges the pace to the end of a session. The next session has new
 // Limiters and clocks.
 func (p *recordReader) endSession() {
@@ -42,14 +32,14 @@ func (p *recordReader) endSession() {
 		p.event(m)
 	}
 	p.moments, p.newest = nil, time.Time{}
-	for _, l := range p.limiters {
-		for key, h := range l.hosts {
-			if h.paged.After(p.earlier[key]) {
-				p.earlier[key] = h.paged
-			}
+	for id, h := range p.hosts {
+		if h.paged.After(p.earlier[id.host]) {
+			p.earlier[id.host] = h.paged
 		}
 	}
 	clear(p.limiters)
+	clear(p.hosts)
+	clear(p.flying)
 }
 
 // pace takes a line about the pace. The record has lines in the order in which
@@ -58,7 +48,7 @@ func (p *recordReader) pace(v *recordLine) {
 	m := &paceEvent{recordLine: v, at: v.At}
 	switch v.Event {
 	case "request":
-		l := p.limiter(v.Limiter)
+		l := at(p.limiters, v.Limiter)
 		m.at, m.isPage = v.Start, !v.Robots || !p.isForRobots(v.Target)
 		if m.delay = asDuration(max(v.Delay, l.Delay)); m.isPage {
 			m.crawl = p.crawlDelay(v, l)
@@ -114,7 +104,7 @@ func (p *recordReader) count(m *paceEvent) {
 	if m.Event != "request" {
 		return
 	}
-	l := p.limiter(m.Limiter)
+	l := at(p.limiters, m.Limiter)
 	if l.count > 0 && m.Request > l.count+1 && !p.partial {
 		p.say(contradiction("request %d of limiter %d is missing, or more of them", l.count+1, m.Limiter))
 	}
@@ -123,7 +113,7 @@ func (p *recordReader) count(m *paceEvent) {
 
 // limits reports a request that contradicts its limiter line.
 func (p *recordReader) limits(v *recordLine) {
-	l := p.limiter(v.Limiter)
+	l := at(p.limiters, v.Limiter)
 	u, err := url.Parse(v.Target)
 	switch {
 	case p.partial:
@@ -137,20 +127,20 @@ func (p *recordReader) limits(v *recordLine) {
 // event judges the pace of a request. From answers and pauses, it learns when
 // the host must be left alone.
 func (p *recordReader) event(m *paceEvent) {
-	l := p.limiter(m.Limiter)
+	l := at(p.limiters, m.Limiter)
 	if m.Event == "done" {
 		p.ended(m, l)
 		return
 	}
-	h := at(l.hosts, m.Host)
+	h := at(p.hosts, hostID{m.Limiter, m.Host})
 	switch m.Event {
 	case "request":
 		p.gap(m, h)
 		if l.EndToStart {
-			if len(l.flying) >= mostFlying {
-				clear(l.flying)
+			if len(p.flying) >= mostFlying {
+				clear(p.flying)
 			}
-			m.host, l.flying[m.Request] = h, m
+			m.host, p.flying[[2]int{m.Limiter, m.Request}] = h, m
 		}
 	case "answer":
 		wait := asDuration(m.Asks)
@@ -239,8 +229,8 @@ func (p *recordReader) gapSince(m *paceEvent) {
 // there, and with one slot no other request may have begun before. If a request
 // takes longer than its lease, it loses its slot.
 func (p *recordReader) ended(m *paceEvent, l *recordLimiter) {
-	f := l.flying[m.Request]
-	delete(l.flying, m.Request)
+	f := p.flying[[2]int{m.Limiter, m.Request}]
+	delete(p.flying, [2]int{m.Limiter, m.Request})
 	if f == nil || l.Lease > 0 && m.at.Sub(f.at) >= asDuration(l.Lease) {
 		return
 	}

@@ -38,20 +38,25 @@ type paceEvent struct {
 	next *paceEvent  // of a start: the next start at the host
 }
 
-// A recordPace judges the pace of a record's requests.
+// A recordPace has what is known of the pace of a record's requests.
 type recordPace struct {
 	limiters map[int]*recordLimiter // by the Limiter's number
-	earlier  map[string]time.Time   // the last page of each host in earlier sessions, by the wall clock
-	moments  []*paceEvent           // not judged yet, sorted by time
-	newest   time.Time              // the latest of them so far
+	hosts    map[hostID]*recordHost
+	flying   map[[2]int]*paceEvent // by Limiter and number: the requests that have not ended, with EndToStart
+	earlier  map[string]time.Time  // the last page of each host in earlier sessions, by the wall clock
+	moments  []*paceEvent          // not judged yet, sorted by time
+	newest   time.Time             // the latest of them so far
 }
 
-// A recordLimiter is a Limiter, and the paces of its hosts.
+// A recordLimiter is the line of a Limiter.
 type recordLimiter struct {
-	*recordLine
-	hosts  map[string]*recordHost
-	flying map[int]*paceEvent // the requests that have not ended, with EndToStart
-	count  int                // the number of the latest request
+	recordLine
+	count int // the number of the latest request
+}
+
+type hostID struct {
+	limiter int
+	host    string
 }
 
 // A recordHost is the pace of one host.

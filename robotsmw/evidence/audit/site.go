@@ -26,7 +26,7 @@ type host struct {
 type visits struct {
 	asked   bool
 	fetches []fetch // the latest that were answered, so that the robot knows what it may
-	failed  int64   // the latest that was answered by a 5xx or 429; "never" means none
+	failed  int64   // the latest that was answered by a 5xx or 429; 0 means none
 }
 
 // A fetch is a request for robots.txt that was answered by a file, or by saying
