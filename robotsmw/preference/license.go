@@ -30,23 +30,28 @@ func (in Input) Licenses() (all []License) {
 		return all
 	}
 	for _, line := range lines {
-		for _, link := range splitOutside(line.Raw, ',') {
-			parts := splitOutside(link, ';')
-			target := strings.TrimSpace(parts[0])
-			if len(target) < 2 || target[0] != '<' || target[len(target)-1] != '>' {
-				continue
-			}
-			for _, param := range parts[1:] {
-				name, value, _ := strings.Cut(param, "=")
-				rel := strings.Trim(strings.TrimSpace(value), `"`)
-				if len(all) < maxFields && strings.EqualFold(strings.TrimSpace(name), "rel") && hasWord(rel, "license") {
-					all = append(all, License{target[1 : len(target)-1], "header", line.Line})
-					break
-				}
+		_, links, _ := strings.Cut(line.Raw, "<")
+		for link := range strings.SplitSeq(links, "<") {
+			target, params, ok := strings.Cut(link, ">")
+			if ok && isLicense(params) && len(all) < maxFields {
+				all = append(all, License{target, "header", line.Line})
 			}
 		}
 	}
 	return all
+}
+
+// isLicense reports whether the parameters of a link have rel="license". The
+// comma before the next link may follow them.
+func isLicense(params string) bool {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		rel := strings.Trim(value, "\", \t")
+		if strings.EqualFold(strings.TrimSpace(name), "rel") && hasWord(rel, "license") {
+			return true
+		}
+	}
+	return false
 }
 
 func hasWord(s, word string) bool {
@@ -56,26 +61,4 @@ func hasWord(s, word string) bool {
 		}
 	}
 	return false
-}
-
-// splitOutside splits s at each sep that is neither in quotes nor in <>.
-func splitOutside(s string, sep byte) (parts []string) {
-	start, quoted, angle := 0, false, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"' && !angle:
-			quoted = !quoted
-		case quoted:
-		case c == '<':
-			angle = true
-		case c == '>':
-			angle = false
-		case c == sep && !angle:
-			parts = append(parts, s[start:i])
-			start = i + 1
-		}
-	}
-	return append(parts, s[start:])
 }
