@@ -223,6 +223,20 @@ func docsIn(t *testing.T, dir string) string {
 	return strings.Join(words, " ")
 }
 
+// The docs of these packages teach in 600 words what most users need. What
+// concerns one name or one file stands beside it.
+func TestDecisions_LeaveTheDocsShort(t *testing.T) {
+	for _, dir := range []string{"politeness", "politeness/redislimit", "robotsmw", "robotsmw/collyrobots"} {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", filepath.FromSlash(dir), "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(strings.Fields(file.Doc.Text())); n > 600 {
+			t.Errorf("the doc of package %s has %d words, want 600 at most", dir, n)
+		}
+	}
+}
+
 func TestDecisions_HaveTests(t *testing.T) {
 	found := make(map[string][]string)
 	for _, d := range decisions {

@@ -30,7 +30,7 @@ func (l *Limiter) openAccount(key string) *account {
 	if a == nil {
 		a = &account{day: l.day}
 		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else shares the Budget
-			a.taken = purse{l.Budget.Requests, l.Budget.Bytes}
+			a.taken = amount{l.Budget.Requests, l.Budget.Bytes}
 			a.left = a.taken
 		}
 		l.accounts[strings.Clone(key)] = a
@@ -97,7 +97,7 @@ func (l *Limiter) reserve(a *account, h *host, now time.Duration) {
 	switch {
 	case l.Fleet == nil && now >= l.bookRetry:
 		l.book(a, h.key, now)
-	case l.Fleet != nil && a.claim == (purse{}) && h.hold != nil && h.hold.owned:
+	case l.Fleet != nil && a.claim == (amount{}) && h.hold != nil && h.hold.owned:
 		a.claim = l.Budget.next(a)
 		l.Fleet.Look(h.hold)
 	}
@@ -108,7 +108,7 @@ func (l *Limiter) reserve(a *account, h *host, now time.Duration) {
 func (l *Limiter) book(a *account, key string, now time.Duration) {
 	var err error
 	if !l.booksRead {
-		err = readBook(l.Budget.Dir, l.day, func(host string, p purse) {
+		err = readBook(l.Budget.Dir, l.day, func(host string, p amount) {
 			other := l.openAccount(host)
 			other.taken = other.taken.plus(p)
 		})
@@ -129,7 +129,7 @@ func (l *Limiter) book(a *account, key string, now time.Duration) {
 
 // spend counts requests and bytes as used in the account of g's host. Call it
 // only if the Limiter has a Budget.
-func (l *Limiter) spend(g *Grant, used purse) {
+func (l *Limiter) spend(g *Grant, used amount) {
 	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
 		return // no room for an account: g is Exempt, or the day has changed
 	}

@@ -23,10 +23,12 @@ const (
 	bookRetry   = 5 * time.Second // how soon after a failure the books are tried again
 )
 
-// A purse is an amount of a Budget.
-type purse struct{ requests, bytes int64 }
+// An amount is a part of a Budget.
+type amount struct{ requests, bytes int64 }
 
-func (p purse) plus(q purse) purse { return purse{sum(p.requests, q.requests), sum(p.bytes, q.bytes)} }
+func (p amount) plus(q amount) amount {
+	return amount{sum(p.requests, q.requests), sum(p.bytes, q.bytes)}
+}
 
 func sum(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
@@ -45,7 +47,7 @@ func bookOf(dir string, day int64) string {
 // readBook calls reserved for each line of the day's book. It also removes the
 // books of the days before yesterday. It keeps yesterday's, because the clock
 // may be set back.
-func readBook(dir string, day int64, reserved func(host string, p purse)) error {
+func readBook(dir string, day int64, reserved func(host string, p amount)) error {
 	files, _ := os.ReadDir(dir)
 	for _, f := range files {
 		name, ok := strings.CutSuffix(f.Name(), booksSuffix)
@@ -67,21 +69,21 @@ func readBook(dir string, day int64, reserved func(host string, p purse)) error 
 
 // parseLine parses a line of a book. A line is malformed if its writer was
 // interrupted: then nothing was used of what it should reserve.
-func parseLine(line string) (host string, p purse, ok bool) {
+func parseLine(line string) (host string, p amount, ok bool) {
 	fields := strings.SplitN(line, " ", 3)
 	if len(fields) != 3 {
-		return "", purse{}, false
+		return "", amount{}, false
 	}
 	requests, err1 := strconv.ParseInt(fields[0], 10, 64)
 	size, err2 := strconv.ParseInt(fields[1], 10, 64)
 	host, err3 := strconv.Unquote(fields[2])
 	ok = err1 == nil && err2 == nil && err3 == nil && requests >= 0 && size >= 0
-	return host, purse{requests, size}, ok
+	return host, amount{requests, size}, ok
 }
 
 // writeBook appends a line to the day's book. The line begins with a line
 // break, because the line before it may lack its end.
-func writeBook(dir string, day int64, host string, p purse) error {
+func writeBook(dir string, day int64, host string, p amount) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -20,16 +20,16 @@ func FuzzBooks(f *testing.F) {
 		if requests < 0 || size < 0 {
 			return
 		}
-		dir, want := t.TempDir(), purse{requests, size}
+		dir, want := t.TempDir(), amount{requests, size}
 		if err := os.WriteFile(bookOf(dir, 9), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := writeBook(dir, 9, host, want); err != nil {
 			t.Fatal(err)
 		}
-		var total, last purse
+		var total, last amount
 		var lastHost string
-		err := readBook(dir, 9, func(host string, p purse) {
+		err := readBook(dir, 9, func(host string, p amount) {
 			if p.requests < 0 || p.bytes < 0 {
 				t.Fatalf("%+v is reserved", p)
 			}
@@ -118,8 +118,8 @@ func TestBudget_ClockSetBack(t *testing.T) {
 			today := use()
 			l.mu.Lock() // as if the clock were a year ahead
 			l.day += 365
-			l.accounts["shop.example"] = &account{day: l.day, taken: purse{requests: 3}}
-			l.accounts["fleet.example"] = &account{day: l.day - 364, taken: purse{requests: 3}}
+			l.accounts["shop.example"] = &account{day: l.day, taken: amount{requests: 3}}
+			l.accounts["fleet.example"] = &account{day: l.day - 364, taken: amount{requests: 3}}
 			l.mu.Unlock()
 			want := 3
 			if dir != "" {

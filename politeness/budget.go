@@ -37,16 +37,16 @@ type Budget struct {
 
 // An account is what is known of one host's Budget on one day.
 type account struct {
-	day   int64 // in UTC, counted from 1970
-	taken purse // reserved so far by all who share the Budget
-	left  purse // what this process has reserved and not used; negative if it used more
-	claim purse // in a fleet: what this process is reserving now; zero means nothing
+	day   int64  // in UTC, counted from 1970
+	taken amount // reserved so far by all who share the Budget
+	left  amount // what this process has reserved and not used; negative if it used more
+	claim amount // in a fleet: what this process is reserving now; zero means nothing
 }
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
 
-// lacks reports whether a purse has too little to start a request.
-func (b Budget) lacks(left purse) bool {
+// lacks reports whether left is too little to start a request.
+func (b Budget) lacks(left amount) bool {
 	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
 }
 
@@ -58,8 +58,8 @@ func (b Budget) isSpent(a *account) bool {
 }
 
 // next returns the amount to reserve for an account that lacks something.
-func (b Budget) next(a *account) purse {
-	return purse{block(b.Requests, a.taken.requests, a.left.requests), block(b.Bytes, a.taken.bytes, a.left.bytes)}
+func (b Budget) next(a *account) amount {
+	return amount{block(b.Requests, a.taken.requests, a.left.requests), block(b.Bytes, a.taken.bytes, a.left.bytes)}
 }
 
 func block(limit, taken, left int64) int64 {
@@ -74,6 +74,6 @@ func (a *account) untilEnd() time.Duration { return time.Until(time.Unix((a.day+
 
 // used returns what all processes that share the Budget have used, as far as
 // this one knows.
-func (a *account) used() purse {
-	return a.taken.plus(purse{-a.left.requests, -a.left.bytes})
+func (a *account) used() amount {
+	return a.taken.plus(amount{-a.left.requests, -a.left.bytes})
 }

@@ -118,6 +118,6 @@ func (g *Grant) read(n int) {
 	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.spend(g, purse{bytes: int64(n)})
+		l.spend(g, amount{bytes: int64(n)})
 	}
 }

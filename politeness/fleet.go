@@ -31,7 +31,7 @@ func (p *hold) Own(r fleet.Record) {
 	} else if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
 		// The Fleet has stored the claim of the account. So requests may use
 		// the part of the Budget that was claimed.
-		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
+		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), amount{}
 	}
 	h.pokeHeads()
 	l.mu.Unlock()
@@ -123,10 +123,10 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 // constant forever if a request has to start or end first, or if an idle host
 // is kept because it may be asked again soon.
 func (l *Limiter) mayGive(p *hold, now time.Duration) time.Duration {
-	h, hope := p.host, p.hope-now
+	h, expected := p.host, p.expected-now
 	switch {
 	case !p.owned && h.waiting == 0:
-		return hope
+		return expected
 	case !p.owned, h.leaving > 0, h.inFlight > 0 && (l.set.concurrency == 1 || l.EndToStart), h.busy() && !p.others:
 		return forever
 	case h.busy() && p.served:
@@ -140,9 +140,9 @@ func (l *Limiter) mayGive(p *hold, now time.Duration) time.Duration {
 	case p.others && p.served:
 		return p.idle + linger - now
 	case p.others:
-		return max(p.idle+linger, min(p.hope, p.since+turn)) - now
+		return max(p.idle+linger, min(p.expected, p.since+turn)) - now
 	}
-	if rest := l.due(h, anyone) - now; hope > 0 || rest > 0 && rest <= maxRest {
+	if rest := l.due(h, anyone) - now; expected > 0 || rest > 0 && rest <= maxRest {
 		return forever // the fleet calls Give again now and then
 	}
 	return 0
@@ -175,7 +175,7 @@ func (l *Limiter) want(h *host, now time.Duration) {
 		return
 	}
 	l.engage(h)
-	p := &hold{limiter: l, host: h, since: now, idle: never, hope: never, until: never, kept: new(host).lesson()}
+	p := &hold{limiter: l, host: h, since: now, idle: never, expected: never, until: never, kept: new(host).lesson()}
 	p.timer = time.AfterFunc(forever, p.ring)
 	h.hold = p
 	l.Fleet.Look(p)
@@ -189,11 +189,11 @@ func (l *Limiter) end(p *hold, given bool) {
 	h.hold = nil
 	p.timer.Stop()
 	if a := l.accountOf(h.key); a != nil {
-		a.claim = purse{}
+		a.claim = amount{}
 		if given && p.owned {
-			a.taken, a.left = a.used(), purse{}
+			a.taken, a.left = a.used(), amount{}
 		} else {
-			a.left = purse{min(a.left.requests, 0), min(a.left.bytes, 0)}
+			a.left = amount{min(a.left.requests, 0), min(a.left.bytes, 0)}
 		}
 	}
 	if h.waiting > 0 {

@@ -16,7 +16,7 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	l.starts++
 	g.number = l.starts
 	if l.Observer != nil {
-		g.keeps = kept{l.pace(h), l.crawlDelay(h, g), never}
+		g.keeps = inForce{l.pace(h), l.crawlDelay(h, g), never}
 		if h.learnt != nil {
 			g.keeps.paused = h.learnt.until
 		}
@@ -27,7 +27,7 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 		h.hold.served = true
 	}
 	if l.Budget.limits() {
-		l.spend(g, purse{requests: 1})
+		l.spend(g, amount{requests: 1})
 	}
 }
 
@@ -97,15 +97,10 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 // timeout.
 func (g *Grant) keep(d time.Duration) {
 	for ; g != nil; g = g.then {
-		if d > g.limiter.set.lease {
-			g.prolong(d)
+		if l := g.limiter; d > l.set.lease {
+			l.mu.Lock()
+			g.until = max(g.until, later(g.since, d))
+			l.mu.Unlock()
 		}
 	}
-}
-
-func (g *Grant) prolong(d time.Duration) {
-	l := g.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	g.until = max(g.until, later(g.since, d))
 }

@@ -47,12 +47,12 @@ type Grant struct {
 	until      time.Duration // its estimated start; after its start: the end of its lease
 	token      *token
 	hold       *holdUp
-	keeps      kept // set at its start, only if there is an Observer
+	keeps      inForce // set at its start, only if there is an Observer
 }
 
-// kept has the pace, Crawl-delay and pause that were in force when a request
+// inForce has the pace, Crawl-delay and pause that were in force when a request
 // started.
-type kept struct {
+type inForce struct {
 	pace, crawl time.Duration
 	paused      time.Duration // the end of the host's latest pause; if there was none, the constant never
 }

@@ -13,7 +13,7 @@ import (
 func (p *hold) news() bool {
 	was, a := p.kept, p.limiter.accountOf(p.host.key)
 	p.kept = p.host.lesson()
-	return p.kept != was || a != nil && a.claim != (purse{})
+	return p.kept != was || a != nil && a.claim != (amount{})
 }
 
 // lesson returns the part of h.learnt that must not be lost if the owner dies.
@@ -70,7 +70,7 @@ func (v legacy) span(i int) time.Duration {
 }
 
 // taken returns what is taken of the Budget.
-func (v legacy) taken() purse { return purse{v[requestsTaken], v[bytesTaken]} }
+func (v legacy) taken() amount { return amount{v[requestsTaken], v[bytesTaken]} }
 
 // micros returns d in whole microseconds; 0 if d is negative.
 func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) }
@@ -106,7 +106,7 @@ func (l *Limiter) legacyOf(h *host, now time.Duration, over bool) (state []byte,
 		if over { // others may use what this member has not used
 			taken = a.used()
 		}
-		if taken != (purse{}) {
+		if taken != (amount{}) {
 			v[budgetDay], v[requestsTaken], v[bytesTaken] = max(a.day, 0), max(taken.requests, 0), max(taken.bytes, 0)
 			keep = max(keep, a.untilEnd())
 		}
@@ -159,8 +159,8 @@ func (l *Limiter) inheritPause(h *host, v legacy, age, now time.Duration) {
 // given day. If h's account is of that day, the larger numbers count. If the
 // given day is later, because another clock is ahead, a new account replaces
 // h's account. But a day later than tomorrow is ignored.
-func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
-	if !l.Budget.limits() || taken == (purse{}) {
+func (l *Limiter) inheritBudget(h *host, day int64, taken amount) {
+	if !l.Budget.limits() || taken == (amount{}) {
 		return
 	}
 	a := l.openAccount(h.key)
@@ -169,6 +169,6 @@ func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
 	case day > a.day:
 		*a = account{day: day, taken: taken}
 	case day == a.day:
-		a.taken = purse{max(a.taken.requests, taken.requests), max(a.taken.bytes, taken.bytes)}
+		a.taken = amount{max(a.taken.requests, taken.requests), max(a.taken.bytes, taken.bytes)}
 	}
 }

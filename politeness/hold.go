@@ -8,19 +8,19 @@ type hold struct {
 	host    *host
 
 	// Guarded by limiter.mu.
-	owned  bool
-	others bool          // other members wait for the host
-	served bool          // a request has started after the host became owned
-	told   bool          // this Limiter was told a Crawl-delay after it asked for the host
-	never  bool          // the Fleet will never own the host: see Refuse
-	flying int32         // requests in flight of other members, which take up slots
-	since  time.Duration // when the host was asked for or, if it is owned, when it became owned
-	idle   time.Duration // when the host ran out of requests; the constant never while it has some
-	hope   time.Duration // a request that was refused is expected to come again before this time
-	until  time.Duration // while the host is not owned: the earliest time at which it can be owned
-	why    error         // while the host is not owned: the error that says why
-	kept   learnt        // the latest result of host.lesson that the fleet knows
-	timer  *time.Timer   // for the next call of Look
+	owned    bool
+	others   bool          // other members wait for the host
+	served   bool          // a request has started after the host became owned
+	told     bool          // this Limiter was told a Crawl-delay after it asked for the host
+	never    bool          // the Fleet will never own the host: see Refuse
+	flying   int32         // requests in flight of other members, which take up slots
+	since    time.Duration // when the host was asked for or, if it is owned, when it became owned
+	idle     time.Duration // when the host ran out of requests; the constant never while it has some
+	expected time.Duration // a request that was refused is expected to come again before this time
+	until    time.Duration // while the host is not owned: the earliest time at which it can be owned
+	why      error         // while the host is not owned: the error that says why
+	kept     learnt        // the latest result of host.lesson that the fleet knows
+	timer    *time.Timer   // for the next call of Look
 }
 
 const (
@@ -41,9 +41,9 @@ func (p *hold) yields(now time.Duration) bool {
 // time and one turn more are over.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
-		p.hope = max(p.hope, again+turn)
+		p.expected = max(p.expected, again+turn)
 	} else if p != nil && !p.owned {
-		p.hope = max(p.hope, now+linger) // p must not end earlier, because Limiter.refuse still reads p.why
+		p.expected = max(p.expected, now+linger) // p must not end earlier, because Limiter.refuse still reads p.why
 	}
 }
 

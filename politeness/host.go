@@ -80,8 +80,6 @@ func (h *host) stamp(now time.Duration, exempt bool) {
 // hostRing is a circular list through host.prev and host.next.
 type hostRing struct{ first *host }
 
-func (r *hostRing) front() *host { return r.first }
-
 func (r *hostRing) push(h *host) {
 	if r.first == nil {
 		h.prev, h.next = h, h

@@ -41,7 +41,7 @@ func (l *Limiter) find(key string, now time.Duration) *host {
 func (l *Limiter) sweep(now time.Duration) {
 	l.somePaused(1, now)
 	for range 2 {
-		h := l.idle.front()
+		h := l.idle.first
 		switch {
 		case h == nil:
 			return
@@ -91,7 +91,7 @@ func (l *Limiter) dispensable(now time.Duration) *host {
 // leastRecent returns the first idle host that is due, of so many looks.
 func (l *Limiter) leastRecent(looks int, now time.Duration) *host {
 	for range looks {
-		h := l.idle.front()
+		h := l.idle.first
 		if h == nil || h.kept(l, now) {
 			return h
 		}

@@ -40,7 +40,9 @@ func (g *Grant) try(checked bool) (v look) {
 	switch {
 	case v.ready:
 		if checked {
-			l.begin(g, now)
+			g.token = nil // it is spent, so dequeue must not give it back
+			l.dequeue(g)
+			l.start(g, now)
 		}
 		return v
 	case !v.refused && g.timed && now >= g.limit:
@@ -95,7 +97,7 @@ func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bo
 	if g.crawl > 0 || h.learnt != nil { // otherwise neither g nor the host has a Crawl-delay
 		v.notice = l.tell(h, g, now)
 	}
-	if h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if h.waiting == 0 && g.then == nil && l.gate == nil && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if checked {
 			l.engage(h)
 			g.host, g.since = h, now
@@ -121,13 +123,6 @@ func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bo
 	h.count(g, 1)
 	l.stats.Waiting++
 	return v, true
-}
-
-// begin moves g from the queue into flight.
-func (l *Limiter) begin(g *Grant, now time.Duration) {
-	g.token = nil // it is spent, so dequeue must not give it back
-	l.dequeue(g)
-	l.start(g, now)
 }
 
 // whyRefused returns what g would have to wait for. It is called if g is
@@ -156,12 +151,6 @@ func (g *Grant) whyThen(inner why) why {
 		return whyRate
 	}
 	return whyWithin
-}
-
-// decides reports whether g's Limiter alone decides when g starts: no other
-// Limiter follows, and there is no GlobalRate to ask.
-func (g *Grant) decides() bool {
-	return g.then == nil && g.limiter.gate == nil
 }
 
 // quit removes g from its host's queue. If no other request needs the host, the
