@@ -65,7 +65,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 		buffered := bufio.NewReaderSize(in, blockSize)
 		for number := 1; readErr == nil; {
 			next := blocks.Get().(*block)
-			next.first, next.answered = number, make(chan struct{})
+			next.number, next.answered = number, make(chan struct{})
 			var n int
 			n, readErr = next.read(buffered, b.maxLine)
 			number += n
@@ -128,18 +128,18 @@ func (b *batch) answer(block *block) {
 	defer close(block.answered)
 	block.out.Reset()
 	json := command.JSON(&block.out)
-	number := block.first
+	var a answer // one for all lines, because Encode takes its address
+	var err error
 	for line := range bytes.Lines(block.lines) {
-		a, err := b.answerLine(line)
-		switch {
+		switch a, err = b.answerLine(line); {
 		case err == errBlank:
 		case err != nil:
 			b.failed.Add(1)
-			json.Encode(failure{number, err.Error()})
+			json.Encode(failure{block.number, err.Error()})
 		default:
 			json.Encode(&a)
 		}
-		number++
+		block.number++
 	}
 }
 
@@ -185,7 +185,7 @@ const blockSize = 64 << 10
 
 // A block is one or more complete lines and their answers.
 type block struct {
-	first    int // the number of the first line, counted from 1
+	number   int // of the first line that is not yet answered, counted from 1
 	lines    []byte
 	out      bytes.Buffer
 	answered chan struct{} // closed when the answers are complete

@@ -108,7 +108,7 @@ type explanation struct {
 	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // what Google's parser says, by the name "google"
 	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses about which the file says something
 	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if none is said
-	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful; see package doubt
+	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful
 	Fetched  *fetchInfo                `json:"fetched,omitempty"`
 }
 
