@@ -19,7 +19,11 @@ type entry struct {
 // appendMembers.
 func newEntry(kind string, members ...any) entry {
 	now := time.Now()
-	text := appendMembers(make([]byte, 0, 1<<10), "event", kind, "time", now)
+	size := 256
+	if kind == "request" {
+		size = 1 << 10
+	}
+	text := appendMembers(make([]byte, 0, size), "event", kind, "time", now)
 	return entry{kind: kind, time: now, text: appendMembers(text, members...)[1:]}
 }
 

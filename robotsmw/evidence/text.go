@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -64,7 +63,12 @@ const stampForm = "2006-01-02T15:04:05.000000000Z"
 
 // appendQuoted appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendQuoted(b []byte, text string) []byte {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }) {
+	isPlain := true
+	for i := range len(text) {
+		c := text[i]
+		isPlain = isPlain && c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf
+	}
+	if isPlain {
 		return append(append(append(b, '"'), text...), '"')
 	}
 	var quoted bytes.Buffer
