@@ -108,14 +108,10 @@ func (m *member) relLinks(page *colly.Response, said robotsmw.Page) {
 	}
 	urls := map[string]bool{}
 	for _, l := range links.Links {
-		if l.NoFollow {
-			urls[asSent(l.URL.String())] = true
-		}
+		urls[asSent(l.URL.String())] = true
 	}
-	for _, l := range links.Links {
-		if !l.NoFollow {
-			delete(urls, asSent(l.URL.String()))
-		}
+	for _, u := range links.Queue() {
+		delete(urls, asSent(u.String()))
 	}
 	if len(urls) > 0 {
 		m.marks.put(page.Request).rel.Store(&urls)
