@@ -277,6 +277,40 @@ func TestFollowAsksCollyFirst(t *testing.T) {
 	}
 }
 
+// A collector that allows revisits visits a URL again.
+func TestVisitOfAVisitedURL(t *testing.T) {
+	web := shop()
+	c, ext := polite(t, web, colly.AllowURLRevisit())
+	c.OnHTML("a[href='/shoes']", func(e *colly.HTMLElement) {
+		for range 2 {
+			if err := ext.Follow(e); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	c.Clone().Visit("http://shop.example/")
+	for range 2 {
+		if err := ext.Visit("http://shop.example/#top"); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := asked(web); len(got) != 7 {
+		t.Errorf("asked for %v", got)
+	}
+	c.AllowURLRevisit = false
+	if err := ext.Visit("http://shop.example/shoes"); err != nil {
+		t.Error(err)
+	}
+	err := ext.Visit("http://shop.example/shoes")
+	if _, ok := errors.AsType[*colly.AlreadyVisitedError](err); !ok {
+		t.Errorf("without revisits: %v", err)
+	}
+	c.AllowURLRevisit = true
+	if err := ext.Visit("http://shop.example/shoes"); err != nil {
+		t.Error(err)
+	}
+}
+
 // No loop of refusals spins: not a Visit in OnError, nor a queue that gets the
 // request back, nor a Retry on a clone that was not added.
 func TestLoopsOfRefusalsDoNotSpin(t *testing.T) {

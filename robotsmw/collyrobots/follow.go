@@ -35,7 +35,6 @@ func (x *Extension) ask(c *colly.Collector, URL string, depth int) error {
 	if err := try.Do(); err != errWould {
 		return err
 	}
-	u.Fragment, u.RawFragment = "", ""
 	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
 		return err
 	}

@@ -120,6 +120,32 @@ func TestLongBodyIsReadAheadInPart(t *testing.T) {
 	})
 }
 
+// A body that is too long to be read ahead holds its slot until its attempt is
+// over, and no longer.
+func TestBodyTooLongToBeReadAheadFreesItsSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsAnd(robotstest.Site{"/": strings.Repeat("0123456789abcdef", 17<<16), "/nested": "<p>"}))
+		c := colly.NewCollector()
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		start, came := time.Now(), time.Duration(0)
+		c.OnResponseHeaders(func(r *colly.Response) {
+			if r.Request.URL.Path == "/" {
+				if err := c.Visit("http://a.example/nested"); err != nil {
+					t.Error(err)
+				}
+				came = time.Since(start)
+			}
+		})
+		if err := c.Visit("http://a.example/"); err != nil { // colly reads no more than MaxBodySize, which was read ahead
+			t.Error(err)
+		}
+		if came < 11*time.Second || came > 12*time.Second { // robots.txt at 0 s, the page at 1 s; an attempt may take 10 s
+			t.Errorf("the nested page came after %v", came)
+		}
+	})
+}
+
 // A download that OnResponseHeaders aborts is not read to its end.
 func TestAbortedDownloadsAreNotRead(t *testing.T) {
 	web := new(robotstest.Internet)
