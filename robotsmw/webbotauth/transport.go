@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -23,8 +24,8 @@ import (
 //
 // The caller's request is never changed: a copy of it is signed and sent. The
 // response is Base's own, and its Request is the caller's. Transport is safe
-// for concurrent use. Its fields must not be changed after its first use. To
-// change the key, make another Transport.
+// for concurrent use. After its first use, it must not be copied and its fields
+// must not be changed. To change the key, make another Transport.
 type Transport struct {
 	private
 
@@ -57,6 +58,14 @@ type Transport struct {
 	// network accepts both too, but Cloudflare does not document this. Amazon
 	// and Google do not say which form they accept.
 	LegacyAgent bool
+
+	// The first request that is to be signed sets these fields. They are the
+	// same for every request, and to check the key takes half as long as to
+	// sign.
+	once     sync.Once
+	validity time.Duration
+	params   string // parameters after "created" and "expires"
+	err      error  // what is wrong with the exported fields
 }
 
 // label is the name of our signature, and of our member of Signature-Agent.
@@ -120,9 +129,9 @@ func hasSignature(req *http.Request) bool {
 // sign returns a signed copy of the request. The signature's validity begins
 // now.
 func (t *Transport) sign(req *http.Request) (*http.Request, error) {
-	validity, err := t.check()
-	if err != nil {
-		return nil, err
+	t.once.Do(func() { t.err = t.prepare() })
+	if t.err != nil {
+		return nil, t.err
 	}
 	host, err := authority(req)
 	if err != nil {
@@ -135,7 +144,7 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 		{`"@method"`, method(req)},
 		{`"@path"`, path(req)},
 		agent,
-	}, lifetime(now, now.Add(validity))+`;keyid="`+KeyID(publicOf(t.Key))+`";alg="ed25519";tag="web-bot-auth"`)
+	}, lifetime(now, now.Add(t.validity))+t.params)
 
 	signed := req.WithContext(req.Context())
 	signed.Host = host // some verifiers do not normalize the Host
@@ -152,18 +161,19 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 // maxValidity is the longest validity that the draft recommends (section 5.2).
 const maxValidity = 24 * time.Hour
 
-// check checks the Transport's fields. It returns the validity of signatures,
-// or an error if a field is wrong.
-func (t *Transport) check() (validity time.Duration, err error) {
+// prepare checks the exported fields and sets validity and params. It returns
+// an error if an exported field is wrong.
+func (t *Transport) prepare() error {
 	if err := checkKey(t.Key); err != nil {
-		return 0, fmt.Errorf("webbotauth: Transport.Key: %w", err)
+		return fmt.Errorf("webbotauth: Transport.Key: %w", err)
 	}
 	if err := checkAgent(t.Agent); err != nil {
-		return 0, fmt.Errorf("webbotauth: Transport.Agent: %w", err)
+		return fmt.Errorf("webbotauth: Transport.Agent: %w", err)
 	}
-	validity = cmp.Or(t.Validity, 5*time.Minute)
-	if validity < time.Second || validity > maxValidity {
-		return 0, fmt.Errorf("webbotauth: Transport.Validity %v: write a time between %v and %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
+	t.validity = cmp.Or(t.Validity, 5*time.Minute)
+	if t.validity < time.Second || t.validity > maxValidity {
+		return fmt.Errorf("webbotauth: Transport.Validity %v: write a time between %v and %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
 	}
-	return validity, nil
+	t.params = `;keyid="` + KeyID(publicOf(t.Key)) + `";alg="ed25519";tag="web-bot-auth"`
+	return nil
 }
