@@ -75,6 +75,9 @@ func TestCrawl_Refusals(t *testing.T) {
 			if got := string(lines[i].Verdict) + ": " + lines[i].Refusal.String(); got != want {
 				t.Errorf("%s: %s, want %s", path, got, want)
 			}
+			if r := lines[i].Refusal; path == "/price" && r.Currency+" "+r.Price != "USD 0.01" {
+				t.Errorf("the price is %q %q", r.Currency, r.Price)
+			}
 			if lines[i].NoIndex {
 				t.Errorf("%s is said to be a page that says noindex", path)
 			}

@@ -29,13 +29,16 @@ func ExampleOfPage() {
 	// Anubis challenge false true
 }
 
-// The evidence of a refusal has the price of the page, if the server says one.
-func ExampleRefusal() {
-	resp := &http.Response{StatusCode: 402, Header: http.Header{"Crawler-Price": {"USD 0.01"}}}
+// A refusal can name the price of the page, and the address of the terms.
+func ExampleRefusal_price() {
+	resp := &http.Response{StatusCode: 402, Header: http.Header{
+		"Crawler-Price": {"USD 0.01"},
+		"Link":          {`<https://example.com/license.xml>; rel="license"`},
+	}}
 	r, _ := refusal.Of(resp)
-	fmt.Println(r.Kind, r.Sure)
+	fmt.Println(r.Kind, r.Price, r.Currency, r.License)
 	fmt.Println(r)
 	// Output:
-	// payment true
+	// payment 0.01 USD https://example.com/license.xml
 	// Cloudflare: payment (402, crawler-price: USD 0.01)
 }

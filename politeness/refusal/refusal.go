@@ -25,6 +25,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,18 @@ type Refusal struct {
 	// Evidence says what was found: the status, and the header field or the
 	// mark. It is a text for a log: printable ASCII of at most 300 bytes.
 	Evidence string `json:"evidence,omitempty"`
+
+	// Price and Currency are the price of the page, such as "0.01" and "USD",
+	// if Kind is Payment. They come from the header field crawler-price. They
+	// are empty if that field is missing or malformed.
+	Price    string `json:"price,omitempty"`
+	Currency string `json:"currency,omitempty"`
+
+	// License is the address of the terms, if Kind is Payment or License. It is
+	// the target of a Link field with rel="license" (RSL 1.0). It is not
+	// resolved against the URL of the page, and is cut to 300 bytes of
+	// printable ASCII. It is empty if the answer has no such link.
+	License string `json:"license,omitempty"`
 }
 
 // String returns the refusal in one line, such as "Cloudflare: challenge (403,
@@ -146,6 +159,9 @@ func findPage(status int, begin []byte, length int64) *pageSign {
 	return nil
 }
 
+// price matches the value of a crawler-price, such as "USD 0.01".
+var price = regexp.MustCompile(`^\s*([A-Za-z]{3})\s+([0-9]{0,16}\.?[0-9]{1,15})\s*$`)
+
 func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	r := Refusal{By: s.by, Kind: s.kind, Sure: s.sure}
 	if s.field.name == "" {
@@ -153,8 +169,16 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	} else {
 		r.Evidence = printable(strconv.Itoa(resp.StatusCode) + ", " + strings.ToLower(s.field.name) + ": " + value)
 	}
-	if s.kind == Legal {
-		r.By = blockedBy(resp.Header)
+	switch s.kind {
+	case Payment:
+		if m := price.FindStringSubmatch(resp.Header.Get("Crawler-Price")); m != nil {
+			r.Currency, r.Price = strings.ToUpper(printable(m[1])), printable(m[2])
+		}
+		r.License = linkTo(resp.Header, "license")
+	case License:
+		r.License = linkTo(resp.Header, "license")
+	case Legal:
+		r.By = linkTo(resp.Header, "blocked-by")
 	}
 	return r
 }
@@ -191,15 +215,17 @@ func (s *pageSign) evidence(status int) string {
 	return printable(strconv.Itoa(status) + ", the page has " + cmp.Or(what, s.begins))
 }
 
-// blockedBy returns the target of the first link with rel="blocked-by" in the
-// Link fields (RFC 7725 §4), or "" if there is no such link.
-func blockedBy(h http.Header) string {
+// linkTo returns the target of the first link with this relation in the Link
+// fields (RFC 8288 §3), or "" if there is no such link.
+func linkTo(h http.Header, relation string) string {
+	isRelation := func(word string) bool { return strings.EqualFold(word, relation) }
 	for _, line := range h["Link"] {
 		for link := range strings.SplitSeq(line, "<") {
 			target, params, _ := strings.Cut(link, ">")
 			for param := range strings.SplitSeq(params, ";") {
 				name, value, _ := strings.Cut(param, "=")
-				if strings.EqualFold(strings.TrimSpace(name), "rel") && strings.EqualFold(strings.Trim(value, "\", \t"), "blocked-by") {
+				words := strings.Fields(strings.Trim(value, "\", \t")) // a comma before the next link may follow
+				if strings.EqualFold(strings.TrimSpace(name), "rel") && slices.ContainsFunc(words, isRelation) {
 					return printable(target)
 				}
 			}

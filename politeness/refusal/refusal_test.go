@@ -37,8 +37,8 @@ func TestOf(t *testing.T) {
 		{"DataDome, hard", answer(403, "x-datadome: protected", "x-dd-b: 2"), Refusal{By: "DataDome", Kind: Block, Sure: true}},
 		{"DataDome, protected and refused", answer(401, "x-datadome: protected"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
 		{"DataDome's own server", answer(403, "server: DataDome"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
-		{"Cloudflare's price", answer(402, "crawler-price: usd 0.01"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
-		{"a price without a currency", answer(402, "crawler-price: free of charge"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
+		{"Cloudflare's price", answer(402, "crawler-price: usd 0.01"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Currency: "USD", Price: "0.01"}},
+		{"a price that is none", answer(402, "crawler-price: free of charge"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
 		{"Cloudflare wants a price named", answer(402, "crawler-error: MissingCrawlerPrice"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
 		{"Cloudflare could not take the money", answer(403, "crawler-error: PaymentFailed"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
 		{"Cloudflare forbids the crawler", answer(403, "crawler-error: CrawlerForbidden"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
@@ -47,8 +47,8 @@ func TestOf(t *testing.T) {
 		{"Cloudflare wants one price, not two", answer(400, "crawler-error: ConflictingPriceHeaders"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
 		{"x402, version 2", answer(402, "payment-required: eyJ4NDAyVmVyc2lvbiI6Mn0="), Refusal{Kind: Payment, Sure: true}},
 		{"RSL wants a licence", answer(401, `www-authenticate: License error="invalid_request"`), Refusal{Kind: License, Sure: true}},
-		{"RSL wants a licence, and says which", answer(401, `www-authenticate: License error="invalid_request"`, `link: </style.css>; rel=preload, <https://a.example/license.xml>; rel="license"; type="application/rsl+xml"`), Refusal{Kind: License, Sure: true}},
-		{"Cloudflare's price, with the terms", answer(402, "crawler-price: EUR 2", `link: <https://a.example/a,b;c>; title="x, y\">"; REL="terms License"`), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
+		{"RSL wants a licence, and says which", answer(401, `www-authenticate: License error="invalid_request"`, `link: </style.css>; rel=preload, <https://a.example/license.xml>; rel="license"; type="application/rsl+xml"`), Refusal{Kind: License, Sure: true, License: "https://a.example/license.xml"}},
+		{"Cloudflare's price, with the terms", answer(402, "crawler-price: EUR 2", `link: <https://a.example/a,b;c>; title="x, y\">"; REL="terms License"`), Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Currency: "EUR", Price: "2", License: "https://a.example/a,b;c"}},
 		{"RFC 7725 §3", answer(451), Refusal{Kind: Legal, Sure: true}},
 		{"RFC 7725 §4", answer(451, `link: <https://spqr.example.org/legislatione>; rel="blocked-by"`), Refusal{By: "https://spqr.example.org/legislatione", Kind: Legal, Sure: true}},
 		{"who blocks, after who does not", answer(451, `link: <http://a.example/blocked-by>; rel="next", <http://b.example/>; rel=blocked-by`), Refusal{By: "http://b.example/", Kind: Legal, Sure: true}},
@@ -240,10 +240,22 @@ func TestNoResponse(t *testing.T) {
 	}
 }
 
+func TestPrices(t *testing.T) {
+	for value, want := range map[string]string{
+		"USD 0.01": "USD 0.01", " eur  .5 ": "EUR .5", "JPY 3": "JPY 3",
+		"": " ", "0.01": " ", "USD": " ", "USD -1": " ", "USD 1e3": " ", "USD 1.2.3": " ", "US$ 1": " ", "USD 1 each": " ",
+		"USD " + strings.Repeat("9", 33): " ",
+	} {
+		if r, _ := Of(answer(402, "crawler-error: x", "crawler-price: "+value)); r.Currency+" "+r.Price != want {
+			t.Errorf("%q: %q, want %q", value, r.Currency+" "+r.Price, want)
+		}
+	}
+}
+
 func TestEvidenceIsShortAndPrintable(t *testing.T) {
 	r, ok := Of(answer(402, "crawler-price: \x1b[31m\u202eEUR "+strings.Repeat("9", 9<<20)))
-	if !ok || len(r.Evidence) > 300 || strings.Trim(r.Evidence, printables()) != "" {
-		t.Errorf("%v, %d bytes: %q", ok, len(r.Evidence), r.Evidence)
+	if !ok || len(r.Evidence) > 300 || strings.Trim(r.Evidence, printables()) != "" || len(r.Price) > 32 {
+		t.Errorf("%v, %d bytes: %q, price of %d bytes", ok, len(r.Evidence), r.Evidence, len(r.Price))
 	}
 	r, _ = Of(answer(451, "link: <"+strings.Repeat("é", 9<<20)+`>; rel="blocked-by"`))
 	if len(r.By) > 300 || strings.Trim(r.By, printables()) != "" {
@@ -317,9 +329,9 @@ func TestSignsOfAnyStatusAreOfShortPages(t *testing.T) {
 
 // A Refusal written as JSON and a Kind written as text are read back unchanged.
 func TestJSON(t *testing.T) {
-	want := Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Evidence: "402, crawler-price: USD 1"}
+	want := Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Evidence: "402, crawler-price: USD 1", Price: "1", Currency: "USD", License: "/license.xml"}
 	text, err := json.Marshal(want)
-	if err != nil || string(text) != `{"by":"Cloudflare","kind":"payment","sure":true,"evidence":"402, crawler-price: USD 1"}` {
+	if err != nil || string(text) != `{"by":"Cloudflare","kind":"payment","sure":true,"evidence":"402, crawler-price: USD 1","price":"1","currency":"USD","license":"/license.xml"}` {
 		t.Errorf("%s, %v", text, err)
 	}
 	var got Refusal
@@ -380,7 +392,7 @@ func FuzzOfPage(f *testing.F) {
 		if ok && (r.Kind == 0 || r.Evidence == "") {
 			t.Fatalf("a refusal without kind or evidence: %+v", r)
 		}
-		if len(r.Evidence) > 300 || strings.Trim(r.Evidence+r.By, printables()) != "" {
+		if len(r.Evidence) > 300 || strings.Trim(r.Evidence+r.By+r.Price+r.Currency+r.License, printables()) != "" {
 			t.Fatalf("not printable, or too long: %+v", r)
 		}
 		header, sure := Of(resp)
