@@ -6,7 +6,12 @@ const space = " \t\r\n\f"
 
 func isSpace(c byte) bool { return strings.IndexByte(space, c) >= 0 }
 
-func trim(s string) string { return strings.Trim(s, space) }
+func trim(s string) string {
+	if s == "" || s[0] > ' ' && s[len(s)-1] > ' ' {
+		return s // the usual case, and faster
+	}
+	return strings.Trim(s, space)
+}
 
 // indexOrLen returns the index of the first of these chars in s, or len(s).
 func indexOrLen(s, chars string) int {

@@ -81,7 +81,7 @@ const (
 
 func metaKind(name string, tokens []string) metaSort {
 	isAny := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+		return slices.ContainsFunc(names, func(n string) bool { return len(n) == len(name) && strings.EqualFold(n, name) })
 	}
 	switch {
 	case isAny("noai", "noimageai", "noml"):

@@ -27,7 +27,9 @@ func nameIn(b []byte) (name []byte, read int, ok bool) {
 // (WHATWG HTML §13.2.5.32 to 40). key and value are as written. key is empty at
 // the end of the tag. ok is false if b ends before the attribute does.
 func nextAttribute(b []byte) (key, value, rest []byte, ok bool) {
-	b = bytes.TrimLeft(b, space+"/")
+	for len(b) > 0 && (isSpace(b[0]) || b[0] == '/') {
+		b = b[1:]
+	}
 	if len(b) == 0 || b[0] == '>' {
 		return nil, nil, b, len(b) > 0
 	}
@@ -35,11 +37,11 @@ func nextAttribute(b []byte) (key, value, rest []byte, ok bool) {
 	for end < len(b) && !isSpace(b[end]) && b[end] != '=' && b[end] != '/' && b[end] != '>' {
 		end++
 	}
-	key, b = b[:end], bytes.TrimLeft(b[end:], space)
+	key, b = b[:end], skipSpace(b[end:])
 	if len(b) == 0 || b[0] != '=' {
 		return key, nil, b, len(b) > 0
 	}
-	b = bytes.TrimLeft(b[1:], space)
+	b = skipSpace(b[1:])
 	if len(b) == 0 {
 		return nil, nil, nil, false
 	}
@@ -57,3 +59,11 @@ func nextAttribute(b []byte) (key, value, rest []byte, ok bool) {
 const space = " \t\r\n\f"
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
+
+// skipSpace is a bytes.TrimLeft that is fast where there is nothing to trim.
+func skipSpace(b []byte) []byte {
+	for len(b) > 0 && isSpace(b[0]) {
+		b = b[1:]
+	}
+	return b
+}

@@ -147,7 +147,7 @@ func (s *Scanner) search() {
 			continue
 		}
 		name, read, ok := nameIn(b[i+5:])
-		if ok && s.mayMatter(name) {
+		if len(name) > 0 && ok && s.mayMatter(name) {
 			s.suspect = i + 1
 		}
 		if budget -= read; !ok || budget < 0 {
