@@ -103,25 +103,21 @@ func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
 	return nil
 }
 
-// PostgreSQL ends a transaction that stores a page, because River moves jobs at
-// that time. The page is stored nevertheless, and fetched once. Here somebody
-// locks all jobs in the order opposite to that of links.
+// Somebody locks all jobs, in the order opposite to that of links, as River
+// does with some. No transaction that stores a page is ended by a deadlock: the
+// page would be fetched again.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, "river", true, startPostgres(t), nil, &site{hosts: 3, pages: 6, unit: delay})
-	connect := func() *pgx.Conn {
-		conn, err := pgx.Connect(t.Context(), strings.TrimPrefix(r.flags[0], "-postgres="))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return conn
+	locking, err := pgx.Connect(t.Context(), strings.TrimPrefix(r.flags[0], "-postgres="))
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer locking.Close(context.Background())
 	ctx, cancel := context.WithCancel(t.Context())
 	var locker sync.WaitGroup
-	locking := connect()
 	locker.Go(func() {
-		defer locking.Close(context.Background())
-		locking.Exec(ctx, "SET deadlock_timeout = '1h'") // so that it is the other transaction that ends
+		locking.Exec(ctx, "SET deadlock_timeout = '3s'") // of two that wait, who has the longer one goes on
 		for ctx.Err() == nil {
 			locking.Exec(ctx, "SELECT pg_sleep(0.01) FROM (SELECT id FROM river_job ORDER BY id DESC FOR UPDATE) AS job")
 			time.Sleep(200 * time.Millisecond)
@@ -130,11 +126,4 @@ func TestDeadlock(t *testing.T) {
 	r.crawl(true)
 	cancel()
 	locker.Wait()
-	var deadlocks int
-	looking := connect()
-	defer looking.Close(context.Background())
-	if err := looking.QueryRow(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'").Scan(&deadlocks); err != nil || deadlocks == 0 {
-		t.Errorf("there were %d deadlocks: %v", deadlocks, err)
-	}
-	t.Logf("%d deadlocks", deadlocks)
 }

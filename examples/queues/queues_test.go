@@ -192,6 +192,7 @@ func (r *run) crawl(seeds bool) time.Duration {
 	}
 
 	now := make(chan bool, 1)
+	r.site.mu.Lock()
 	r.site.hook = func(worker string, pages int, req *http.Request) {
 		if r.end == 0 || worker != "one" || pages != r.by {
 			return
@@ -206,6 +207,7 @@ func (r *run) crawl(seeds bool) time.Duration {
 		case <-time.After(hold):
 		}
 	}
+	r.site.mu.Unlock()
 	var workers [3]*process
 	for n := range workers {
 		workers[n] = r.start(n)

@@ -69,10 +69,10 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if page {
 		s.seen[worker]++
 	}
-	n := s.seen[worker]
+	n, hook := s.seen[worker], s.hook
 	s.mu.Unlock()
-	if page && s.hook != nil {
-		s.hook(worker, n, r)
+	if page && hook != nil {
+		hook(worker, n, r)
 	}
 	switch {
 	case !page:

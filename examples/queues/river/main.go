@@ -20,9 +20,7 @@
 //     what robots.txt forbids.
 //   - save: a page, the jobs for its links and the job's own completion are
 //     stored in one transaction. So a worker that is killed leaves all or
-//     nothing, and no link is lost. PostgreSQL may end such a transaction
-//     because of a deadlock. Without the next try, the page would be fetched
-//     again.
+//     nothing, and no link is lost.
 //   - A queue for each part, by [worker.Part]. All pages of a host are in one
 //     queue, and one worker at a time serves it, so that the pace needs no
 //     Redis. Do not start two workers for one part.
@@ -46,12 +44,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/goodbots/courtesy/examples/queues/internal/worker"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -71,30 +67,38 @@ func main() {
 
 // PageArgs is the job to fetch a page.
 type PageArgs struct {
-	URL string `json:"url" river:"unique"`
+	URL string `json:"url"`
 }
-
-// ever has the states of all jobs, also of those that were dropped.
-var ever = append(rivertype.UniqueOptsByStateDefault(), rivertype.JobStateCancelled, rivertype.JobStateDiscarded)
 
 // Kind returns the name of the job's kind.
 func (PageArgs) Kind() string { return "page" }
 
 func part(n int) string { return fmt.Sprintf("pages_%d", n) }
 
-// jobs returns jobs for the URLs, each in the queue of its host's part. A page
-// that has a job already gets no second one.
-func jobs(urls []string) (params []river.InsertManyParams, err error) {
-	for _, page := range urls {
+// enqueue adds those of the URLs that were never seen to the table of pages,
+// and a job for each, in the queue of its host's part. In place of the table,
+// River's unique jobs would do, but to insert one again locks it. River's
+// scheduler locks jobs in another order, and PostgreSQL would end one of the
+// two transactions because of the deadlock.
+func enqueue(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, urls []string) error {
+	rows, err := tx.Query(ctx, "INSERT INTO page (url) SELECT DISTINCT unnest($1::text[]) ORDER BY 1 ON CONFLICT (url) DO NOTHING RETURNING url", urls)
+	if err != nil {
+		return err
+	}
+	fresh, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	var jobs []river.InsertManyParams
+	for _, page := range fresh {
 		n, err := worker.Part(page, settings.Workers)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		params = append(params, river.InsertManyParams{Args: PageArgs{page}, InsertOpts: &river.InsertOpts{
-			Queue: part(n), UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: ever},
-		}})
+		jobs = append(jobs, river.InsertManyParams{Args: PageArgs{page}, InsertOpts: &river.InsertOpts{Queue: part(n)}})
 	}
-	return params, nil
+	_, err = client.InsertManyTx(ctx, tx, jobs)
+	return err
 }
 
 func put(ctx context.Context, urls []string) error {
@@ -110,19 +114,14 @@ func put(ctx context.Context, urls []string) error {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return err
 	}
-	if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS page (url text PRIMARY KEY, status int, links int, fetched timestamptz DEFAULT now())"); err != nil {
+	if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS page (url text PRIMARY KEY, status int, links int, fetched timestamptz)"); err != nil {
 		return err
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{})
 	if err != nil {
 		return err
 	}
-	params, err := jobs(urls)
-	if err != nil || len(params) == 0 {
-		return err
-	}
-	_, err = client.InsertMany(ctx, params)
-	return err
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return enqueue(ctx, client, tx, urls) })
 }
 
 func work(ctx context.Context) (fmt.Stringer, error) {
@@ -184,34 +183,17 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 	if err != nil {
 		return err
 	}
-	more, err := jobs(links)
-	if err != nil {
-		return err
-	}
-	store := func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "INSERT INTO page (url, status, links) VALUES ($1, $2, $3) ON CONFLICT (url) DO NOTHING", job.Args.URL, resp.StatusCode, len(links)); err != nil {
+	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "UPDATE page SET status = $2, links = $3, fetched = now() WHERE url = $1", job.Args.URL, resp.StatusCode, len(links)); err != nil {
 			return err
 		}
-		if len(more) > 0 {
-			if _, err := river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, more); err != nil {
-				return err
-			}
+		if err := enqueue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, links); err != nil {
+			return err
 		}
 		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 		return err
-	}
-	for tries := 0; ; tries++ {
-		err := pgx.BeginFunc(ctx, p.pool, store)
-		if ended, ok := errors.AsType[*pgconn.PgError](err); !ok || ended.Code != deadlock || tries == 5 {
-			return err
-		}
-	}
+	})
 }
-
-// deadlock is PostgreSQL's code for a transaction that it has ended because two
-// waited for each other. The one in save locks the jobs of all links, and so
-// does River when it moves jobs, in another order.
-const deadlock = "40P01"
 
 // linksOf returns the pages of the same host that the response leads to: the
 // target of a redirect, or the links that may be followed.
