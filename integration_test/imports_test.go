@@ -55,7 +55,7 @@ var arrows = map[string]struct {
 	"robotsmw/preference":          {[]string{"politeness/structured", "robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
-		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "politeness", "politeness/refusal", "robotsmw", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
+		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
 	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},

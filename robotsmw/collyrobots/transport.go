@@ -13,6 +13,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
 // RoundTrip enforces everything, below every callback, because a collector and
@@ -35,6 +36,9 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	ctx := politeness.WithTrace(context.WithValue(req.Context(), pageKey{}, p), &politeness.Trace{
 		Queued: func(until time.Time, why politeness.Reason) { x.pause(req.URL, until, why) },
 	})
+	if _, ok := x.inner.(*robotsmw.Transport); ok { // nothing of Options.Outer asks before Extension.Directives does
+		ctx = context.WithValue(ctx, robotspage.ReadsItself{}, true)
+	}
 	out := req.WithContext(ctx)
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
 		out.Header = req.Header.Clone()

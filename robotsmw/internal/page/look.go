@@ -9,14 +9,14 @@ import (
 
 // Look arranges that resp is examined while the caller reads it. method is the
 // method of the request. If Look returns a Body, resp.Body is now read through
-// that Body. Otherwise resp is unchanged, and the State will not change. When
-// ctx ends, reading ahead stops.
+// that Body. Otherwise resp is unchanged, and the State will not change. ctx is
+// the request's. When it ends, reading ahead stops.
 func Look(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
 	if !hasHTML(resp, method) {
 		return nil, HeaderOnly
 	}
 	decode, known := decoder(resp.Header)
-	if !known {
+	if !known || ctx.Value(ReadsItself{}) != nil {
 		return nil, NotExamined
 	}
 	b := &Body{ReadCloser: resp.Body, decode: decode, status: resp.StatusCode, left: resp.ContentLength}

@@ -28,3 +28,7 @@ const (
 // StandsFor is the key under which the context of a 304's Request has the
 // robotsmw.Page that the 304 stands for. Package revisit sets it.
 type StandsFor struct{}
+
+// ReadsItself is a key for a request's context. If the context has a value for
+// it, the caller examines the page's body, so Look does not.
+type ReadsItself struct{}
