@@ -6,9 +6,9 @@
 // order in which they may be asked again, so neither a big site nor a slow one
 // holds up the others. There are three kinds of frontier:
 //
-//   - [Memory] lives as long as its process.
-//   - [Directory] keeps a journal: a crawl that was stopped, even by kill -9,
-//     continues where it was.
+//   - [NewQueue] makes one that lives as long as its process.
+//   - [OpenDirectory] makes one with a journal: a crawl that was stopped, even
+//     by kill -9, continues where it was.
 //   - package shared has one in Redis, for any number of processes.
 //
 // A page is queued, out (handed out), or done. The crawl is over when no page

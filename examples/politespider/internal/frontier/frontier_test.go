@@ -60,13 +60,13 @@ func (s setting) since(start time.Time, want time.Duration) {
 	}
 }
 
-// everyFrontier runs a test with each frontier. Memory and Directory run in a
+// everyFrontier runs a test with each frontier. Those of this package run in a
 // synctest bubble, and Redis runs in real time.
 func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, open: func(max int) queue { return frontier.NewMemory(max) }})
+			test(setting{T: t, unit: time.Minute, open: func(max int) queue { return frontier.NewQueue(max) }})
 		})
 	})
 	t.Run("directory", func(t *testing.T) {
@@ -90,7 +90,7 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 	})
 }
 
-func openDirectory(t testing.TB, dir string, max int) *frontier.Directory {
+func openDirectory(t testing.TB, dir string, max int) *frontier.Queue {
 	t.Helper()
 	d, err := frontier.OpenDirectory(dir, frontier.About{}, max, 0, slog.New(slog.DiscardHandler))
 	if err != nil {

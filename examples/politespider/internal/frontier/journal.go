@@ -6,11 +6,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // The type "line" is one line of the journal. The journal is a file of JSON
@@ -68,15 +71,29 @@ const (
 	syncPeriod = time.Second
 )
 
-// A journal is an open journal file. It is not safe for concurrent use.
+// A journal is an open journal file in a directory that is locked for this
+// process. It is not safe for concurrent use.
 type journal struct {
+	lock   *flock.Flock
 	file   *os.File
 	synced time.Time
 }
 
 func openJournal(dir string) (*journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if ok, err := lock.TryLock(); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, fmt.Errorf("another process is crawling in %s: wait for its end, or name another directory", dir)
+	}
 	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	return &journal{file: file, synced: time.Now()}, err
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	return &journal{lock: lock, file: file, synced: time.Now()}, nil
 }
 
 // read calls take with each line of the journal, up to the first damaged line.
@@ -85,15 +102,15 @@ func openJournal(dir string) (*journal, error) {
 // The lines after a damaged line are not used, because they may say that a page
 // is done although the links of the page are lost.
 func (j *journal) read(take func(line) error) (cut int64, err error) {
+	good, err := readJournal(j.file, take)
+	if err != nil {
+		return 0, err
+	}
 	info, err := j.file.Stat()
 	if err != nil {
 		return 0, err
 	}
-	good, err := readJournal(j.file, take)
-	if err == nil && good < info.Size() {
-		err = j.file.Truncate(good)
-	}
-	return info.Size() - good, err
+	return info.Size() - good, j.file.Truncate(good)
 }
 
 // readJournal calls take with each line, up to the first damaged line. It
@@ -169,4 +186,6 @@ func EncodeLine(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func (j *journal) close() error { return errors.Join(j.file.Sync(), j.file.Close()) }
+func (j *journal) close() error {
+	return errors.Join(j.file.Sync(), j.file.Close(), j.lock.Unlock())
+}

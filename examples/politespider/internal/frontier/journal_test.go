@@ -8,7 +8,7 @@ import (
 // The tests in package frontier_test use these.
 const JournalName = journalName
 
-func (d *Directory) CloseJournal() { d.journal.file.Close() }
+func (q *Queue) CloseJournal() { q.journal.file.Close() }
 
 // readJournal does not panic on any journal. If what follows the first damaged
 // line is cut off, it reads the same again.
@@ -33,14 +33,14 @@ func FuzzJournal(f *testing.F) {
 		if err != nil || again != good {
 			t.Fatalf("%v after %d bytes of the %d that were read", err, again, good)
 		}
-		if a, b := len(first.pages()), len(second.pages()); a != b || first.spent != second.spent || len(first.seen) != len(second.seen) {
-			t.Errorf("%d pages, then %d; %d spent, then %d; %d seen, then %d", a, b, first.spent, second.spent, len(first.seen), len(second.seen))
+		if a, b := len(first.queued), len(second.queued); a != b || first.state.Spent != second.state.Spent || len(first.seen) != len(second.seen) {
+			t.Errorf("%d pages, then %d; %d spent, then %d; %d seen, then %d", a, b, first.state.Spent, second.state.Spent, len(first.seen), len(second.seen))
 		}
 	})
 }
 
 func replayOf(journal []byte) (*replay, int64, error) {
-	r := &replay{Memory: NewMemory(1000), queued: make(map[string]*Page), rests: make(map[string]line)}
+	r := &replay{Queue: NewQueue(1000), queued: make(map[string]*Page), rests: make(map[string]line)}
 	good, err := readJournal(bytes.NewReader(journal), r.line)
 	return r, good, err
 }

@@ -154,7 +154,7 @@ func (r *Queue) keys() []string {
 
 func (r *Queue) prefix() string { return "{politespider:" + r.Crawl + "}:" }
 
-// Add is like [frontier.Memory.Add]. Redis remembers a URL by the first 16
+// Add is like [frontier.Queue.Add]. Redis remembers a URL by the first 16
 // bytes of its SHA-256.
 func (r *Queue) Add(pages ...*frontier.Page) int {
 	fresh := 0
@@ -175,7 +175,7 @@ func (r *Queue) Add(pages ...*frontier.Page) int {
 	return fresh
 }
 
-// Take is like [frontier.Memory.Take]. The crawl is not over while any process
+// Take is like [frontier.Queue.Take]. The crawl is not over while any process
 // has a page that it has not given back.
 func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 	select {
@@ -256,7 +256,7 @@ func (r *Queue) hold(p *frontier.Page) bool {
 	return true
 }
 
-// Done is like [frontier.Memory.Done]. If another process has taken over the
+// Done is like [frontier.Queue.Done]. If another process has taken over the
 // page, Done has no effect on the page.
 func (r *Queue) Done(p *frontier.Page, asked time.Time, interval time.Duration) {
 	hurt := 0
@@ -266,10 +266,10 @@ func (r *Queue) Done(p *frontier.Page, asked time.Time, interval time.Duration) 
 	r.give(p, "done", time.Until(asked.Add(interval)), hurt)
 }
 
-// Refund is like [frontier.Memory.Refund].
+// Refund is like [frontier.Queue.Refund].
 func (r *Queue) Refund(p *frontier.Page) { r.give(p, "refund", 0, -1) }
 
-// PutBack is like [frontier.Memory.PutBack].
+// PutBack is like [frontier.Queue.PutBack].
 func (r *Queue) PutBack(p *frontier.Page, until time.Time) {
 	hurt := -1
 	if !p.Due.IsZero() {

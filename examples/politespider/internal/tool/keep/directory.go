@@ -15,7 +15,7 @@ import (
 // directory dir or, if dir is "", in memory alone.
 func Open(dir string, opts Options) (*Kept, error) {
 	if dir == "" {
-		return &Kept{Queue: frontier.NewMemory(opts.Max)}, nil
+		return &Kept{Queue: frontier.NewQueue(opts.Max)}, nil
 	}
 	store, err := diskstore.Open(filepath.Join(dir, "robots"))
 	if err != nil {

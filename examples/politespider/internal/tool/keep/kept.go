@@ -32,7 +32,7 @@ type Kept struct {
 	Disconnect func() // closes the connections; call it last; nil if there are none
 }
 
-// A Queue is the part of a frontier that the spider uses. [frontier.Memory]
+// A Queue is the part of a frontier that the spider uses. [frontier.Queue]
 // documents the methods.
 type Queue interface {
 	Add(pages ...*frontier.Page) int

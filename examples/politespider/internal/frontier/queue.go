@@ -4,25 +4,23 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 )
 
-// A Memory is a frontier in memory, made by NewMemory. It is safe for
-// concurrent use.
-type Memory struct {
+// A Queue is a frontier in memory. If OpenDirectory made it, it also has a
+// journal in a directory. It is safe for concurrent use.
+type Queue struct {
 	max int
 
 	mu      sync.Mutex
+	journal *journal              // nil if there is none
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // the queues, by HostKey
 	due     hostHeap              // hosts that have queued pages, and no page that is handed out
-	queued  int
-	out     int // pages handed out and not given back
-	spent   int // pages done; refunded pages do not count
-	free    int // pages refunded
-	err     error
+	state   State                 // without Hosts, Next and Wait
 	changed chan struct{}
 }
 
@@ -71,10 +69,10 @@ func (h *hostQueue) next(now time.Time) (p *Page) {
 	return p
 }
 
-// NewMemory returns an empty frontier that hands out at most max pages. Pages
-// that are refunded or put back do not count.
-func NewMemory(max int) *Memory {
-	return &Memory{
+// NewQueue returns an empty frontier without a journal. It hands out at most
+// max pages. Pages that are refunded or put back do not count.
+func NewQueue(max int) *Queue {
+	return &Queue{
 		max:     max,
 		seen:    make(map[string]bool),
 		hosts:   make(map[string]*hostQueue),
@@ -83,42 +81,50 @@ func NewMemory(max int) *Memory {
 }
 
 // Add queues the pages whose URLs were never added before, and returns how many
-// it queued.
-func (m *Memory) Add(pages ...*Page) int {
-	fresh := m.unseen(pages)
-	m.queue(fresh)
+// there were.
+func (q *Queue) Add(pages ...*Page) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var fresh []*Page
+	var entries []Entry
+	for _, p := range pages {
+		e := EntryOf(p)
+		if !q.seen[e.URL] {
+			q.seen[e.URL] = true
+			fresh = append(fresh, p)
+			entries = append(entries, e)
+		}
+	}
+	if len(fresh) > 0 && q.write(line{Add: entries}) {
+		for _, p := range fresh {
+			q.push(p, time.Time{})
+		}
+	}
 	return len(fresh)
 }
 
-// unseen returns the pages whose URLs are new, and remembers those URLs.
-func (m *Memory) unseen(pages []*Page) []*Page {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var fresh []*Page
-	for _, p := range pages {
-		key := p.URL.String()
-		if !m.seen[key] {
-			m.seen[key] = true
-			fresh = append(fresh, p)
-		}
+// write adds a line to the journal, if there is one. If that fails, no more
+// pages are handed out. The caller holds q.mu.
+func (q *Queue) write(l line) bool {
+	if q.journal == nil {
+		return true
 	}
-	return fresh
-}
-
-func (m *Memory) queue(pages []*Page) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, p := range pages {
-		m.push(p, time.Time{})
+	if q.state.Err != nil { // the last line may be incomplete, and a line after it would never be read
+		return false
 	}
+	if err := q.journal.append(l); err != nil {
+		q.state.Err = fmt.Errorf("write the journal: %w", err)
+		q.signal()
+	}
+	return q.state.Err == nil
 }
 
 // Take hands out the next page, and waits for one if necessary. It returns
 // false in four cases: no page is left, the maximum number of pages was handed
 // out, the context has ended, or an error has ended the crawl.
-func (m *Memory) Take(ctx context.Context) (*Page, bool) {
+func (q *Queue) Take(ctx context.Context) (*Page, bool) {
 	for ctx.Err() == nil {
-		p, changed, wait := m.tryTake()
+		p, changed, wait := q.tryTake()
 		if p != nil {
 			return p, true
 		}
@@ -142,92 +148,103 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 // channel that is closed when something changes. It also returns how long to
 // wait for the next host, or 0 if there is no host to wait for. If there is
 // neither a page nor a channel, the crawl is over.
-func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	full := m.spent+m.out >= m.max
-	if m.err != nil || m.out == 0 && (m.queued == 0 || full) {
+func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	full := q.state.Spent+q.state.Out >= q.max
+	if q.state.Err != nil || q.state.Out == 0 && (q.state.Queued == 0 || full) {
 		return nil, nil, 0
 	}
-	if len(m.due) == 0 || full {
-		return nil, m.changed, 0
+	if len(q.due) == 0 || full {
+		return nil, q.changed, 0
 	}
-	host := m.due[0]
+	host := q.due[0]
 	now := time.Now()
 	if wait := host.due().Sub(now); wait > 0 {
-		return nil, m.changed, wait
+		return nil, q.changed, wait
 	}
-	heap.Pop(&m.due)
+	heap.Pop(&q.due)
 	host.busy = true
-	m.queued--
-	m.out++
+	q.state.Queued--
+	q.state.Out++
 	return host.next(now), nil, 0
 }
 
 // Done reports that a page is finished, and when its host was last asked. The
-// host may be asked again one interval after that time.
-func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.spent++
-	m.hosts[HostKey(p.URL)].hurt = p.Puts > 0
-	m.release(p, asked.Add(interval))
+// host may be asked again one interval after that time. Add the links of the
+// page before you call Done. If you call Done first, a crash between the two
+// calls loses the links, because a page that is done is not fetched again.
+func (q *Queue) Done(p *Page, asked time.Time, interval time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	next := asked.Add(interval)
+	q.write(line{Done: p.URL.String(), Next: next.UTC(), Interval: interval.Seconds()})
+	q.state.Spent++
+	q.hosts[HostKey(p.URL)].hurt = p.Puts > 0
+	q.release(p, next)
 }
 
 // Refund is like Done for a page that needed no request. The page does not
 // count towards the maximum. The host may be asked as early as if the page had
 // not been handed out.
-func (m *Memory) Refund(p *Page) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	host := m.hosts[HostKey(p.URL)]
+func (q *Queue) Refund(p *Page) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.write(line{Done: p.URL.String(), Free: true})
+	host := q.hosts[HostKey(p.URL)]
 	idle := host.idle
-	m.release(p, host.rest)
+	q.release(p, host.rest)
 	host.idle = idle
-	m.free++
+	q.state.Free++
 }
 
 // PutBack queues a page again. Until the given time, no page of its host is
 // handed out. The page itself also waits until its Due.
-func (m *Memory) PutBack(p *Page, until time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.push(p, until)
+func (q *Queue) PutBack(p *Page, until time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.write(line{Put: p.URL.String(), Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
+	q.push(p, until)
 	if !p.Due.IsZero() {
-		m.hosts[HostKey(p.URL)].hurt = true
+		q.hosts[HostKey(p.URL)].hurt = true
 	}
-	m.release(p, until)
+	q.release(p, until)
 }
 
 // State returns a summary of the frontier as it is now.
-func (m *Memory) State() State {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := State{Queued: m.queued, Out: m.out, Spent: m.spent, Free: m.free, Hosts: len(m.due), Err: m.err}
-	if len(m.due) > 0 && m.spent+m.out < m.max {
-		if wait := time.Until(m.due[0].due()); wait > 0 {
-			s.Next, s.Wait = m.due[0].name, wait
+func (q *Queue) State() State {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.state
+	s.Hosts = len(q.due)
+	if len(q.due) > 0 && s.Spent+s.Out < q.max {
+		if wait := time.Until(q.due[0].due()); wait > 0 {
+			s.Next, s.Wait = q.due[0].name, wait
 		}
 	}
 	return s
 }
 
-// Close does nothing. Only the other kinds of frontier have something to close.
-func (m *Memory) Close() error { return nil }
-
-// fail() ends the crawl with an error. If it is called again, it keeps the
-// first error.
-func (m *Memory) fail(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.err == nil {
-		m.err = err
+// Close closes the journal, if there is one, and unlocks its directory for
+// other processes.
+func (q *Queue) Close() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.journal == nil {
+		return nil
 	}
-	m.signal()
+	return q.journal.close()
 }
 
-func (m *Memory) push(p *Page, due time.Time) {
-	host := m.host(HostKey(p.URL), due)
+// push queues a page. If its host is new, no page of the host is handed out
+// before the time rest.
+func (q *Queue) push(p *Page, rest time.Time) {
+	key := HostKey(p.URL)
+	host := q.hosts[key]
+	if host == nil {
+		host = &hostQueue{name: key, rest: rest, place: -1}
+		q.hosts[key] = host
+	}
 	p.Ready = time.Now()
 	if p.Due.After(p.Ready) {
 		at, _ := slices.BinarySearchFunc(host.later, p, func(a, b *Page) int { return cmp.Or(a.Due.Compare(b.Due), -1) })
@@ -235,43 +252,32 @@ func (m *Memory) push(p *Page, due time.Time) {
 	} else {
 		host.pages = append(host.pages, p)
 	}
-	m.queued++
+	q.state.Queued++
 	switch {
 	case host.place >= 0:
-		heap.Fix(&m.due, host.place)
+		heap.Fix(&q.due, host.place)
 	case !host.busy:
-		heap.Push(&m.due, host)
+		heap.Push(&q.due, host)
 	}
-	m.signal()
+	q.signal()
 }
 
-// host() returns the queue of a host. A new queue hands out no page before the
-// given time.
-func (m *Memory) host(key string, rest time.Time) *hostQueue {
-	host := m.hosts[key]
-	if host == nil {
-		host = &hostQueue{name: key, rest: rest, place: -1}
-		m.hosts[key] = host
-	}
-	return host
-}
-
-func (m *Memory) release(p *Page, rest time.Time) {
-	host := m.hosts[HostKey(p.URL)]
+func (q *Queue) release(p *Page, rest time.Time) {
+	host := q.hosts[HostKey(p.URL)]
 	host.busy = false
 	host.idle = time.Now()
 	host.rest = rest
-	m.out--
+	q.state.Out--
 	if len(host.pages)+len(host.later) > 0 {
-		heap.Push(&m.due, host)
+		heap.Push(&q.due, host)
 	}
-	m.signal()
+	q.signal()
 }
 
 // signal() wakes all callers that wait in Take.
-func (m *Memory) signal() {
-	close(m.changed)
-	m.changed = make(chan struct{})
+func (q *Queue) signal() {
+	close(q.changed)
+	q.changed = make(chan struct{})
 }
 
 type hostHeap []*hostQueue
