@@ -18,11 +18,13 @@ package demosite
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,9 +34,11 @@ const Front = "http://town.example/"
 // A Site has the demo's hosts. [New] and [Start] make a Site. It is safe for
 // concurrent use.
 type Site struct {
-	hosts  map[string]*host
 	server *http.Server
 	addr   string
+
+	mu    sync.Mutex // guards the answers of the hosts
+	hosts map[string]*host
 }
 
 // New returns the demo without a listener. [Site.ServeHTTP] answers for the
@@ -111,7 +115,8 @@ func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	return dialer.DialContext(ctx, network, s.addr)
 }
 
-// ServeHTTP answers for the host that the request names.
+// ServeHTTP gives the next answer of the host that the request names for the
+// request's target, or 404. A page that the client has as it is gets a 304.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
 	h, ok := s.hosts[name]
@@ -119,5 +124,27 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such host", http.StatusMisdirectedRequest)
 		return
 	}
-	h.ServeHTTP(w, r)
+	target := r.URL.RequestURI()
+	s.mu.Lock()
+	answers := h.answers[target]
+	if len(answers) > 1 {
+		h.answers[target] = answers[1:]
+	}
+	s.mu.Unlock()
+	if len(answers) == 0 {
+		http.NotFound(w, r)
+		return
+	}
+	a := answers[0]
+	maps.Copy(w.Header(), a.header)
+	if a.status == http.StatusOK {
+		etag := fmt.Sprintf(`"%x"`, crc32.ChecksumIEEE(a.body))
+		w.Header().Set("ETag", etag)
+		if r.Header.Get("If-None-Match") == etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	w.WriteHeader(a.status)
+	w.Write(a.body) // net/http drops the body if the request is a HEAD
 }

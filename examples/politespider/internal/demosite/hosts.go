@@ -6,13 +6,11 @@ import (
 	"embed"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"net/http"
 	"net/textproto"
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf16"
 )
 
@@ -56,9 +54,7 @@ type answer struct {
 }
 
 type host struct {
-	pages []Page // in the order of the file; here, each Page.URL has only the target
-
-	mu      sync.Mutex
+	pages   []Page              // in the order of the file; here, each Page.URL has only the target
 	answers map[string][]answer // by target; each list has at least one answer
 }
 
@@ -117,9 +113,7 @@ func parseHost(text string) (*host, error) {
 			}
 			a.header.Add(textproto.TrimString(name), textproto.TrimString(value))
 		}
-		if a.body, err = encode(repeated(strings.TrimSuffix(body, "\n")), a.header); err != nil {
-			return nil, fmt.Errorf("section %q: %w", title, err)
-		}
+		a.body = encode(repeated(strings.TrimSuffix(body, "\n")), a.header)
 		if len(h.answers[target]) == 0 {
 			h.pages = append(h.pages, page)
 		} else if page.Concludes != nil {
@@ -144,7 +138,8 @@ func repeated(body string) string {
 	return b.String()
 }
 
-func encode(body string, h http.Header) ([]byte, error) {
+// encode returns the body in the charset and the coding that the header names.
+func encode(body string, h http.Header) []byte {
 	b := []byte(body)
 	if strings.Contains(h.Get("Content-Type"), "utf-16") {
 		b = []byte{0xff, 0xfe} // the byte order mark, little-endian
@@ -153,51 +148,11 @@ func encode(body string, h http.Header) ([]byte, error) {
 		}
 	}
 	if h.Get("Content-Encoding") != "gzip" {
-		return b, nil
+		return b
 	}
-	var coded bytes.Buffer
+	var coded bytes.Buffer // its Write returns no error
 	z := gzip.NewWriter(&coded)
-	if _, err := z.Write(b); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return coded.Bytes(), nil
-}
-
-// ServeHTTP gives the next answer for the request's target, or 404. A page that
-// the client has as it is gets a 304.
-func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a, ok := h.next(r.URL.RequestURI())
-	if !ok {
-		http.NotFound(w, r)
-		return
-	}
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
-	if a.status == http.StatusOK {
-		etag := fmt.Sprintf(`"%x"`, crc32.ChecksumIEEE(a.body))
-		w.Header().Set("ETag", etag)
-		if r.Header.Get("If-None-Match") == etag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-	}
-	w.WriteHeader(a.status)
-	w.Write(a.body) // net/http drops the body if the request is a HEAD
-}
-
-func (h *host) next(target string) (answer, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	answers := h.answers[target]
-	if len(answers) == 0 {
-		return answer{}, false
-	}
-	if len(answers) > 1 {
-		h.answers[target] = answers[1:]
-	}
-	return answers[0], true
+	z.Write(b)
+	z.Close()
+	return coded.Bytes()
 }

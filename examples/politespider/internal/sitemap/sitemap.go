@@ -27,10 +27,8 @@ const maxLine = 64 << 10
 // sitemap is an index, Read returns the URLs of the sitemaps that it lists.
 func Read(body []byte) (urls, sitemaps []string) {
 	var in io.Reader = bytes.NewReader(body)
-	if unpacked, err := gzip.NewReader(in); err == nil {
+	if unpacked, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
 		in = unpacked
-	} else {
-		in = bytes.NewReader(body)
 	}
 	text := bufio.NewReaderSize(io.LimitReader(in, maxBytes), maxLine)
 	if start, _ := text.Peek(3); string(start) == "\ufeff" {
