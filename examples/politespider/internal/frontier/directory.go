@@ -7,8 +7,8 @@ import (
 )
 
 // OpenDirectory opens the crawl in dir, or begins one there. If dir does not
-// exist, OpenDirectory creates it, readable by its owner alone. Only one process
-// at a time can have the directory open.
+// exist, OpenDirectory creates it, readable by its owner alone. Only one
+// process at a time can have the directory open.
 //
 // A new process continues the crawl where the previous one stopped, however the
 // previous one ended. No page is lost. The pages that had been handed out and

@@ -56,16 +56,15 @@ func (h *hostQueue) next(now time.Time) (p *Page) {
 		p, h.pages = h.pages[last], h.pages[:last]
 	case len(h.later) > 0 && !h.later[0].Due.After(now):
 		p, h.later = h.later[0], h.later[1:]
-		if p.Due.After(p.Ready) {
-			p.Ready = p.Due
-		}
 	default:
 		p, h.pages = h.pages[0], h.pages[1:]
 	}
-	p.Due = time.Time{}
-	if h.idle.After(p.Ready) {
-		p.Ready = h.idle
+	for _, t := range []time.Time{p.Due, h.idle} {
+		if t.After(p.Ready) {
+			p.Ready = t
+		}
 	}
+	p.Due = time.Time{}
 	return p
 }
 

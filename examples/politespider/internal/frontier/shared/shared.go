@@ -65,8 +65,7 @@ type Queue struct {
 	mu    sync.Mutex
 	held  map[string]*frontier.Page // the pages that this process has, by entry and host
 	state frontier.State
-	stuck int       // how many calls have failed and are being retried
-	away  time.Time // when Redis stopped answering
+	away  time.Time // when Redis stopped answering; zero if it answers
 }
 
 // Options are the options of a frontier in Redis.
@@ -346,21 +345,17 @@ func (r *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 			return nil, false
 		}
 		reply, err := script.Run(r.ctx, r.client, r.keys(), args...).Slice()
-		if err == nil {
+		switch {
+		case err == nil:
 			r.answered(reply)
 			return reply[5:], true
-		}
-		if r.ctx.Err() != nil {
+		case r.ctx.Err() != nil:
 			return nil, false
-		}
-		if isFinal(err) {
+		case isFinal(err):
 			r.fail(err)
 			return nil, false
 		}
-		if pause == minPause {
-			r.stick(err)
-			defer r.unstick()
-		}
+		r.unanswered(err)
 		select {
 		case <-r.ctx.Done():
 		case <-time.After(pause):
@@ -368,30 +363,23 @@ func (r *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	}
 }
 
+// answered notes the state of the crawl, with which a reply begins.
 func (r *Queue) answered(reply []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.state = frontier.State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Free: int(reply[4].(int64)), Err: r.state.Err}
-}
-
-// stick() counts a call that has failed and is being retried. If no other call
-// is being retried, it logs that Redis does not answer.
-func (r *Queue) stick(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stuck++; r.stuck == 1 {
-		r.away = time.Now()
-		r.Logger.Warn("Redis does not answer: the crawl waits for it", "error", err)
+	if !r.away.IsZero() && r.state.Err == nil {
+		r.Logger.Warn("Redis answers again: the crawl goes on", "after", time.Since(r.away).Round(time.Millisecond))
+		r.away = time.Time{}
 	}
 }
 
-// unstick() notes that a call is no longer being retried. If no other call is
-// being retried and the crawl goes on, unstick logs that Redis answers again.
-func (r *Queue) unstick() {
+func (r *Queue) unanswered(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stuck--; r.stuck == 0 && r.ctx.Err() == nil && r.state.Err == nil {
-		r.Logger.Warn("Redis answers again: the crawl goes on", "after", time.Since(r.away).Round(time.Millisecond))
+	if r.away.IsZero() {
+		r.away = time.Now()
+		r.Logger.Warn("Redis does not answer: the crawl waits for it", "error", err)
 	}
 }
 
@@ -406,16 +394,13 @@ func (r *Queue) fail(err error) {
 	}
 }
 
+// passing are words in errors of Redis that a retry may not meet again.
+var passing = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM", "BUSY", "max number of clients"}
+
 // isFinal reports whether Redis has answered with an error that a retry would
-// not change.
+// not change. Up to Redis 6.2, an error from a script does not begin with the
+// error's name.
 func isFinal(err error) bool {
-	if _, ok := errors.AsType[redis.Error](err); !ok {
-		return false // Redis did not answer
-	}
-	for _, passes := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM", "BUSY", "max number of clients"} {
-		if strings.Contains(err.Error(), passes) { // up to Redis 6.2, an error from a script does not begin with the error's name
-			return false
-		}
-	}
-	return true
+	_, answered := errors.AsType[redis.Error](err)
+	return answered && !slices.ContainsFunc(passing, func(name string) bool { return strings.Contains(err.Error(), name) })
 }
