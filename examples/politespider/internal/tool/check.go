@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -32,7 +33,7 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err := o.signing.open(); err != nil {
 		return err
 	}
-	if err := output.CheckReport(o.report); err != nil {
+	if err := output.CheckReport(o.output.Report); err != nil {
 		return err
 	}
 	return o.earlier()
@@ -48,7 +49,7 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.about = aboutFlags(flags) // must come before o.check(), which replaces some values that are 0
+	o.keep.About.Flags = aboutFlags(flags) // must come before o.check(), which replaces some values that are 0
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -95,29 +96,23 @@ func (o *options) check() error {
 		{o.UserAgent != "" && !named(o.UserAgent), fmt.Sprintf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.UserAgent, demoAgent)},
 		{!o.scope.known(), fmt.Sprintf("-scope %q: write host, domain or prefix", o.scope)},
 		{o.maxDepth < 0, fmt.Sprintf("-depth %d: write a positive number, or 0 for no limit", o.maxDepth)},
-		{o.maxPages < 0, fmt.Sprintf("-max-pages %d: write a positive number, or 0 for no limit", o.maxPages)},
+		{o.keep.Max < 0, fmt.Sprintf("-max-pages %d: write a positive number, or 0 for no limit", o.keep.Max)},
 		{o.maxTime < 0, fmt.Sprintf("-max-time %v: write a positive time such as 1h, or 0 for no limit", o.maxTime)},
 		{o.Delay < 0, fmt.Sprintf("-delay %v: write a positive time such as 2s, or 0 for none", o.Delay)},
 		{!(o.Adaptive >= 0 && o.Adaptive <= 1000), fmt.Sprintf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.Adaptive)},
 		{o.Budget.Requests < 0 || o.Budget.Bytes < 0, fmt.Sprintf("-budget-requests %d, -budget-bytes %d: write positive numbers, or 0 for no limit", o.Budget.Requests, o.Budget.Bytes)},
 		{o.Workers < 1, fmt.Sprintf("-hosts %d: write a positive number", o.Workers)},
 		{o.pages.All && o.pages.Dir == "", "-pages-all: say with -pages where"},
-		{o.compare != "" && o.report == "", "-compare: say with -report where the report goes"},
+		{o.compare != "" && o.output.Report == "", "-compare: say with -report where the report goes"},
 		{o.store != "" && (o.resume != "" || o.shared != nil), "-store: with -resume and -redis robots.txt is kept there: leave it out"},
 	} {
 		if mistake.made {
 			return errors.New(mistake.says)
 		}
 	}
-	if o.maxPages == 0 {
-		o.maxPages = math.MaxInt
-	}
-	if o.maxDepth == 0 {
-		o.maxDepth = math.MaxInt
-	}
-	if o.Delay == 0 {
-		o.Delay = -1
-	}
+	o.keep.Max = cmp.Or(o.keep.Max, math.MaxInt)
+	o.maxDepth = cmp.Or(o.maxDepth, math.MaxInt)
+	o.Delay = cmp.Or(o.Delay, -1)
 	if o.resume != "" && o.Budget != (politeness.Budget{}) {
 		o.Budget.Dir = filepath.Join(o.resume, "budget")
 	}
@@ -145,14 +140,12 @@ func (o *options) demo() error {
 	if err != nil {
 		return err
 	}
-	if o.UserAgent == "" {
-		o.UserAgent = demoAgent
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, demoAgent)
 	if o.policyTokens == nil {
 		o.policyTokens = map[preference.Use][]string{preference.TrainAI: {"Google-Extended"}}
 	}
 	o.isDemo = true
-	o.what = "a demo internet on loopback"
+	o.output.What = "a demo internet on loopback"
 	o.start = []*url.URL{front}
 	o.inScope = func(*url.URL) bool { return true }
 	return nil
@@ -168,11 +161,11 @@ func (o *options) sites(rawURLs []string) error {
 			return err
 		}
 		o.start = append(o.start, u)
-		o.about.Start = append(o.about.Start, u.String())
+		o.keep.About.Start = append(o.keep.About.Start, u.String())
 	}
-	o.what = namesOf(o.about.Start)
+	o.output.What = namesOf(o.keep.About.Start)
 	o.inScope = o.scope.of(o.start)
-	o.about.Scope = string(o.scope)
+	o.keep.About.Scope = string(o.scope)
 	if o.proxy != "" {
 		var err error
 		o.through, err = proxyURL(o.proxy)
@@ -244,12 +237,12 @@ func (o *options) earlier() error {
 		switch {
 		case unread:
 			return fmt.Errorf("-compare: %w", err)
-		case errors.Is(err, io.EOF) && o.before != nil:
+		case errors.Is(err, io.EOF) && o.output.Before != nil:
 			return nil
 		case err != nil:
 			return fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", o.compare)
 		case line.Summary != nil:
-			o.before = line.Summary
+			o.output.Before = line.Summary
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 func (v *Visit) End(ctx context.Context, err error) {
 	v.unwatch()
 	j, p := v.job, v.page
-	j.discovery.seed(v.seen.decision)
+	j.seed(v.seen.decision)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested
 		v.giveBack()
@@ -102,75 +102,77 @@ func (v *Visit) done(r record.Record) {
 // fetched() handles an answer other than 429 or 503. It keeps the page, notes
 // what the page says about itself, and queues the URLs to which it leads.
 func (v *Visit) fetched(r record.Record) {
-	resp := v.response
-	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
+	j := v.job
+	r.Verdict, r.Status = record.VerdictOf(v.response.StatusCode), v.response.StatusCode
 	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
 		r.Verdict = record.Refused // the answer is a refusal, not the page or a redirect
-	}
-	if r.Verdict == record.Unchanged {
-		v.unchanged(r)
-		return
-	}
-	if r.Verdict == record.Fetched && !v.page.Sitemap {
-		if err := v.job.opts.pages.Keep(r.URL, resp, v.says); err != nil {
-			v.job.fail(fmt.Errorf("%w: %w", errFailed, err))
-			v.giveBack()
-			return
-		}
 	}
 	if v.linksError != nil {
 		r.Error = reason(v.linksError)
 	}
-	if r.Verdict == record.Moved {
-		v.links, v.left = nil, nil
-		if location := resp.Headers.Get("Location"); location == "" {
-			r.Verdict, r.Error = record.Failed, "a redirect without a Location"
-		} else {
-			r.Location = resp.Request.AbsoluteURL(location)
-			v.links = []string{r.Location}
+	next := frontier.Page{From: r.URL, Depth: v.page.Depth + 1}
+	switch r.Verdict {
+	case record.Fetched:
+		if !v.page.Sitemap {
+			if err := j.opts.pages.Keep(r.URL, v.response, v.says); err != nil {
+				j.fail(fmt.Errorf("%w: %w", errFailed, err))
+				v.giveBack()
+				return
+			}
+		}
+		r.Said = v.said
+		if v.linksError == nil {
+			j.revisits.keep(r.URL, keptLinks{Follow: v.links, Leave: v.left})
+		}
+		if v.page.Sitemap {
+			r.Links, v.links = j.sow(v.page.URL, v.response.Body), nil
+		}
+	case record.Moved:
+		next.Depth, next.Sitemap = v.page.Depth, v.page.Sitemap
+		v.moved(&r)
+	case record.Unchanged:
+		if again := v.unchanged(&r); again {
+			v.giveBack()
+			return
 		}
 	}
-	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // other answers say nothing about the page
-		r.NoIndex, r.NoFollow, r.Said = v.says.NoIndex(), v.says.NoFollow(), v.said
-	}
-	if r.Verdict == record.Moved && r.NoFollow {
-		v.links, v.left = nil, v.links
-	}
 	r.LinksLeft = len(v.left)
-	if r.Verdict == record.Fetched && v.linksError == nil {
-		v.job.revisits.keep(r.URL, keptLinks{Follow: v.links, Leave: v.left})
-	}
-	discovery := &v.job.discovery
-	switch {
-	case r.Verdict == record.Moved:
-		r.Links = discovery.follow(frontier.Page{From: r.URL, Depth: v.page.Depth, Sitemap: v.page.Sitemap}, v.links)
-	case v.page.Sitemap && r.Verdict == record.Fetched:
-		r.Links = discovery.sow(v.page.URL, resp.Body)
-	case r.Verdict == record.Fetched:
-		r.Links = discovery.follow(frontier.Page{From: r.URL, Depth: v.page.Depth + 1}, v.links)
+	switch r.Verdict {
+	case record.Fetched, record.Moved, record.Unchanged: // other answers say nothing about the page
+		r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
+		r.Links += j.follow(next, v.links)
 	}
 	v.done(r)
 }
 
-// unchanged() handles a 304: the page is as it was in an earlier crawl, and so
-// are its links.
-func (v *Visit) unchanged(r record.Record) {
-	whole := v.Header() != nil
-	links, ok := v.job.revisits.recall(r.URL)
-	switch {
-	case ok:
-	case v.job.revisits == nil || whole:
-		r.Verdict, r.Error = record.Failed, "a 304 (Not Modified), which was not asked for"
-		v.done(r)
-		return
-	default:
-		v.giveBack()
+// moved() handles a redirect: its target is the only link.
+func (v *Visit) moved(r *record.Record) {
+	v.links, v.left = nil, nil
+	location := v.response.Headers.Get("Location")
+	if location == "" {
+		r.Verdict, r.Error = record.Failed, "a redirect without a Location"
 		return
 	}
-	r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
-	r.LinksLeft = len(links.Leave)
-	r.Links = v.job.discovery.follow(frontier.Page{From: r.URL, Depth: v.page.Depth + 1}, links.Follow)
-	v.done(r)
+	r.Location, r.Said = v.response.Request.AbsoluteURL(location), v.said
+	if v.says.NoFollow() {
+		v.left = []string{r.Location}
+	} else {
+		v.links = []string{r.Location}
+	}
+}
+
+// unchanged() handles a 304: the page is as it was in an earlier crawl, and so
+// are its links. If the links are not known, the page has to be asked for
+// again.
+func (v *Visit) unchanged(r *record.Record) (again bool) {
+	isWhole := v.Header() != nil
+	links, ok := v.job.revisits.recall(r.URL)
+	if !ok && (v.job.revisits == nil || isWhole) {
+		r.Verdict, r.Error = record.Failed, "a 304 (Not Modified), which was not asked for"
+		return false
+	}
+	v.links, v.left = links.Follow, links.Leave
+	return !ok
 }
 
 // putOff queues a page again after a 429 or 503, unless the page was requested

@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
-	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -44,15 +43,14 @@ type Settings struct {
 
 type options struct {
 	Settings
+	output       output.Options // how to show the crawl
+	keep         keep.Options   // which crawl it is, and how many pages it may fetch
 	signing      signing
 	scope        scope
-	maxDepth     int // a page may be at most so many links away from a start URL
-	maxPages     int
+	maxDepth     int           // a page may be at most so many links away from a start URL
 	maxTime      time.Duration // 0 means no limit
 	sitemaps     bool
 	proxy        string
-	json         bool
-	report       string                      // the file to write; "" means none
 	evidence     string                      // directory of the evidence record; "" means none
 	compare      string                      // the file with the JSON lines of an earlier crawl; "" means none
 	policyTokens map[preference.Use][]string // for each use, the product tokens that stand for it
@@ -64,26 +62,22 @@ type options struct {
 	store        string  // directory for robots.txt records; "" means the place where the crawl is kept
 
 	// finish sets the fields below.
-	what    string // what is crawled, in a few words
 	start   []*url.URL
 	inScope func(*url.URL) bool // whether a link is to be followed
-	about   frontier.About
-	through *url.URL // the proxy; nil means none
+	through *url.URL            // the proxy; nil means none
 	isDemo  bool
-
-	before *record.Summary // the summary in the file that the flag -compare names; set by finish
 }
 
 func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.UserAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
 
 	flags.StringVar(&o.signing.keyFile, "key", "", "sign requests over https with the private key in this `file`, which nobody else may read (Web Bot Auth)")
-	flags.StringVar(&o.signing.agent, "signature-agent", "", "with -key: `URL` at which servers find the public key, as in\nhttps://bot.example/.well-known/http-message-signatures-directory")
-	flags.BoolVar(&o.signing.legacy, "legacy-signature-agent", false, "send -signature-agent in the form of the drafts before architecture-04, which Cloudflare documents; it is then an origin")
+	flags.StringVar(&o.signing.Agent, "signature-agent", "", "with -key: `URL` at which servers find the public key, as in\nhttps://bot.example/.well-known/http-message-signatures-directory")
+	flags.BoolVar(&o.signing.LegacyAgent, "legacy-signature-agent", false, "send -signature-agent in the form of the drafts before architecture-04, which Cloudflare documents; it is then an origin")
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
 	flags.IntVar(&o.maxDepth, "depth", 0, "maximum number of `links` from a start URL to a page; 0: no limit")
-	flags.IntVar(&o.maxPages, "max-pages", 100, "maximum number of `pages` to ask for; each robots.txt, and each further try of a page, is a request more; 0: no limit")
+	flags.IntVar(&o.keep.Max, "max-pages", 100, "maximum number of `pages` to ask for; each robots.txt, and each further try of a page, is a request more; 0: no limit")
 	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
 	flags.BoolVar(&o.sitemaps, "sitemaps", false, "also begin with the URLs in the sitemaps that robots.txt names")
 
@@ -95,8 +89,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.Workers, "hosts", 32, "`hosts` to crawl at a time")
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nwithout it, through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
 
-	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary; its fields are listed below")
-	flags.StringVar(&o.report, "report", "", "write the outcome of the crawl (in a fleet: of this process) as an HTML `file` for a browser")
+	flags.BoolVar(&o.output.JSON, "json", false, "print a JSON object for each line, and one for the summary; its fields are listed below")
+	flags.StringVar(&o.output.Report, "report", "", "write the outcome of the crawl (in a fleet: of this process) as an HTML `file` for a browser")
 	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
 	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
 	flags.Var(&repeated{add: o.policyToken}, "policy-token", "`use=name`: a name that stands for a use in robots.txt, as in train-ai=Google-Extended; may be repeated")
@@ -114,11 +108,12 @@ func (o *options) define(flags *flag.FlagSet) {
 }
 
 // open opens the state of the crawl, and the store of robots.txt.
-func (o *options) open(ctx context.Context, opts keep.Options) (kept *keep.Kept, err error) {
+func (o *options) open(ctx context.Context) (kept *keep.Kept, err error) {
+	o.keep.Delay = o.Delay
 	if o.shared != nil {
-		return o.shared.Open(ctx, opts)
+		return o.shared.Open(ctx, o.keep)
 	}
-	kept, err = keep.Open(o.resume, opts)
+	kept, err = keep.Open(o.resume, o.keep)
 	if err == nil && o.store != "" {
 		if kept.Store, err = diskstore.Open(o.store); err != nil {
 			return nil, fmt.Errorf("-store: %w", err)

@@ -109,8 +109,8 @@ func (h *health) putOff(origin, url string, tries int) bool {
 func (h *health) check(origin, url string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.servers[origin]
-	if s == nil || s.checks == maxChecks || s.missed == maxMissed || s.wait > 0 {
+	s := h.of(origin)
+	if s.checks == maxChecks || s.missed == maxMissed || s.wait > 0 {
 		return ""
 	}
 	before, again := h.put[url]

@@ -28,23 +28,23 @@ type Job struct {
 	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
-	opts      *options
-	frontier  keep.Queue
-	discovery discovery
-	witness   *witness
-	revisits  *revisits
-	health    health
-	proof     *proof // nil without -evidence
-	ledger    *output.Ledger
-	fail      func(error)                      // ends the crawl
-	say       func(format string, args ...any) // tells the user something
+	opts     *options
+	frontier keep.Queue
+	seeded   sync.Map // the keys are URLs of robots.txt files whose sitemaps are queued
+	witness  *witness
+	revisits *revisits
+	health   health
+	proof    *proof // nil without -evidence
+	ledger   *output.Ledger
+	fail     func(error)                      // ends the crawl
+	say      func(format string, args ...any) // tells the user something
 
 	once         sync.Once
 	stopProgress func()
 }
 
-func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.Ledger, logger *slog.Logger) *Job {
-	w := &witness{base: base, interval: max(o.Delay, 0), ledger: ledger}
+func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.Ledger) *Job {
+	w := &witness{base: base, interval: max(o.Delay, 0), ledger: ledger, asked: make(map[string][]askedFor)}
 	return &Job{
 		Settings:     o.Settings,
 		Base:         w,
@@ -52,10 +52,9 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.
 		PaceObserver: &politeness.Observer{BackedOff: w.backedOff},
 		Fleet:        kept.Fleet,
 		Store:        kept.Store,
-		Logger:       logger,
+		Logger:       o.keep.Logger,
 		opts:         o,
 		frontier:     kept.Queue,
-		discovery:    discovery{frontier: kept.Queue, inScope: o.inScope, maxDepth: o.maxDepth, sitemaps: o.sitemaps},
 		witness:      w,
 		ledger:       ledger,
 		stopProgress: func() {},

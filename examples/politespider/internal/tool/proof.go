@@ -2,7 +2,6 @@ package tool
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,16 +86,15 @@ func readRefusals(path string, found func(n uint64, url string)) error {
 		} else if err != nil {
 			return err
 		}
-		if !bytes.Contains(line[:min(len(line), 64)], []byte(`"event":"decision"`)) {
-			continue
+		var entry struct {
+			N          uint64
+			Event, URL string
 		}
-		var refusal struct {
-			N   uint64
-			URL string
-		}
-		if err := json.Unmarshal(line, &refusal); err != nil {
+		if err := json.Unmarshal(line, &entry); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		found(refusal.N, refusal.URL)
+		if entry.Event == "decision" {
+			found(entry.N, entry.URL)
+		}
 	}
 }

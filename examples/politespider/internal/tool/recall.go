@@ -13,17 +13,16 @@ var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report"
 
 // aboutFlags returns the flags that were given. To restore a flag, set each of
 // its values in turn.
-func aboutFlags(flags *flag.FlagSet) frontier.About {
-	a := frontier.About{Flags: make(map[string][]string)}
+func aboutFlags(flags *flag.FlagSet) map[string][]string {
+	given := make(map[string][]string)
 	flags.Visit(func(f *flag.Flag) {
-		if !slices.Contains(notRecalled, f.Name) {
-			a.Flags[f.Name] = []string{f.Value.String()}
-			if r, ok := f.Value.(*repeated); ok {
-				a.Flags[f.Name] = r.values
-			}
+		if r, ok := f.Value.(*repeated); ok {
+			given[f.Name] = r.values
+		} else if !slices.Contains(notRecalled, f.Name) {
+			given[f.Name] = []string{f.Value.String()}
 		}
 	})
-	return a
+	return given
 }
 
 // recall returns the URLs to start with, and whether -resume continues a crawl.

@@ -18,9 +18,7 @@ import (
 type revisits struct {
 	store  *diskstore.Store
 	logger *slog.Logger
-
-	mu    sync.Mutex
-	whole map[string]bool // pages to ask for as a whole, because their links are not known
+	whole  sync.Map // the keys are URLs of pages to ask for as a whole, because their links are not known
 }
 
 func openRevisits(dir string, logger *slog.Logger) (*revisits, error) {
@@ -31,7 +29,7 @@ func openRevisits(dir string, logger *slog.Logger) (*revisits, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-revisit: %w", err)
 	}
-	return &revisits{store: store, logger: logger, whole: make(map[string]bool)}, nil
+	return &revisits{store: store, logger: logger}, nil
 }
 
 // outer returns the function that puts a revisit.Transport around the robots
@@ -56,9 +54,7 @@ func (r *revisits) keep(url string, links keptLinks) {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	delete(r.whole, url)
-	r.mu.Unlock()
+	r.whole.Delete(url)
 	text, err := json.Marshal(links)
 	if err == nil {
 		err = r.store.Put(context.Background(), "links "+url, text, 10*365*24*time.Hour)
@@ -78,9 +74,7 @@ func (r *revisits) recall(url string) (links keptLinks, ok bool) {
 	if err == nil && json.Unmarshal(text, &links) == nil {
 		return links, true
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.whole[url] = true
+	r.whole.Store(url, true)
 	return keptLinks{}, false
 }
 
@@ -90,9 +84,7 @@ func (r *revisits) header(url string, whole bool) http.Header {
 	if r == nil {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if whole || r.whole[url] {
+	if _, unknown := r.whole.Load(url); whole || unknown {
 		return http.Header{"Cache-Control": {"no-store"}}
 	}
 	return nil

@@ -27,22 +27,12 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	for _, u := range start {
 		within[s.key(u)] = true
 	}
-	if s != samePrefix {
-		return func(u *url.URL) bool { return within[s.key(u)] }
-	}
 	return func(u *url.URL) bool {
-		// Look up each prefix of the URL. That is faster than a comparison with
-		// each of many start URLs.
-		for key := s.key(u); ; {
-			if within[key] {
-				return true
-			}
-			slash := strings.LastIndexByte(strings.TrimSuffix(key, "/"), '/')
-			if slash < 0 {
-				return false
-			}
-			key = key[:slash+1]
+		key := s.key(u)
+		for s == samePrefix && !within[key] && strings.Contains(key, "/") { // try the directory above
+			key = key[:strings.LastIndexByte(strings.TrimSuffix(key, "/"), '/')+1]
 		}
+		return within[key]
 	}
 }
 

@@ -75,7 +75,8 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	}
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	o := options{shared: c.Shared}
+	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o := options{shared: c.Shared, keep: keep.Options{Logger: logger}}
 	o.define(flags)
 	version := flags.Bool("version", false, "print the version of the program, and do not crawl")
 	args, err := cli.Parse(flags, c.Args)
@@ -89,15 +90,14 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		fmt.Fprintln(c.Stdout, name+" "+cli.Version())
 		return ExitOK, nil
 	}
-	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
-	return c.crawl(ctx, &o, logger)
+	return c.crawl(ctx, &o)
 }
 
 // crawl opens what a run needs, runs the crawl, and prints its outcome.
-func (c Command) crawl(ctx context.Context, o *options, logger *slog.Logger) (status int, err error) {
+func (c Command) crawl(ctx context.Context, o *options) (status int, err error) {
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err
@@ -114,38 +114,33 @@ func (c Command) crawl(ctx context.Context, o *options, logger *slog.Logger) (st
 		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
 		defer stop()
 	}
-	kept, err := o.open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.Delay, Logger: logger})
+	kept, err := o.open(ctx)
 	if err != nil {
 		return ExitFailed, err
 	}
 	if kept.Disconnect != nil {
 		defer kept.Disconnect()
 	}
-	evidence, err := openProof(o.evidence, logger, c.say)
+	evidence, err := openProof(o.evidence, o.keep.Logger, c.say)
 	if err != nil {
 		return ExitFailed, err
 	}
 	if evidence != nil {
 		defer evidence.Close() // closes the evidence record even if the crawl does not begin
 	}
-	remembered, err := openRevisits(o.revisit, logger)
+	remembered, err := openRevisits(o.revisit, o.keep.Logger)
 	if err != nil {
 		return ExitFailed, err
 	}
-	ledger, err := output.New(c.Stdout, output.Options{
-		Before:    o.before,
-		What:      o.what,
-		UserAgent: o.UserAgent,
-		Interval:  max(o.Delay, 0),
-		JSON:      o.json,
-		Report:    o.report,
-		History:   kept.History,
-		Failed:    cancel, // ends the crawl if the output cannot be written
-	})
+	o.output.UserAgent = o.UserAgent
+	o.output.Interval = max(o.Delay, 0)
+	o.output.History = kept.History
+	o.output.Failed = cancel // ends the crawl if the output cannot be written
+	ledger, err := output.New(c.Stdout, o.output)
 	if err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
-	job := newJob(o, o.signing.sign(base), kept, ledger, logger)
+	job := newJob(o, o.signing.sign(base), kept, ledger)
 	job.proof, job.revisits, job.Outer, job.fail, job.say = evidence, remembered, remembered.outer(), cancel, c.say
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
@@ -161,14 +156,14 @@ func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status
 	fail(kept.Close())
 	var proofs map[string]report.Proof
 	if job.proof != nil {
-		proofs, err = job.proof.close(job.opts.report)
+		proofs, err = job.proof.close(job.opts.output.Report)
 		fail(err)
 		job.proof.sayHead(c.say)
 	}
 	if err := job.ledger.WriteReport(summary, proofs); err != nil {
 		fail(err)
-	} else if job.opts.report != "" {
-		c.say("the report is in %s", job.opts.report)
+	} else if job.opts.output.Report != "" {
+		c.say("the report is in %s", job.opts.output.Report)
 	}
 	lost := job.ledger.Err()
 	switch stopped := summary.Stopped != "" || lost != nil; {

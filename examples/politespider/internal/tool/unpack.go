@@ -17,7 +17,7 @@ func unpack(resp *http.Response) {
 	if resp.Uncompressed || !packed {
 		return
 	}
-	resp.Body = &gzipBody{packed: resp.Body}
+	resp.Body = &gzipBody{ReadCloser: resp.Body}
 	resp.Header.Del("Content-Encoding")
 	resp.Header.Del("Content-Length")
 	resp.ContentLength = -1
@@ -26,19 +26,15 @@ func unpack(resp *http.Response) {
 
 // A gzipBody decompresses a body while it is read.
 type gzipBody struct {
-	packed io.ReadCloser
-	plain  *gzip.Reader // nil until the first Read
-	err    error
+	io.ReadCloser              // the packed body
+	plain         *gzip.Reader // nil until the first Read
 }
 
-func (b *gzipBody) Read(p []byte) (int, error) {
-	if b.plain == nil && b.err == nil {
-		b.plain, b.err = gzip.NewReader(b.packed)
-	}
-	if b.err != nil {
-		return 0, b.err
+func (b *gzipBody) Read(p []byte) (n int, err error) {
+	if b.plain == nil {
+		if b.plain, err = gzip.NewReader(b.ReadCloser); err != nil {
+			return 0, err
+		}
 	}
 	return b.plain.Read(p)
 }
-
-func (b *gzipBody) Close() error { return b.packed.Close() }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -54,10 +55,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 // URL returns the URL to ask for. This is the URL of the page, or another URL
 // if the host must be checked first.
 func (v *Visit) URL() string {
-	if v.check != "" {
-		return v.check
-	}
-	return v.page.URL.String()
+	return cmp.Or(v.check, v.page.URL.String())
 }
 
 // Header returns the header of the request. It is nil unless the page has to

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +27,7 @@ type witness struct {
 	pauses   sync.Map // host → the end of its pause; pause deletes the entry
 
 	mu    sync.Mutex
-	asked []askedFor // requests for robots.txt that are not yet part of a record
+	asked map[string][]askedFor // URL → requests for a robots.txt there that are not yet part of a record
 }
 
 // A seen is what was observed during one attempt at a page. Read it only after
@@ -142,15 +141,15 @@ type askedFor struct {
 
 // keep keeps a request for robots.txt until it becomes part of a record.
 func (w *witness) keep(resp *http.Response, r record.Request) {
-	f := askedFor{Request: r}
+	a := askedFor{Request: r}
 	if resp != nil {
 		if u, err := resp.Location(); err == nil {
-			f.next = u.String()
+			a.next = u.String()
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.asked = append(w.asked, f)
+	w.asked[r.URL] = append(w.asked[r.URL], a)
 }
 
 // take removes the requests for the robots.txt at this URL, and for the targets
@@ -159,15 +158,12 @@ func (w *witness) take(url string) (sent []record.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for url != "" {
-		next := ""
-		w.asked = slices.DeleteFunc(w.asked, func(f askedFor) bool {
-			if f.URL != url {
-				return false
-			}
-			sent, next = append(sent, f.Request), f.next
-			return true
-		})
-		url = next
+		asked := w.asked[url]
+		delete(w.asked, url)
+		url = ""
+		for _, a := range asked {
+			sent, url = append(sent, a.Request), a.next
+		}
 	}
 	return sent
 }

@@ -55,7 +55,7 @@ func (h *host) summary(end time.Time) record.HostSummary {
 		answers = append(answers, answer)
 	}
 	s.RobotsTxt = strings.Join(answers, "; ")
-	if answers == nil && h.intervals != nil {
+	if answers == nil && len(h.intervals) > 0 {
 		s.RobotsTxt = "kept from before"
 	}
 	s.Addresses = max(len(h.answers), 1)

@@ -8,7 +8,6 @@ package output
 
 import (
 	"cmp"
-	"context"
 	"io"
 	"slices"
 	"sync"
@@ -60,6 +59,7 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 		start: now,
 		began: now,
 		out:   &checkedWriter{w: w, failed: opts.Failed},
+		total: record.Summary{Drafts: make(map[string]string)},
 		hosts: make(map[string]*host),
 	}
 	l.print = newPrinter(w, l.out, opts.JSON)
@@ -211,9 +211,6 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		l.total.Statuses[r.Status]++
 	}
 	if d := r.Decision; d != nil {
-		if h.intervals == nil {
-			h.intervals = make(map[string]float64)
-		}
 		h.intervals[originOf(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
 	}
 	if r.NoIndex {
@@ -237,9 +234,6 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 func (l *Ledger) heard(u record.Use) {
 	for _, statement := range u.Evidence {
 		if statement.Draft != "" {
-			if l.total.Drafts == nil {
-				l.total.Drafts = make(map[string]string)
-			}
 			l.total.Drafts[statement.Signal] = statement.Draft
 		}
 	}
@@ -265,24 +259,20 @@ func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 	if !ok || !p.live {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var shown sync.WaitGroup
-	shown.Go(func() {
+	stopped := make(chan bool)
+	go func() {
 		ticker := time.NewTicker(progressPeriod)
 		defer ticker.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case stopped <- true:
 				return
 			case <-ticker.C:
 				l.progress(p, state())
 			}
 		}
-	})
-	return func() {
-		cancel()
-		shown.Wait()
-	}
+	}()
+	return func() { <-stopped }
 }
 
 func (l *Ledger) progress(p *textPrinter, q frontier.State) {
@@ -302,9 +292,8 @@ func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 	s.Stopped, s.Left = stopped, state.Queued
 	s.Elsewhere = state.Spent + state.Free
 	for _, v := range record.Verdicts {
-		s.Elsewhere -= s.Count(v)
+		s.Elsewhere = max(s.Elsewhere-s.Count(v), 0)
 	}
-	s.Elsewhere = max(s.Elsewhere, 0)
 	end := time.Now()
 	for _, h := range l.hosts {
 		s.Hosts = append(s.Hosts, h.summary(end))
@@ -314,12 +303,8 @@ func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 	return s
 }
 
-// Idle reports whether this run has added no record.
-func (l *Ledger) Idle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.added == 0
-}
+// Idle reports whether this run has added no record. Call it after Finish.
+func (l *Ledger) Idle() bool { return l.added == 0 }
 
 // Err returns the first error of writing the output. Call it after Finish.
 func (l *Ledger) Err() error { return l.out.err }
@@ -327,7 +312,11 @@ func (l *Ledger) Err() error { return l.out.err }
 func (l *Ledger) host(name string) *host {
 	h := l.hosts[name]
 	if h == nil {
-		h = &host{HostSummary: record.HostSummary{Host: name, Interval: l.opts.Interval.Seconds()}, answers: make(map[string]string)}
+		h = &host{
+			HostSummary: record.HostSummary{Host: name, Interval: l.opts.Interval.Seconds()},
+			answers:     make(map[string]string),
+			intervals:   make(map[string]float64),
+		}
 		l.hosts[name] = h
 	}
 	return h

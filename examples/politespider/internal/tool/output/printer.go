@@ -25,7 +25,7 @@ func newPrinter(w, to io.Writer, asJSON bool) printer {
 		return jsonPrinter{enc}
 	}
 	live := cli.IsTerminal(w)
-	return &textPrinter{w: to, live: live, colour: live && os.Getenv("NO_COLOR") == ""} // https://no-color.org
+	return &textPrinter{w: to, live: live, colour: live && os.Getenv("NO_COLOR") == "", told: make(map[string]bool)} // https://no-color.org
 }
 
 // A jsonPrinter writes one JSON object on each line: the records, then

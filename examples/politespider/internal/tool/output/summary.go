@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,13 +31,9 @@ func (p *textPrinter) summary(s record.Summary) {
 	if s.Elsewhere > 0 {
 		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have finished %s.\n", record.Count(s.Elsewhere, "other URL"))
 	}
-	switch {
-	case s.Stopped == "failed":
-		fmt.Fprintf(p.w, "\nFailed: %s still in the queue.\n", record.Count(s.Left, "URL"))
-	case s.Stopped == "interrupted":
-		fmt.Fprintf(p.w, "\nInterrupted: %s still in the queue.\n", record.Count(s.Left, "URL"))
-	case s.Stopped != "":
-		fmt.Fprintf(p.w, "\nStopped at -%s: %s still in the queue.\n", s.Stopped, record.Count(s.Left, "URL"))
+	if s.Stopped != "" {
+		how := map[string]string{"failed": "Failed", "interrupted": "Interrupted"}[s.Stopped]
+		fmt.Fprintf(p.w, "\n%s: %s still in the queue.\n", cmp.Or(how, "Stopped at -"+s.Stopped), record.Count(s.Left, "URL"))
 	}
 }
 

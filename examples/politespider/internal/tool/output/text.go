@@ -18,12 +18,8 @@ type textPrinter struct {
 	w      io.Writer
 	live   bool
 	colour bool
-	told   map[string]bool
+	told   map[string]bool // what was told once about a host
 }
-
-// lineFormat is the format of a record's line: time, waiting time, verdict,
-// status, URL. A note may follow.
-const lineFormat = "%7s  %7s  %s  %4s  %s"
 
 const evidenceIndent = "                     "
 
@@ -36,7 +32,12 @@ const bold, dim, magenta = "1", "2", "35"
 
 func (p *textPrinter) begin(what, userAgent string) {
 	fmt.Fprintf(p.w, "Crawling %s as %s\n\n", p.paint(bold, what), p.paint(bold, userAgent))
-	fmt.Fprintln(p.w, p.paint(dim, fmt.Sprintf(lineFormat, "time", "waited", fmt.Sprintf("%-11s", "verdict"), "", "URL")))
+	fmt.Fprintln(p.w, p.paint(dim, columns("time", "waited", fmt.Sprintf("%-11s", "verdict"), "", "URL", "")))
+}
+
+// columns returns a line of the output, without spaces at its end.
+func columns(time, waited, verdict, status, url, note string) string {
+	return strings.TrimRight(fmt.Sprintf("%7s  %7s  %s  %4s  %-*s  %s", time, waited, verdict, status, urlWidth, url, note), " ")
 }
 
 func (p *textPrinter) record(r record.Record) {
@@ -48,38 +49,32 @@ func (p *textPrinter) record(r record.Record) {
 	if r.Status != 0 {
 		status = fmt.Sprint(r.Status)
 	}
-	note := p.note(r)
-	url := r.URL
-	if note != "" {
-		url = fmt.Sprintf("%-*s", urlWidth, url)
-	}
 	verdict := p.paint(r.Verdict.Colour(), fmt.Sprintf("%-11s", r.Verdict))
-	line := fmt.Sprintf(lineFormat, seconds(r.Seconds), waited, verdict, status, url)
-	if note != "" {
-		line += "  " + note
-	}
-	fmt.Fprintln(p.w, line)
+	fmt.Fprintln(p.w, columns(seconds(r.Seconds), waited, verdict, status, r.URL, p.note(r)))
 	for _, e := range r.Evidence() {
-		if !e.OfSite || p.tellOnce(r.Host+" "+e.Text) {
-			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, e.Text))
+		if e.OfSite {
+			p.tellOnce(r.Host, e.Text)
+		} else {
+			p.tell(e.Text)
 		}
 	}
 	for _, request := range r.Requests {
-		if request.Asked != "" && p.tellOnce(r.Host+" "+request.Asked) {
-			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, "Accept-Signature: the server "+request.Asked))
+		if request.Asked != "" {
+			p.tellOnce(r.Host, "Accept-Signature: the server "+request.Asked)
 		}
 	}
 }
 
-func (p *textPrinter) tellOnce(text string) bool {
-	if p.told[text] {
-		return false
+// tellOnce prints a text about a host, unless it was printed before.
+func (p *textPrinter) tellOnce(host, text string) {
+	if key := host + " " + text; !p.told[key] {
+		p.told[key] = true
+		p.tell(text)
 	}
-	if p.told == nil {
-		p.told = make(map[string]bool)
-	}
-	p.told[text] = true
-	return true
+}
+
+func (p *textPrinter) tell(text string) {
+	fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, text))
 }
 
 // note returns what a record says beyond its verdict, such as the rule or the
