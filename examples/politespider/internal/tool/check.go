@@ -85,7 +85,7 @@ func noURL(flags *flag.FlagSet) (err error) {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check returns an error if a flag has a bad value. For three flags, it
+// check returns an error if a flag has a bad value. For four flags, it
 // replaces a 0, which means no limit or no delay, by the value that the crawl
 // uses.
 func (o *options) check() error {
@@ -112,6 +112,7 @@ func (o *options) check() error {
 	}
 	o.keep.Max = cmp.Or(o.keep.Max, math.MaxInt)
 	o.maxDepth = cmp.Or(o.maxDepth, math.MaxInt)
+	o.maxTime = cmp.Or(o.maxTime, math.MaxInt64)
 	o.Delay = cmp.Or(o.Delay, -1)
 	if o.resume != "" && o.Budget != (politeness.Budget{}) {
 		o.Budget.Dir = filepath.Join(o.resume, "budget")

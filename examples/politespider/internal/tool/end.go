@@ -122,10 +122,10 @@ func (v *Visit) fetched(r record.Record) {
 		}
 		r.Said = v.said
 		if v.linksError == nil {
-			j.revisits.keep(r.URL, keptLinks{Follow: v.links, Leave: v.left})
+			j.revisits.keep(r.URL, v.links)
 		}
 		if v.page.Sitemap {
-			r.Links, v.links = j.sow(v.page.URL, v.response.Body), nil
+			r.Links, v.links.Follow = j.sow(v.page.URL, v.response.Body), nil
 		}
 	case record.Moved:
 		next.Depth, next.Sitemap = v.page.Depth, v.page.Sitemap
@@ -136,18 +136,18 @@ func (v *Visit) fetched(r record.Record) {
 			return
 		}
 	}
-	r.LinksLeft = len(v.left)
+	r.LinksLeft = len(v.links.Leave)
 	switch r.Verdict {
 	case record.Fetched, record.Moved, record.Unchanged: // other answers say nothing about the page
 		r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
-		r.Links += j.follow(next, v.links)
+		r.Links += j.follow(next, v.links.Follow)
 	}
 	v.done(r)
 }
 
 // moved() handles a redirect: its target is the only link.
 func (v *Visit) moved(r *record.Record) {
-	v.links, v.left = nil, nil
+	v.links = keptLinks{}
 	location := v.response.Headers.Get("Location")
 	if location == "" {
 		r.Verdict, r.Error = record.Failed, "a redirect without a Location"
@@ -155,9 +155,9 @@ func (v *Visit) moved(r *record.Record) {
 	}
 	r.Location, r.Said = v.response.Request.AbsoluteURL(location), v.said
 	if v.says.NoFollow() {
-		v.left = []string{r.Location}
+		v.links.Leave = []string{r.Location}
 	} else {
-		v.links = []string{r.Location}
+		v.links.Follow = []string{r.Location}
 	}
 }
 
@@ -167,11 +167,11 @@ func (v *Visit) moved(r *record.Record) {
 func (v *Visit) unchanged(r *record.Record) (again bool) {
 	isWhole := v.Header() != nil
 	links, ok := v.job.revisits.recall(r.URL)
+	v.links = links
 	if !ok && (v.job.revisits == nil || isWhole) {
 		r.Verdict, r.Error = record.Failed, "a 304 (Not Modified), which was not asked for"
 		return false
 	}
-	v.links, v.left = links.Follow, links.Leave
 	return !ok
 }
 
@@ -199,16 +199,13 @@ func (v *Visit) putOff(r record.Record) {
 		return
 	}
 	rest := now.Add(v.interval())
+	p.Due = now.Add(patience(v.interval(), p.Puts))
 	if asked {
 		rest = now.Add(wait)
 		p.Due = rest
-	} else {
-		p.Due = now.Add(patience(v.interval(), p.Puts))
 	}
-	again := p.Due.Sub(now)
-	if host := r.PausedUntil - v.job.ledger.Offset(now); host > again.Seconds() { // the Limiter pauses the host for longer
-		again = time.Duration(host * float64(time.Second))
-	}
+	host := r.PausedUntil - v.job.ledger.Offset(now) // the Limiter may pause the host for longer
+	again := max(p.Due.Sub(now), time.Duration(host*float64(time.Second)))
 	r.Verdict, r.Again = record.PutOff, record.Seconds(again)
 	v.job.ledger.Add(r)
 	v.job.frontier.PutBack(p, rest)

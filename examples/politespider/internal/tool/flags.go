@@ -47,8 +47,8 @@ type options struct {
 	keep         keep.Options   // which crawl it is, and how many pages it may fetch
 	signing      signing
 	scope        scope
-	maxDepth     int           // a page may be at most so many links away from a start URL
-	maxTime      time.Duration // 0 means no limit
+	maxDepth     int // a page may be at most so many links away from a start URL
+	maxTime      time.Duration
 	sitemaps     bool
 	proxy        string
 	evidence     string                      // directory of the evidence record; "" means none

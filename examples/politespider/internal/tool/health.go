@@ -140,14 +140,6 @@ func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 // fromCache reports whether an answer surely came from a cache. Then it says
 // nothing about the server behind the cache.
 func fromCache(h http.Header) bool {
-	age := h.Get("Age")
-	if age != "" && strings.Trim(age, "0 ") != "" {
-		return true
-	}
-	for _, name := range []string{"X-Cache", "X-Cache-Status", "Cf-Cache-Status", "X-Proxy-Cache"} {
-		if strings.Contains(strings.ToLower(h.Get(name)), "hit") {
-			return true
-		}
-	}
-	return false
+	said := h.Get("X-Cache") + " " + h.Get("X-Cache-Status") + " " + h.Get("Cf-Cache-Status") + " " + h.Get("X-Proxy-Cache")
+	return strings.Trim(h.Get("Age"), "0 ") != "" || strings.Contains(strings.ToLower(said), "hit")
 }

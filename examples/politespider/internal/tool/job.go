@@ -24,7 +24,7 @@ type Job struct {
 	Observer     *robotsmw.Observer                        // the Crawler must set it as robotsmw.Options.Observer
 	PaceObserver *politeness.Observer                      // the Crawler must set it as politeness.Limiter.Observer
 	Fleet        politeness.Fleet                          // shares the hosts' pace with other processes; nil if there are none
-	Outer        func(http.RoundTripper) http.RoundTripper // asks only for what may have changed; nil means nothing is remembered
+	Outer        func(http.RoundTripper) http.RoundTripper // asks only for what may have changed
 	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 

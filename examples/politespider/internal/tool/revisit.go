@@ -18,7 +18,7 @@ import (
 type revisits struct {
 	store  *diskstore.Store
 	logger *slog.Logger
-	whole  sync.Map // the keys are URLs of pages to ask for as a whole, because their links are not known
+	whole  sync.Map // the keys are pages to ask for as a whole: their links are not known
 }
 
 func openRevisits(dir string, logger *slog.Logger) (*revisits, error) {
@@ -32,21 +32,18 @@ func openRevisits(dir string, logger *slog.Logger) (*revisits, error) {
 	return &revisits{store: store, logger: logger}, nil
 }
 
-// outer returns the function that puts a revisit.Transport around the robots
-// transport.
-func (r *revisits) outer() func(http.RoundTripper) http.RoundTripper {
+// around puts a revisit.Transport around the robots transport.
+func (r *revisits) around(robots http.RoundTripper) http.RoundTripper {
 	if r == nil {
-		return nil
+		return robots
 	}
-	return func(robots http.RoundTripper) http.RoundTripper {
-		return &revisit.Transport{Base: robots, Store: r.store, Logger: r.logger}
-	}
+	return &revisit.Transport{Base: robots, Store: r.store, Logger: r.logger}
 }
 
-// A keptLinks is where the links of a page lead.
+// A keptLinks is where the links of a page lead: absolute URLs.
 type keptLinks struct {
 	Follow []string `json:"follow"`
-	Leave  []string `json:"leave"`
+	Leave  []string `json:"leave"` // not to be followed
 }
 
 // keep remembers the links of a page that was fetched.

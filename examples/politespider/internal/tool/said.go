@@ -18,16 +18,14 @@ import (
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
-	said := record.Said{Examined: says.State.String()}
+	said := record.Said{Examined: says.State.String(), Directives: slices.Collect(says.Rules()), Uses: usesOf(in)}
 	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
 		said.Examined = robotsmw.PagePartial.String()
 	}
 	if says.State == robotsmw.PageNotExamined {
 		said.Coding = r.Headers.Get("Content-Encoding")
 	}
-	said.Directives = slices.Collect(says.Rules())
 	said.UnavailableAfter, _ = says.UnavailableAfter()
-	said.Uses = usesOf(in)
 	if reuse, by := in.ContentUse(); reuse != "" {
 		said.Reuse = &record.Use{Use: preference.Use(reuse), Answer: by.Answer, Evidence: []preference.Statement{by}}
 	}
@@ -38,25 +36,22 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 }
 
 func usesOf(in preference.Input) (all []record.Use) {
-	said := false
 	for _, use := range uses {
-		verdict := in.For(use)
-		said = said || len(verdict.Evidence) > 0
-		all = append(all, record.Use(verdict))
+		all = append(all, record.Use(in.For(use)))
 	}
-	if !said {
+	if !slices.ContainsFunc(all, func(u record.Use) bool { return len(u.Evidence) > 0 }) {
 		return nil
 	}
 	return all
 }
 
 // linksOf returns the links that may be followed and the links that may not be
-// followed. It also sets those fields of its second argument that come from
-// links: NotFollowed, Licenses, Canonical and Refresh.
-func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
+// followed. It also sets those fields of said that come from links:
+// NotFollowed, Licenses, Canonical and Refresh.
+func linksOf(page *pagelinks.Page, said *record.Said) (links keptLinks) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {
-		follow = append(follow, u.String())
+		links.Follow = append(links.Follow, u.String())
 		known[u.String()] = true
 	}
 	for _, l := range page.Links {
@@ -65,7 +60,7 @@ func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 			continue
 		}
 		known[link] = true
-		leave = append(leave, link)
+		links.Leave = append(links.Leave, link)
 		if !page.Says.NoFollow() {
 			said.NotFollowed = append(said.NotFollowed, link)
 		}
@@ -79,5 +74,5 @@ func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	if page.Refresh != nil {
 		said.Refresh = fmt.Sprintf("%s after %v", page.Refresh.URL, page.Refresh.Delay)
 	}
-	return follow, leave
+	return links
 }

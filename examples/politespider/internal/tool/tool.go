@@ -109,11 +109,8 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	defer o.pages.Close()
 	ctx, cancel := context.WithCancelCause(ctx) // made before the crawl is opened, so that -max-time also limits a wait there
 	defer cancel(nil)
-	if o.maxTime > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
-		defer stop()
-	}
+	ctx, stop := context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
+	defer stop()
 	kept, err := o.open(ctx)
 	if err != nil {
 		return ExitFailed, err
@@ -141,7 +138,7 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
 	job := newJob(o, o.signing.sign(base), kept, ledger)
-	job.proof, job.revisits, job.Outer, job.fail, job.say = evidence, remembered, remembered.outer(), cancel, c.say
+	job.proof, job.revisits, job.Outer, job.fail, job.say = evidence, remembered, remembered.around, cancel, c.say
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
 	}

@@ -26,9 +26,8 @@ type Visit struct {
 	response   *colly.Response // nil means there was no response
 	says       robotsmw.Page
 	said       record.Said
-	links      []string // absolute URLs that may be followed
-	left       []string // absolute URLs that may not be followed
-	linksError error    // why the links could not be read; nil if they were read
+	links      keptLinks
+	linksError error // why the links could not be read; nil if they were read
 }
 
 // Visits yields each page as soon as its host may be asked. It ends when no
@@ -88,6 +87,6 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 // not be read, or is nil.
 func (v *Visit) Follow(page *pagelinks.Page, err error) {
 	if v.linksError = err; err == nil {
-		v.links, v.left = linksOf(page, &v.said)
+		v.links = linksOf(page, &v.said)
 	}
 }

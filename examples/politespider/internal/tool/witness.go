@@ -65,11 +65,8 @@ func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.ledger.Sent(host, page != nil, sent)
 	resp, err := w.base.RoundTrip(req)
 	r := record.Request{At: w.ledger.Offset(sent), Took: record.Since(sent)}
-	if resp != nil {
-		r.Status = resp.StatusCode
-	}
 	if err == nil {
-		r.Asked = askedSignature(resp)
+		r.Status, r.Asked = resp.StatusCode, askedSignature(resp)
 		unpack(resp)
 	}
 	if page != nil {
@@ -90,13 +87,6 @@ func askedSignature(resp *http.Response) string {
 		return webbotauth.Asked(resp)
 	}
 	return ""
-}
-
-// CloseIdleConnections closes the idle connections of base.
-func (w *witness) CloseIdleConnections() {
-	if c, ok := w.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }
 
 // decided records what robots.txt says about a URL. A robotsmw.Observer calls

@@ -38,10 +38,9 @@ func (p *Pages) Open() (err error) {
 	if p.Dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
-		return fmt.Errorf("-pages: %w", err)
+	if err = os.MkdirAll(p.Dir, 0o700); err == nil {
+		p.index, err = os.OpenFile(filepath.Join(p.Dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	}
-	p.index, err = os.OpenFile(filepath.Join(p.Dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("-pages: %w", err)
 	}
