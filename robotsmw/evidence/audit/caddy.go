@@ -22,99 +22,32 @@ import (
 //	            "uri":"/a","headers":{"User-Agent":["ExampleBot/1.0"]}},
 //	 "duration":0.005,"status":200,"resp_headers":{"Retry-After":["120"]}}
 
-// caddyPaths are the members of a line that an audit needs, and the objects
-// that have them.
-var caddyPaths = map[string]bool{
-	"ts": true, "logger": true, "msg": true, "duration": true, "status": true,
-	"request": true, "request.client_ip": true, "request.remote_ip": true, "request.host": true, "request.uri": true,
-	"request.headers": true, "request.headers.User-Agent": true,
-	"resp_headers": true, "resp_headers.Retry-After": true, "resp_headers.Date": true,
+// member returns the first value with this name in a line of JSON, as it stands
+// there. Of an array, such as a header field, it returns the first value, and
+// of an object some bytes that say that there is one. The result is empty if
+// nothing has that name. No text looks like a member, because a quote within a
+// text has a backslash, and no header field has the name of another member,
+// because the names of header fields begin with a capital.
+func member(line []byte, name string) []byte {
+	_, value, _ := bytes.Cut(line, []byte(`"`+name+`":`))
+	value = bytes.TrimLeft(value, " [")
+	if _, rest, ok := quoted(value); ok {
+		return value[:len(value)-len(rest)]
+	}
+	return value[:max(bytes.IndexAny(value, ",}] "), 0)]
 }
 
-const space = " \t\r\n"
-
-// members adds the values of a JSON object to a map, as they stand there, by
-// their paths: prefix and key. It returns false if it is no object; the values
-// are not checked.
-func members(object []byte, prefix string, into map[string][]byte) bool {
-	s := bytes.Trim(object, space)
-	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
-		return false
-	}
-	for s = bytes.TrimLeft(s[1:len(s)-1], space); len(s) > 0; {
-		n := valueLength(s)
-		key, rest := s[:n], bytes.TrimLeft(s[n:], space)
-		if n == 0 || key[0] != '"' || len(rest) == 0 || rest[0] != ':' {
-			return false
-		}
-		s = bytes.TrimLeft(rest[1:], space)
-		if n = valueLength(s); n == 0 {
-			return false
-		}
-		if path := prefix + string(key[1:len(key)-1]); caddyPaths[path] {
-			if into[path] = s[:n]; s[0] == '{' && !members(s[:n], path+".", into) {
-				return false
-			}
-		}
-		if s = bytes.TrimLeft(s[n:], space); len(s) > 0 && s[0] != ',' {
-			return false
-		}
-		s = bytes.TrimLeft(bytes.TrimPrefix(s, []byte(",")), space)
-	}
-	return true
-}
-
-// valueLength returns how many bytes the JSON value at the beginning of s has,
-// or 0 if it does not end.
-func valueLength(s []byte) int {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			_, rest, ok := quoted(s[i:])
-			if !ok {
-				return 0
-			}
-			if i = len(s) - len(rest) - 1; depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ':', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	if depth != 0 {
-		return 0
-	}
-	return len(s)
-}
-
-// text returns a JSON string without its quotes and escapes. Of an array, such
-// as a header field, it takes the first value. It returns "" for any other
-// value.
-func text(s []byte) string {
-	if len(s) > 2 && s[0] == '[' {
-		s = bytes.TrimLeft(s[1:len(s)-1], space)
-		s = s[:valueLength(s)]
-	}
-	if len(s) < 2 || s[0] != '"' {
+// text returns a JSON string without its quotes and escapes. It returns "" for
+// any other value.
+func text(value []byte) (s string) {
+	if len(value) < 2 || value[0] != '"' {
 		return ""
 	}
-	if inner := s[1 : len(s)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return string(inner)
+	if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+		return string(plain)
 	}
-	var out string
-	if json.Unmarshal(s, &out) != nil {
-		return ""
-	}
-	return out
+	json.Unmarshal(value, &s)
+	return s
 }
 
 var (
@@ -151,35 +84,36 @@ func (p *parser) line(line []byte) (e *event, isRequest bool, err error) {
 }
 
 func (p *parser) caddy(line []byte) (e *event, isRequest bool, err error) {
-	c := make(map[string][]byte)
-	if !members(line, "", c) || c["ts"] == nil {
+	ts, logger := member(line, "ts"), text(member(line, "logger"))
+	if len(ts) == 0 || !json.Valid(line) {
 		return nil, false, otherJSON(line)
 	}
-	if logger := text(c["logger"]); logger != "" && !strings.HasPrefix(logger, "http.log.access") || c["request"] == nil && logger == "" && c["msg"] != nil {
+	if logger != "" && !strings.HasPrefix(logger, "http.log.access") || logger == "" && len(member(line, "request")) == 0 && len(member(line, "msg")) > 0 {
 		return nil, false, nil // a message of Caddy itself, or about a failed request
 	}
-	end, exact := moment(c["ts"])
-	host, url := text(c["request.host"]), text(c["request.uri"])
+	end, exact := moment(ts)
+	host, url := text(member(line, "host")), text(member(line, "uri"))
 	if end == never || host == "" || url == "" {
 		return nil, false, errCaddy
 	}
 	p.nanos, p.stamp = end, ""
-	robot := p.agent([]byte(text(c["request.headers.User-Agent"])))
+	robot := p.agent([]byte(text(member(line, "User-Agent"))))
 	if robot == "" {
 		return nil, true, nil
 	}
 	e = &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot, url: url}
-	e.address = clip(cmp.Or(text(c["request.client_ip"]), text(c["request.remote_ip"])))
+	e.address = clip(cmp.Or(text(member(line, "client_ip")), text(member(line, "remote_ip"))))
 	_, e.host = originOf(host)
-	e.status, _ = strconv.Atoi(string(c["status"]))
+	e.status, _ = strconv.Atoi(string(member(line, "status")))
 	if exact {
 		e.rounded = 1e3 // 1 µs, because ts may be a float
-		if took, ok := lasted(c["duration"]); ok {
+		if took, ok := lasted(member(line, "duration")); ok {
 			e.at, e.doubt = end-took, underWay
 		}
 	}
-	if wait := text(c["resp_headers.Retry-After"]); wait != "" {
-		e.wait = int64(retryAfter(wait, text(c["resp_headers.Date"]), asTime(end)))
+	_, answer, _ := bytes.Cut(line, []byte(`"resp_headers":`))
+	if wait := text(member(answer, "Retry-After")); wait != "" {
+		e.wait = int64(retryAfter(wait, text(member(answer, "Date")), asTime(end)))
 	}
 	return e, true, nil
 }
@@ -190,10 +124,8 @@ func (p *parser) when(line []byte) (at int64, ok bool) {
 		_, at, _, ok = p.dated(line)
 		return at, ok
 	}
-	_, value, ok := bytes.Cut(line, []byte(`"ts":`)) // a quote within a string has a backslash
-	value = bytes.TrimLeft(value, space)
-	at, _ = moment(value[:valueLength(value)])
-	return at, ok && at != never
+	at, _ = moment(member(line, "ts"))
+	return at, at != never
 }
 
 // moment reads the member "ts": a number of seconds, milliseconds or
