@@ -2,12 +2,10 @@ package evidence
 
 import (
 	"cmp"
-	crand "crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -297,18 +295,14 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 		held.Close()
 		return nil, fmt.Errorf("evidence: another process writes the record in %s; give each its own directory: %w", dir, err)
 	}
-	var entropy [32]byte
-	crand.Read(entropy[:])
-	random := rand.NewChaCha8(entropy)
 	r := &Recorder{lock: held}
 	r.queue.idle.L = &r.queue.mu
 	r.queue.most, r.queue.write = longestQueue, r.writer.write
 	r.writer = writer{
-		dir: dir, create: create, most: most, segment: segment, session: newUUID(random),
+		dir: dir, create: create, most: most, segment: segment, session: newUUID(),
 		logger: cmp.Or(opts.Logger, slog.Default()), forget: r.queue.forget,
 		told: func(l chain.Link) { r.head.Store(&l) },
 	}
-	r.writer.warc.random = random
 	if err := r.writer.resume(); err != nil {
 		held.Close()
 		return nil, fmt.Errorf("evidence: cannot read the record that is there: %w", err)

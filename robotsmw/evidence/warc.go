@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -154,14 +154,13 @@ func clean(text string) string { return lineBreaks.Replace(text) }
 
 // A warcFile is the WARC file of the open segment.
 type warcFile struct {
-	name   string
-	info   string    // the ID of the warcinfo record
-	out    []byte    // records that are not on the disk yet
-	good   int64     // how many bytes are on the disk
-	sum    hash.Hash // the hash of the bytes on the disk
-	random *rand.ChaCha8
-	known  map[string]response
-	zip    *gzip.Writer // nil before the first record
+	name  string
+	info  string    // the ID of the warcinfo record
+	out   []byte    // records that are not on the disk yet
+	good  int64     // how many bytes are on the disk
+	sum   hash.Hash // the hash of the bytes on the disk
+	known map[string]response
+	zip   *gzip.Writer // nil before the first record
 }
 
 // A response is one to which a later revisit record may refer.
@@ -186,17 +185,16 @@ func (w *warcFile) begin(name string, now time.Time) {
 		"WARC-Filename", name, "Content-Type", "application/warc-fields")
 }
 
-// A whole is what is on the disk of a WARC file.
-type whole struct {
-	name  string
-	bytes int64
-	hash  []byte
+// wholeText returns the JSON member "warc" of a WARC file: its name, its size
+// and its hash.
+func wholeText(name string, size int64, sum hash.Hash) json.RawMessage {
+	return fmt.Appendf(nil, `{"file":"%s","bytes":%d,"sha256":"%x"}`, name, size, sum.Sum(nil))
 }
 
-func (w *warcFile) whole() *whole { return &whole{w.name, w.good, w.sum.Sum(nil)} }
+func (w *warcFile) wholeText() json.RawMessage { return wholeText(w.name, w.good, w.sum) }
 
-// wholeOf reads a WARC file. It returns nil if it cannot read it.
-func wholeOf(dir, name string) *whole {
+// wholeTextOf reads a WARC file. It returns nil if it cannot read it.
+func wholeTextOf(dir, name string) json.RawMessage {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return nil
@@ -207,22 +205,15 @@ func wholeOf(dir, name string) *whole {
 	if err != nil {
 		return nil
 	}
-	return &whole{name, n, sum.Sum(nil)}
+	return wholeText(name, n, sum)
 }
 
-func (f *whole) text() json.RawMessage {
-	if f == nil {
-		return nil
-	}
-	return fmt.Appendf(nil, `{"file":"%s","bytes":%d,"sha256":"%x"}`, f.name, f.bytes, f.hash)
-}
-
-func (w *warcFile) id() string { return "<urn:uuid:" + newUUID(w.random) + ">" }
+func (w *warcFile) id() string { return "<urn:uuid:" + newUUID() + ">" }
 
 // newUUID returns a random UUID, of version 4 (RFC 9562 §5.4).
-func newUUID(random *rand.ChaCha8) string {
+func newUUID() string {
 	var b [16]byte
-	random.Read(b[:])
+	rand.Read(b[:])
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
@@ -301,11 +292,7 @@ func (w *warcFile) add(kind, id string, at time.Time, block []byte, fields ...st
 func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
 
 func (w *warcFile) flush(f io.Writer) error {
-	n, err := f.Write(w.out)
-	if err == nil && n < len(w.out) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
+	if _, err := f.Write(w.out); err != nil {
 		return err
 	}
 	w.good += int64(len(w.out))

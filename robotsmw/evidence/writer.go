@@ -32,8 +32,8 @@ type writer struct {
 	end     chain.Link // the end of the chain on the disk
 	good    int64      // how many bytes of the open segment are complete lines on the disk
 	warc    warcFile
-	ended   *whole // the WARC file of the previous segment, or nil
-	cut     *cut   // nil unless the previous segment has a broken end
+	ended   json.RawMessage // the WARC file of the previous segment, or nil
+	cut     json.RawMessage // where the good part of the previous segment ends, if it has a broken end; else nil
 	why     string
 
 	standing [][]byte   // the robot and limiter lines, which each segment repeats
@@ -56,10 +56,10 @@ func create(path string) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// A cut says where the good part of a broken segment ends.
-type cut struct {
-	segment      int
-	offset, rest int64
+// cutText returns the JSON member "cut": where the good part of a broken segment
+// ends, and how many bytes are after it.
+func cutText(segment int, offset, rest int64) json.RawMessage {
+	return fmt.Appendf(nil, `{"segment":%d,"offset":%d,"bytes":%d}`, segment, offset, rest)
 }
 
 // resume finds the end of the record in the directory.
@@ -84,7 +84,7 @@ func (w *writer) resume() error {
 			return err
 		}
 		if i == len(all)-1 && good < size {
-			w.cut = &cut{n, good, size - good}
+			w.cut = cutText(n, good, size-good)
 		}
 		if good > 0 {
 			w.end = end
@@ -93,7 +93,7 @@ func (w *writer) resume() error {
 	}
 	w.ahead = w.end
 	if w.number > 0 {
-		w.ended = wholeOf(w.dir, chain.WARCName(w.number))
+		w.ended = wholeTextOf(w.dir, chain.WARCName(w.number))
 	}
 	return nil
 }
@@ -168,10 +168,7 @@ func (w *writer) flush() (kept int, ok bool) {
 		return 0, false
 	}
 	n, err := w.lines.Write(w.out)
-	if err == nil && n < len(w.out) {
-		err = io.ErrShortWrite
-	}
-	if err != nil && n < len(w.out) {
+	if n < len(w.out) {
 		whole := bytes.LastIndexByte(w.out[:n], '\n') + 1
 		if whole > 0 {
 			last := bytes.LastIndexByte(w.out[:whole-1], '\n') + 1
@@ -180,15 +177,13 @@ func (w *writer) flush() (kept int, ok bool) {
 			kept = bytes.Count(w.out[:whole], []byte{'\n'})
 		}
 		if n > whole {
-			w.cut = &cut{w.number, w.good, int64(n - whole)}
+			w.cut = cutText(w.number, w.good, int64(n-whole))
 		}
 		w.told(w.end)
 		w.fail(err)
 		return kept, false
 	}
-	if w.lost.any() {
-		w.lost = loss{}
-	}
+	w.lost = loss{}
 	w.good += int64(len(w.out))
 	w.out, w.end = w.out[:0], w.ahead
 	w.told(w.end)
@@ -204,7 +199,7 @@ func (w *writer) fail(err error) {
 	w.lost.cause = err.Error()
 	if w.lines != nil {
 		w.lines.Close()
-		w.ended = wholeOf(w.dir, chain.WARCName(w.number))
+		w.ended = wholeTextOf(w.dir, chain.WARCName(w.number))
 	}
 	if w.warcs != nil {
 		w.warcs.Close()
@@ -231,7 +226,7 @@ func (w *writer) rotate() {
 	w.warcs.Sync()
 	w.lines.Sync()
 	err := errors.Join(w.warcs.Close(), w.lines.Close())
-	w.lines, w.warcs, w.why, w.retry, w.ended = nil, nil, "full", time.Time{}, w.warc.whole()
+	w.lines, w.warcs, w.why, w.retry, w.ended = nil, nil, "full", time.Time{}, w.warc.wholeText()
 	if err != nil {
 		w.logger.Warn("evidence: a segment could not be closed", "dir", w.dir, "error", err)
 	}
@@ -281,12 +276,8 @@ func (w *writer) open(now time.Time) bool {
 }
 
 func (w *writer) segmentText(now time.Time) []byte {
-	var broken json.RawMessage
-	if c := w.cut; c != nil {
-		broken = fmt.Appendf(nil, `{"segment":%d,"offset":%d,"bytes":%d}`, c.segment, c.offset, c.rest)
-	}
 	return appendMembers(nil, "event", "segment", "time", now, "format", 1, "segment", w.number, "session", w.session, "why", w.why,
-		"software", software(), "oldest", w.oldest, "cut", broken, "warc", w.ended.text())[1:]
+		"software", software(), "oldest", w.oldest, "cut", w.cut, "warc", w.ended)[1:]
 }
 
 func (l *loss) line() []byte {
@@ -331,7 +322,7 @@ func (w *writer) close(now time.Time) error {
 	if w.lines == nil && !w.open(now) {
 		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
 	}
-	w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.whole().text())}})
+	w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.wholeText())}})
 	if w.lines == nil && w.why != "full" {
 		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
 	}
