@@ -194,17 +194,10 @@ func (a *Auditor) pace(s *site, address string) *pace {
 				}
 			}
 		}
-		p = newPace()
+		p = &pace{never, never, never, never, never}
 		s.paces[address] = p
 	}
 	return p
-}
-
-func (s *site) delay() time.Duration {
-	if s.rules == nil {
-		return 0
-	}
-	return s.rules.delay
 }
 
 func (a *Auditor) judge(e *event) {
@@ -247,9 +240,6 @@ func (a *Auditor) tally(r *robot, s *site, at int64) {
 func (a *Auditor) address(t *Tally, address string) {
 	if address == "" || t.addresses[address] || !a.room() {
 		return
-	}
-	if t.addresses == nil {
-		t.addresses = make(map[string]bool)
 	}
 	t.addresses[address] = true
 	t.Addresses = append(t.Addresses, address)
@@ -346,7 +336,10 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 // that asked the robot to stay away.
 func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 	p := a.pace(s, e.address)
-	last, want := p.latest, s.delay()
+	last, want := p.latest, time.Duration(0)
+	if s.rules != nil {
+		want = s.rules.delay
+	}
 	isShort, gap := p.next(e, int64(want))
 	if gap >= 0 && a.counts(e.at) {
 		r.sums.gap(time.Duration(gap), want)

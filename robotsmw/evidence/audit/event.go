@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"strings"
@@ -79,10 +80,17 @@ func pathOf(url string) string {
 	if !ok {
 		return ""
 	}
+	_, path := cutHost(rest)
+	return cmp.Or(path, "/")
+}
+
+// cutHost splits what follows "://" in a URL into the host, with its port, and
+// the path and query. It leaves out the user's name.
+func cutHost(rest string) (host, path string) {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		return rest[i:]
+		rest, path = rest[:i], rest[i:]
 	}
-	return "/"
+	return rest[strings.LastIndexByte(rest, '@')+1:], path
 }
 
 // The constant "longest" limits the name of a host or robot, in bytes. Longer
@@ -100,13 +108,8 @@ func originOf(s string) (scheme, host string) {
 	if !ok {
 		scheme, rest = "", s
 	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = rest[i+1:]
-	}
-	scheme, host = strings.ToLower(scheme), strings.ToLower(rest)
+	host, _ = cutHost(rest)
+	scheme, host = strings.ToLower(scheme), strings.ToLower(host)
 	if scheme != "https" {
 		host = strings.TrimSuffix(host, ":80")
 	}

@@ -79,7 +79,6 @@ func (x *exchanges) flush() {
 	for _, h := range x.pending {
 		x.emit(h)
 	}
-	x.pending = nil
 }
 
 func (x *exchanges) emit(h *half) {

@@ -45,6 +45,9 @@ func at[K comparable, V any](m map[K]*V, key K) *V {
 	return m[key]
 }
 
+// newest returns the last n elements of a list, or all if it has fewer.
+func newest[T any](list []T, n int) []T { return list[max(len(list)-n, 0):] }
+
 func (h *history) add(scheme, host string, from int64, c *capture) {
 	if c.status == 304 || isFailure(c.status) {
 		return

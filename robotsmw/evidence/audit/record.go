@@ -65,12 +65,8 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	if len(logs) > 0 {
 		r.sent = newSentRequests()
 	}
-	for i, n := range segments {
-		next := 0
-		if i+1 < len(segments) {
-			next = segments[i+1]
-		}
-		if err := r.segment(ctx, n, next); err != nil {
+	for i := range segments {
+		if err := r.segment(ctx, segments[i:]); err != nil {
 			return err
 		}
 	}
@@ -87,17 +83,16 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	return nil
 }
 
-// segment reads a segment of the record. next is the number of the following
-// one, or 0.
-func (r *recordReader) segment(ctx context.Context, n, next int) error {
-	r.file, r.line = chain.LinesName(n), 0
+// segment reads the first of the segments that are left of the record.
+func (r *recordReader) segment(ctx context.Context, left []int) error {
+	r.file, r.line = chain.LinesName(left[0]), 0
 	file, err := r.dir.Open(r.file)
 	if err != nil {
 		r.say(err)
 		return nil
 	}
 	defer file.Close()
-	good := r.goodPart(n, next)
+	good := r.goodPart(left)
 	in := bufio.NewReaderSize(file, 64<<10)
 	for offset := int64(0); ctx.Err() == nil; {
 		line, size, err := chain.ReadLine(in, chain.Longest)
@@ -152,20 +147,20 @@ func (r *recordReader) follow(before, after chain.Link) {
 	}
 }
 
-// goodPart returns how many bytes of segment n are good, if the first line of
-// the next segment says that the rest is not. Otherwise it returns -1.
-func (r *recordReader) goodPart(n, next int) int64 {
-	if next == 0 {
+// goodPart returns how many bytes of the first segment are good, if the first
+// line of the next one says that the rest is not. Otherwise it returns -1.
+func (r *recordReader) goodPart(left []int) int64 {
+	if len(left) == 1 {
 		return -1
 	}
-	file, err := r.dir.Open(chain.LinesName(next))
+	file, err := r.dir.Open(chain.LinesName(left[1]))
 	if err != nil {
 		return -1
 	}
 	defer file.Close()
 	line, _, _ := chain.ReadLine(bufio.NewReader(file), chain.Longest)
 	var v recordLine
-	if _, _, ok := chain.Check(line); !ok || json.Unmarshal(line, &v) != nil || v.Cut == nil || v.Cut.Segment != n {
+	if _, _, ok := chain.Check(line); !ok || json.Unmarshal(line, &v) != nil || v.Cut == nil || v.Cut.Segment != left[0] {
 		return -1
 	}
 	return v.Cut.Offset

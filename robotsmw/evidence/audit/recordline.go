@@ -140,19 +140,17 @@ func inJSON(text string) string { return string([]rune(text)) }
 
 // A recordFault is a fault in the record itself.
 type recordFault struct {
-	kind faultKind
+	kind string // changed, contradicts or incomplete
 	text string
 }
 
-type faultKind string
-
 const (
-	changed     faultKind = "changed"
-	contradicts faultKind = "contradicts"
-	incomplete  faultKind = "cut"
+	changed     = "changed"
+	contradicts = "contradicts"
+	incomplete  = "cut"
 )
 
-func (f *recordFault) Error() string { return string(f.kind) + ": " + f.text }
+func (f *recordFault) Error() string { return f.kind + ": " + f.text }
 
 func contradiction(format string, args ...any) error {
 	return &recordFault{contradicts, fmt.Sprintf(format, args...)}

@@ -68,10 +68,7 @@ var (
 
 func (k *recordOrigins) addFetch(v *recordLine) {
 	o := at(k.origins, v.URL)
-	o.fetches = append(o.fetches, v)
-	if len(o.fetches) > 2*keptStates {
-		o.fetches = slices.Delete(o.fetches, 0, 1)
-	}
+	o.fetches = newest(append(o.fetches, v), 2*keptStates)
 	if to := v.leadsTo(); to != nil { // the request for it is no page
 		k.hops[hopKey(to)] = true
 	} else if v.Status/100 == 3 && v.Location != "" {
@@ -124,10 +121,7 @@ func (k *recordOrigins) robots(v *recordLine) error {
 		}
 	}
 	err := k.rests(v, o)
-	o.states = append(o.states, s)
-	if len(o.states) > keptStates {
-		o.states = slices.Delete(o.states, 0, 1)
-	}
+	o.states = newest(append(o.states, s), keptStates)
 	if k.partial {
 		return nil
 	}
@@ -251,15 +245,12 @@ func robotsURL(target string) string {
 	if !ok {
 		return ""
 	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	rest = rest[strings.LastIndexByte(rest, '@')+1:]
-	u, err := url.Parse(scheme + "://" + rest)
+	host, _ := cutHost(rest)
+	u, err := url.Parse(scheme + "://" + host)
 	if err != nil {
-		return scheme + "://" + rest + "/robots.txt"
+		return scheme + "://" + host + "/robots.txt"
 	}
-	scheme, host := strings.ToLower(u.Scheme), hostKey(u)
+	scheme, host = strings.ToLower(u.Scheme), hostKey(u)
 	if strings.Contains(host, ":") || strings.HasPrefix(u.Host, "[") {
 		host = "[" + host + "]"
 	}

@@ -94,7 +94,7 @@ type sentRequests struct {
 func (r *recordReader) say(err error) {
 	r.sums.count("faults", 1)
 	if f, ok := errors.AsType[*recordFault](err); ok && f.kind != incomplete {
-		r.sums.count(string(f.kind), 1)
+		r.sums.count(f.kind, 1)
 		r.partial = r.partial || f.kind == changed
 	}
 	r.a.total.count("cut", 1)

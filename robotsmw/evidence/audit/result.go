@@ -80,7 +80,7 @@ const (
 const rest = "…"
 
 func newTally(name string) *Tally {
-	return &Tally{Name: name, ShortestGap: -1, Days: make(map[string]*Tally)}
+	return &Tally{Name: name, ShortestGap: -1, Days: make(map[string]*Tally), addresses: make(map[string]bool)}
 }
 
 func (t *Tally) count(what string, n int) {
@@ -102,18 +102,16 @@ func (r *Result) sort() {
 }
 
 // day returns the Tally of a robot for the day of a time.
-func (t *Tally) day(at int64) *Tally {
+func (t *Tally) day(nanos int64) *Tally {
 	const day = int64(24 * time.Hour)
-	if t.today == nil || at < t.begun || at-t.begun >= day {
-		t.begun = at - (at%day+day)%day
-		name := asTime(at).Format(time.DateOnly)
+	if t.today == nil || nanos < t.begun || nanos-t.begun >= day {
+		t.begun = nanos - (nanos%day+day)%day
+		name := asTime(nanos).Format(time.DateOnly)
 		if t.Days[name] == nil && len(t.Days) >= keptDays {
 			name = rest
 		}
-		if t.Days[name] == nil {
-			t.Days[name] = &Tally{Name: name}
-		}
-		t.today = t.Days[name]
+		t.today = at(t.Days, name)
+		t.today.Name = name
 	}
 	return t.today
 }

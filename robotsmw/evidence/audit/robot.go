@@ -40,8 +40,6 @@ var products = map[string]product{
 	"applebot": {groups: []string{"Applebot", "Googlebot"}, family: "applebot"},
 	// blogs.bing.com/webmaster/2010/06/28/bing-crawler-bingbot-on-the-horizon
 	"bingbot": {groups: []string{"bingbot", "msnbot"}, family: "bingbot"},
-	// https://help.yahoo.com/kb/SLN22600.html
-	"slurp": {groups: []string{"Slurp"}, family: "slurp"},
 }
 
 // families are robots of which each obeys the group of its own name and, if

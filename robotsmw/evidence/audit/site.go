@@ -41,10 +41,7 @@ const keptFetches = 8
 
 func (v *visits) add(f fetch) {
 	i, _ := slices.BinarySearchFunc(v.fetches, f.at, func(f fetch, at int64) int { return cmp.Or(cmp.Compare(f.at, at), -1) })
-	v.fetches = slices.Insert(v.fetches, i, f)
-	if len(v.fetches) > keptFetches {
-		v.fetches = slices.Delete(v.fetches, 0, 1)
-	}
+	v.fetches = newest(slices.Insert(v.fetches, i, f), keptFetches)
 }
 
 // last returns the latest fetch not after the given time. It prefers a fetch
@@ -81,8 +78,6 @@ type pace struct {
 	latest        int64 // the time of the latest request, as logged; "never" means none
 	refused, left int64 // when an answer asked the robot to stay away, and until when
 }
-
-func newPace() *pace { return &pace{never, never, never, never, never} }
 
 // next adds a request for a page, and reports whether it proves that more came
 // than one page in each period of want. The other result is how far the request

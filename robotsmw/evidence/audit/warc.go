@@ -228,15 +228,6 @@ func (r *warcRecord) http() (*message, error) {
 	return m, nil
 }
 
-// answer reads the HTTP response in a block up to its body.
-func (r *warcRecord) answer() (*message, error) {
-	m, err := r.http()
-	if err == nil && m.status == 0 {
-		return nil, errHTTP
-	}
-	return m, err
-}
-
 // content reads a body as a crawler does. It decodes the body, and reads at
 // most one byte more than robotstxt.MaxSize. The header may name a coding that
 // the body does not have, because the software that wrote the file has already
@@ -310,19 +301,22 @@ func RobotsTxts(warc io.Reader) iter.Seq2[*http.Response, error] {
 // robotsTxt returns the answer that a record has. If it cannot, it sets r.err.
 func (r *warcRecord) robotsTxt() *http.Response {
 	resp := &http.Response{Request: &http.Request{Method: http.MethodGet}}
-	var m *message
 	if r.err == nil {
 		resp.Request.URL, r.err = url.Parse(r.target)
 	}
-	if r.err == nil {
-		m, r.err = r.answer()
-	}
-	var body []byte
-	if r.err == nil && m.status/100 == 2 {
-		body, r.err = m.content()
-	}
 	if r.err != nil {
 		return resp
+	}
+	m, err := r.http()
+	if err != nil || m.status == 0 {
+		r.err = cmp.Or(err, errHTTP)
+		return resp
+	}
+	var body []byte
+	if m.status/100 == 2 {
+		if body, r.err = m.content(); r.err != nil {
+			return resp
+		}
 	}
 	for name, values := range r.header {
 		if strings.HasPrefix(name, "Warc-") {
