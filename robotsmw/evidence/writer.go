@@ -33,7 +33,7 @@ type writer struct {
 	good    int64      // how many bytes of the open segment are complete lines on the disk
 	warc    warcFile
 	ended   json.RawMessage // the WARC file of the previous segment, or nil
-	cut     json.RawMessage // where the good part of the previous segment ends, if it has a broken end; else nil
+	cut     json.RawMessage // the broken end of the previous segment, or nil
 	why     string
 
 	standing [][]byte   // the robot and limiter lines, which each segment repeats
@@ -56,8 +56,8 @@ func create(path string) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// cutText returns the JSON member "cut": where the good part of a broken segment
-// ends, and how many bytes are after it.
+// cutText returns the JSON member "cut". It says where the good part of a
+// broken segment ends, and how many bytes come after it.
 func cutText(segment int, offset, rest int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"segment":%d,"offset":%d,"bytes":%d}`, segment, offset, rest)
 }
