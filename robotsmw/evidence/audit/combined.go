@@ -169,13 +169,8 @@ func unescaped(s []byte) string {
 // HTTP/0.9 has no version. In an invalid line, the URL may contain spaces.
 func requested(line []byte) (url string, ok bool) {
 	method, rest, ok := bytes.Cut(line, []byte(" "))
-	if !ok || len(method) == 0 {
+	if !ok || len(method) == 0 || leadingToken(string(method)) != string(method) {
 		return "", false
-	}
-	for _, b := range method {
-		if !isTokenByte(b) {
-			return "", false
-		}
 	}
 	if i := bytes.LastIndex(rest, []byte(" HTTP/")); i >= 0 {
 		rest = rest[:i]

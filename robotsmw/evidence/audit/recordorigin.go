@@ -86,10 +86,7 @@ func (v *recordLine) leadsTo() *url.URL {
 	if v.Status/100 != 3 || v.Location == "" || len(v.Location) >= longestAgent || err != nil {
 		return nil
 	}
-	to, err := base.Parse(v.Location)
-	if err != nil {
-		return nil
-	}
+	to, _ := base.Parse(v.Location)
 	return to
 }
 
@@ -299,11 +296,10 @@ func (k *recordOrigins) grounds(target string, d *recordDecision) error {
 	if d.Fetched.IsZero() || o == nil || len(o.states) == 0 || slices.ContainsFunc(o.states, d.isBy) {
 		return nil
 	}
-	same := slices.ContainsFunc(o.states, func(s state) bool { return s.Fetched.Equal(d.Fetched) })
-	switch {
-	case same:
+	if slices.ContainsFunc(o.states, func(s state) bool { return s.Fetched.Equal(d.Fetched) }) {
 		return contradiction("the decision and the robots line disagree about the robots.txt")
-	case k.partial || len(o.states) == keptStates:
+	}
+	if k.partial || len(o.states) == keptStates {
 		return errUnknown
 	}
 	return errFetch

@@ -84,14 +84,10 @@ func (m *paceEvent) rank() int {
 // Limiter's MaxCrawlDelay if ClampDelay is set.
 func (p *recordReader) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 	delay := asDuration(v.CrawlDelay)
-	if v.Decision == nil {
+	if v.Decision == nil || p.files[v.Decision.SHA256] == nil {
 		return delay
 	}
-	rules := p.files[v.Decision.SHA256]
-	if rules == nil {
-		return delay
-	}
-	asked, _ := rules.CrawlDelay()
+	asked, _ := p.files[v.Decision.SHA256].CrawlDelay()
 	if l.ClampDelay && l.MaxCrawlDelay > 0 {
 		asked = min(asked, asDuration(l.MaxCrawlDelay))
 	}
