@@ -13,7 +13,7 @@ var ceilings = struct {
 	names       map[string]int // exported names of packages for a special purpose
 	otherNames  int            // exported names of all other packages together
 }{
-	lines:       map[string]int{"libraries": 23_700, "newcomers": 1_210, "examples": 10_340},
+	lines:       map[string]int{"libraries": 23_700, "newcomers": 1_211, "examples": 10_340},
 	unexplained: 13,
 	names: map[string]int{
 		"politeness/refusal":      23,

@@ -715,6 +715,20 @@ func TestStore_ThatFails(t *testing.T) {
 	}
 }
 
+// An answer counts also if the end of its call is seen at the same moment.
+func TestStore_AnswersAreNotLost(t *testing.T) {
+	k := &keeper{store: &faultyStore{}, logger: slog.New(slog.DiscardHandler)}
+	lost := 0
+	for range 20_000 {
+		if _, err := k.call(t.Context(), "get", func(context.Context) ([]byte, error) { return nil, nil }); err != nil {
+			lost++
+		}
+	}
+	if lost > 0 {
+		t.Errorf("%d of 20,000 answers were lost", lost)
+	}
+}
+
 func TestStore_ThatLies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faultyStore{}

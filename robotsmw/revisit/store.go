@@ -124,6 +124,11 @@ func (k *keeper) call(ctx context.Context, what string, f func(context.Context) 
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
+		select { // the call may have ended just now
+		case r := <-done:
+			return r.value, r.err
+		default:
+		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			k.note(what, errAway)
 		}
