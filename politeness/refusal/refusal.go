@@ -203,7 +203,8 @@ func (s *pageSign) isIn(text []byte) bool {
 		return false
 	}
 	for _, mark := range s.marks {
-		if !bytes.Contains(text, mark) {
+		rest := mark[max(0, bytes.IndexAny(mark, "_x")):] // these letters are rare in HTML, so the search is faster
+		if !bytes.Contains(text, rest) || !bytes.Contains(text, mark) {
 			return false
 		}
 	}

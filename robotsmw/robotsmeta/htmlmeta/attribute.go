@@ -14,7 +14,7 @@ func nameIn(b []byte) (name []byte, read int, ok bool) {
 		switch {
 		case !ok:
 			return nil, len(b), false
-		case strings.EqualFold(string(key), "name"):
+		case len(key) == len("name") && strings.EqualFold(string(key), "name"):
 			return value, len(b) - len(after), true
 		case len(key) == 0:
 			return nil, len(b) - len(after), true
