@@ -5,12 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier/shared"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
@@ -52,7 +52,7 @@ func (p *place) Check() error {
 
 // Open joins the crawl, or begins it.
 func (p *place) Open(ctx context.Context, opts keep.Options) (*keep.Kept, error) {
-	redis.SetLogger(quiet{}) // no log is needed: the calls return the important errors
+	logging.Disable() // no log is needed: the calls return the important errors
 	client, err := newClient(p.url, 5*time.Second)
 	if err != nil {
 		return nil, err
@@ -89,21 +89,19 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 		return nil, fmt.Errorf("-redis %s: %w", redactURL(p.url), err)
 	}
 	return &keep.Kept{
-		Queue:      q,
-		Store:      store,
-		Fleet:      fleet,
-		GoOn:       "it goes on in its other processes, or when the same command is given again",
-		Complete:   fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", p.crawl),
-		Disconnect: func() { disconnect(fleet, client, hasty, opts.Logger) },
+		Queue:    q,
+		Store:    store,
+		Fleet:    fleet,
+		GoOn:     "it goes on in its other processes, or when the same command is given again",
+		Complete: fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", p.crawl),
+		Disconnect: func() {
+			if err := fleet.Close(); err != nil {
+				opts.Logger.Warn("politespider: the hosts of this process are not given back", "error", err)
+			}
+			client.Close()
+			hasty.Close()
+		},
 	}, nil
-}
-
-func disconnect(fleet *redislimit.Fleet, client, hasty redis.UniversalClient, logger *slog.Logger) {
-	if err := fleet.Close(); err != nil {
-		logger.Warn("politespider: the hosts of this process are not given back", "error", err)
-	}
-	client.Close()
-	hasty.Close()
 }
 
 // newClient returns a client for what the URL names: a server, sentinels (with
@@ -157,7 +155,3 @@ func redactURL(rawURL string) string {
 	u.RawQuery = "" // the query may contain a password, too
 	return u.Redacted()
 }
-
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
