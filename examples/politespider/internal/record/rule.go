@@ -1,10 +1,6 @@
 package record
 
-import (
-	"fmt"
-
-	"github.com/goodbots/courtesy/robotsmw"
-)
+import "fmt"
 
 // A Rule is the line of a robots.txt that blocked a URL, as a report shows it.
 type Rule struct {
@@ -22,14 +18,12 @@ func RuleOf(r Record) *Rule {
 	if r.Verdict != Blocked || d == nil {
 		return nil
 	}
-	rule := &Rule{Robots: d.RobotsURL, SHA256: d.SHA256(), Line: d.Line, Text: text(d)}
+	rule := &Rule{Robots: d.RobotsURL, SHA256: d.SHA256(), Line: d.Line, Text: fmt.Sprintf("%v: %s", d.Kind, d.Rule)}
 	for _, agent := range d.Group {
 		rule.Group = append(rule.Group, agent.Line)
 	}
 	return rule
 }
-
-func text(d *robotsmw.Decision) string { return fmt.Sprintf("%v: %s", d.Kind, d.Rule) }
 
 // LinesOf returns the lines of the robots.txt that decided about the record's
 // URL, or nil if they were not kept.

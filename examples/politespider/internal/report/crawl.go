@@ -91,7 +91,7 @@ type place struct {
 type mark struct {
 	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
 	paused time.Duration // from the crawl's start to the end of the pause after the answer; 0 if none
-	took   time.Duration // how long it took until the answer began; -1 if nothing was sent
+	took   time.Duration // how long it took until the answer began; -1 ms if nothing was sent
 	owed   time.Duration // how long the host must be left alone, from the start of the request
 	url    string
 	note   uint32
@@ -149,7 +149,7 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 
 	m := mark{url: r.URL, letter: r.Verdict.Letter()}
 	if len(r.Requests) == 0 {
-		m.at, m.took, m.note = duration(r.Seconds), -1, h.note(c, note)
+		m.at, m.took, m.note = duration(r.Seconds), -time.Millisecond, h.note(c, note)
 		c.keep(h, m)
 	}
 	for i, request := range r.Requests {

@@ -14,7 +14,6 @@ type statuses struct {
 	Class   int // such as 2 for the statuses 200 to 299
 	Verdict record.Verdict
 	What    string // the verdict in words; may name two verdicts
-	Lost    bool
 	Count   int
 	Each    []status
 }
@@ -31,7 +30,7 @@ func statusesOf(s record.Summary) (rows []statuses) {
 		i := slices.IndexFunc(rows, func(r statuses) bool { return r.Class == class && r.Verdict == verdict })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, statuses{Class: class, Verdict: verdict, What: string(verdict), Lost: verdict.Lost()})
+			rows = append(rows, statuses{Class: class, Verdict: verdict, What: string(verdict)})
 			if verdict == record.PutOff && s.GivenUp > 0 {
 				rows[i].What = "put off, or at last given up"
 			}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
@@ -45,5 +43,3 @@ func seconds(ms int64) string {
 		return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 	}
 }
-
-func visible(s string) string { return record.Printable(s) }

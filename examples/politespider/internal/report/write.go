@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -26,7 +27,7 @@ var (
 	script string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"seconds": seconds, "count": count, "noun": nounFor, "number": number, "visible": visible,
+		"seconds": seconds, "count": count, "noun": nounFor, "number": number, "visible": record.Printable,
 	}).Parse(pageHTML))
 )
 
@@ -61,8 +62,7 @@ type hostOverview struct {
 	Paused   int64              `json:"paused"` // how long the host was left alone because of its answers
 	Interval int64              `json:"interval"`
 	Longest  int64              `json:"longest"` // the interval of the port with the longest one; 0 if they do not differ
-	Robots   string             `json:"robots"`
-	Counts   map[string]int     `json:"counts"` // by mark.letter: how many marks have this letter
+	Counts   map[string]int     `json:"counts"`  // by mark.letter: how many marks have this letter
 	Rules    []*rule            `json:"rules"`
 	Said     []*said            `json:"said"`
 }
@@ -127,11 +127,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		"CutMarks": c.cut, "CutLost": max(len(s.Lost)-maxLost, 0), "TextFull": c.full,
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
-	err := page.Execute(out, data)
-	if err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
+	if err := cmp.Or(page.Execute(out, data), out.Flush()); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
@@ -142,7 +138,7 @@ func (h *host) overview(name string, s record.HostSummary, interval time.Duratio
 		pace: paceOf(h.marks, interval),
 		Name: name, Origin: h.origin, Marks: len(h.marks),
 		Requests: s.Requests, Summary: s, Paused: ms(duration(s.Paused)),
-		Interval: ms(duration(s.Interval)), Longest: ms(duration(s.Longest)), Robots: s.RobotsTxt,
+		Interval: ms(duration(s.Interval)), Longest: ms(duration(s.Longest)),
 		Counts: make(map[string]int), Rules: append([]*rule{}, h.rules...), Said: append([]*said{}, h.said...),
 	}
 	for _, m := range h.marks {
@@ -157,23 +153,17 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 	n := len(h.marks)
 	t := timeline{
 		At: make([]int64, n), Took: make([]int64, n), Owed: make([]int64, n), Status: make([]uint16, n),
-		URLs: make([]string, n), Note: make([]uint32, n), Notes: h.notes, Pauses: [][2]int64{}, Early: [][2]int64{},
+		URLs: make([]string, n), Note: make([]uint32, n), Notes: h.notes, Pauses: [][2]int64{}, Early: [][2]int64{}, Proofs: make(map[int]Proof),
 	}
 	verdicts := make([]byte, n)
 	for i, m := range h.marks {
 		verdicts[i], t.Status[i], t.Note[i] = m.letter, m.status, m.note
 		t.At[i], t.Took[i], t.Owed[i] = ms(m.at), ms(m.took), ms(m.owed)
-		if m.took < 0 {
-			t.Took[i] = -1
-		}
 		t.URLs[i] = m.url
 		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
 			t.URLs[i] = path
 		}
 		if p, ok := proofs[m.url]; ok && m.letter == record.Blocked.Letter() {
-			if t.Proofs == nil {
-				t.Proofs = make(map[int]Proof)
-			}
 			t.Proofs[i] = p
 		}
 		if m.paused > 0 {
