@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/queue"
 )
 
 func Marks(x *Extension) (n int) {
@@ -15,3 +16,6 @@ func Marks(x *Extension) (n int) {
 func Known(collector, rule reflect.Type) error {
 	return checkFields(collector, rule, reflect.TypeFor[colly.Request]())
 }
+
+// WakeOf returns the channel on which AddRequest wakes a queue that runs.
+func WakeOf(q *queue.Queue) chan struct{} { return *field[chan struct{}](q, "wake") }

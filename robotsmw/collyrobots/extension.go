@@ -151,13 +151,13 @@ var pauseReasons = []politeness.Reason{"back-off", "crawl-delay", "rate limit", 
 
 const unreachable politeness.Reason = "robots.txt is unreachable"
 
-// pause is called when a request begins to wait for its host. It logs a long
-// pause once.
-func (x *Extension) pause(u *url.URL, until time.Time, why politeness.Reason) {
-	now := time.Now()
-	if until.Sub(now) <= longPause || !slices.Contains(pauseReasons, why) {
+// pause is called when a request begins to wait for its host, which has been
+// paused at since at the latest. It logs a long pause once.
+func (x *Extension) pause(u *url.URL, since, until time.Time, why politeness.Reason) {
+	if until.Sub(since).Round(time.Second) < longPause || !slices.Contains(pauseReasons, why) {
 		return
 	}
+	now := time.Now()
 	host := u.Hostname()
 	x.mu.Lock()
 	logged := now.Before(x.paused[host])

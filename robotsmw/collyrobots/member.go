@@ -76,21 +76,27 @@ func (m *member) markFailed(r *colly.Request, err error) {
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		b.until, why = delay.Until, delay.Reason
+		b.final = m.PutBack && m.c.Context.Err() == nil
 	}
 	target := *r.URL
 	b.wait = func() error {
-		m.pause(&target, b.until, why)
+		m.pause(&target, b.at, b.until, why)
 		return sleepUntil(m.c.Context, b.until)
 	}
+}
+
+// repeatable reports whether RetryThrottled is about a response.
+func (m *member) repeatable(r *colly.Response) bool {
+	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
+		return false
+	}
+	return m.RetryThrottled > 0 && (r.Request.Method == http.MethodGet || r.Request.Method == http.MethodHead)
 }
 
 // throttled repeats a GET or HEAD that was answered 429 or 503, up to
 // RetryThrottled times.
 func (m *member) throttled(r *colly.Response) {
-	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
-		return
-	}
-	if m.RetryThrottled <= 0 || r.Request.Method != http.MethodGet && r.Request.Method != http.MethodHead {
+	if !m.repeatable(r) {
 		return
 	}
 	was := markOf(r.Request)
@@ -110,17 +116,17 @@ func (m *member) throttled(r *colly.Response) {
 
 // delayed puts back a request that the Limiter refused.
 func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
-	if !m.PutBack || m.c.Context.Err() != nil {
+	was := markOf(r)
+	if !was.final { // markFailed has decided
 		return
 	}
 	m.tally(&m.counts.PutBack, 1)
 	again := *r
-	was := markOf(r)
 	again.Body = &failedBody{own: true, body: was.body, repeats: was.repeats}
 	if b, ok := r.Body.(*failedBody); ok {
 		m.regain(b)
 	}
-	m.pause(r.URL, delay.Until, delay.Reason)
+	m.pause(r.URL, time.Now(), delay.Until, delay.Reason)
 	m.park(&again, delay.Until)
 }
 

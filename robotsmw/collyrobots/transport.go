@@ -34,7 +34,7 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	}
 	p := &page{hub: h, since: time.Now(), attempt: req.Context()}
 	ctx := politeness.WithTrace(context.WithValue(req.Context(), pageKey{}, p), &politeness.Trace{
-		Queued: func(until time.Time, why politeness.Reason) { x.pause(req.URL, until, why) },
+		Queued: func(until time.Time, why politeness.Reason) { x.pause(req.URL, time.Now(), until, why) },
 	})
 	if _, ok := x.inner.(*robotsmw.Transport); ok { // nothing of Options.Outer asks before Extension.Directives does
 		ctx = context.WithValue(ctx, robotspage.ReadsItself{}, true)
