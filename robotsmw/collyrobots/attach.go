@@ -34,6 +34,8 @@ import (
 // robots.txt, unless one has a Base, Store, Proxy, client or transport of its
 // own. Logger and Observer may differ.
 //
+// As in plain colly, setting a client while requests are under way is a race.
+//
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
 // Options.RefuseAddress, or if Attach does not know this version of colly.

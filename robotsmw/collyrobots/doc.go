@@ -17,22 +17,22 @@
 //	a clone               yes         yes   no        no
 //	a clone, ext.Add(it)  yes         yes   yes       no
 //
-// For c.Visit and a queue, write c.Visit(ext.AbsoluteURL(e.Request, href)), or
-// the same with q.AddURL.
+// For c.Visit, write c.Visit(ext.AbsoluteURL(e.Request, href)). For a queue, see
+// AbsoluteURL: q.AddURL in a callback wakes no thread.
 //
-// Attach reads a few unexported fields of colly (see layout.go). It is tested
-// with colly v2.3.0, and in .ci/colly-suite with the newest commit. With a
-// version that has other fields, Attach returns an error that says what to
-// write instead.
+// Attach reads a few unexported fields of colly. It is tested with colly v2.3.0
+// and the newest commit. If colly has other fields, Attach returns an error
+// that says what to write instead.
 //
 // # When a crawl seems to hang
 //
-// It waits for a host. A server may ask for an hour with Retry-After. Each
-// pause of over a minute is logged at Info, with host, reason and end. A host
-// whose Crawl-delay is longer is not waited for: all its pages but the first
+// It waits for a host. A server may ask for an hour with Retry-After. After a
+// robots.txt with a 503, a Retry waits for a minute, then longer. Each pause of
+// a minute or more is logged at Info, with host, reason and end. A host whose
+// Crawl-delay is over a minute is not waited for: all its pages but the first
 // come to OnError with a *politeness.DelayError. Raise Limiter.MaxCrawlDelay,
-// or set Extension.PutBack: each is then repeated at its time. A slow host may
-// hold all threads of a queue. To avoid that, refuse what would have to wait:
+// or set Extension.PutBack, which repeats each at its time. A slow host may
+// hold all threads of a queue, unless you refuse what would have to wait:
 //
 //	Limiter: &politeness.Limiter{MaxWait: -1} // in Options
 //
@@ -40,24 +40,23 @@
 //	for !q.IsEmpty() {
 //		q.Run(c)
 //		q.Stop()   // else colly's queue cannot Run again
-//		ext.Wait() // makes what is put back, a login too; it may add URLs with q.AddURL
+//		ext.Wait() // makes what is put back, a login too; callbacks may call q.AddURL
 //	}
 //
 // # Retries in OnError
 //
-//	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
-//		return // a rule says no, and that is final
-//	}
-//	time.Sleep(time.Second); r.Request.Retry() // as often as you like
-//
-// A Retry at once after a refusal returns the refusal. A later one waits until
-// the time that the error names. For 429 and 503, set RetryThrottled instead.
+// The Example "Retries" of Attach repeats what time can heal, three times. A
+// Retry at once after a refusal returns it. A later one waits until the time
+// that it names. What PutBack and RetryThrottled repeat comes to OnError too,
+// but a Retry of it only returns the error. As in plain colly, c.Visit and
+// c.Post return the first error, even if a Retry succeeded.
 //
 // # Proxies, clients and timeouts
 //
-// Set them before Attach or after it. SetProxy changes the proxy alone, also
-// for robots.txt. A client is copied and not changed; what changes on it later
-// takes effect. SetRequestTimeout limits each attempt; a wait never counts.
+// Set them before Attach or after it. SetProxy and SetProxyFunc change the
+// proxy alone, also for robots.txt. A client is copied and not changed; what
+// changes on it later takes effect. SetRequestTimeout limits each attempt; a
+// wait never counts.
 //
 // # Decisions
 //
@@ -71,12 +70,11 @@
 //     is sent.
 //   - The links of a nofollow page, or of a sure challenge, are refused. Their
 //     URLs stay unvisited, so a link from another page can still lead there.
-//   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; a LimitRule
-//     before the program's; and UserAgent, if it is colly's.
+//   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more
+//     LimitRule; and UserAgent, if it is colly's.
 //
 // Open: a client that OnRequestHeaders of a clone sets, if the clone was not
 // added, sends that one request past the extension; so does a transport set
 // there without a cookie jar, and a clone made after Init, until its collector
-// has made a request. Setting a client during requests is a race, as in plain
-// colly.
+// has made a request.
 package collyrobots

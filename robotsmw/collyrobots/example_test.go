@@ -98,6 +98,58 @@ func ExampleAttach_proxies() {
 	// after 2 2 true
 }
 
+// An OnError handler that repeats what time can heal: requests without an
+// answer, and those that got a 5xx. It repeats each request three times.
+func ExampleAttach_retries() {
+	var web robotstest.Internet
+	var asked atomic.Int32
+	web.Handle("shop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /cart")
+		case r.URL.Path == "/gone":
+			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Path == "/down" || asked.Add(1) == 1:
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	c := colly.NewCollector()
+	c.OnError(func(r *colly.Response, err error) {
+		fmt.Println(r.Request.URL.Path, r.StatusCode)
+		if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
+			return // a rule says no, and that is final
+		}
+		if r.StatusCode != 0 && r.StatusCode < 500 {
+			return // a 404 stays one; for 429, set RetryThrottled
+		}
+		key := "tries of " + r.Request.URL.String() // pages may share a Ctx
+		tries, _ := r.Ctx.GetAny(key).(int)
+		if tries == 3 {
+			return
+		}
+		r.Ctx.Put(key, tries+1)
+		time.Sleep(200 * time.Millisecond) // a Retry at once after a refusal only returns the refusal
+		r.Request.Retry()
+	})
+	c.OnResponse(func(r *colly.Response) { fmt.Println("fetched", r.Request.URL) })
+	if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, path := range []string{"/cart", "/gone", "/flaky", "/down"} {
+		c.Visit("http://shop.example" + path)
+	}
+	// Output:
+	// /cart 0
+	// /gone 404
+	// /flaky 500
+	// fetched http://shop.example/flaky
+	// /down 500
+	// /down 500
+	// /down 500
+	// /down 500
+}
+
 // In a crawler that calls Collector.Visit, replace Request.AbsoluteURL with
 // Extension.AbsoluteURL.
 func ExampleExtension_AbsoluteURL() {
@@ -116,6 +168,40 @@ func ExampleExtension_AbsoluteURL() {
 	c.OnResponse(func(r *colly.Response) { fmt.Println("fetched", r.Request.URL) })
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) { c.Visit(ext.AbsoluteURL(e.Request, e.Attr("href"))) })
 	c.Visit("http://blog.example/")
+	// Output:
+	// fetched http://blog.example/
+	// fetched http://blog.example/post
+}
+
+// In a callback of a queue that runs, Queue.AddRequest wakes a thread that has
+// no work. New returns an error if AbsoluteURL returns "".
+func ExampleExtension_AbsoluteURL_queue() {
+	var web robotstest.Internet
+	web.Handle("blog.example", robotstest.Site{
+		"/":     `<a href=/post>post</a>`,
+		"/post": `<meta name=robots content=nofollow> <a href=/spam>spam</a>`,
+		"/spam": "<p>",
+	})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	q, err := queue.New(2, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c.OnResponse(func(r *colly.Response) { fmt.Println("fetched", r.Request.URL) })
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+		r, err := e.Request.New("GET", ext.AbsoluteURL(e.Request, e.Attr("href")), nil)
+		if err == nil {
+			q.AddRequest(r)
+		}
+	})
+	q.AddURL("http://blog.example/")
+	q.Run(c)
 	// Output:
 	// fetched http://blog.example/
 	// fetched http://blog.example/post
@@ -251,8 +337,11 @@ func ExampleExtension_Wait() {
 	q.AddURL("http://slow.example/1")
 	q.AddURL("http://slow.example/2")
 	q.AddURL("http://quick.example/")
-	q.Run(c)
-	ext.Wait()
+	for !q.IsEmpty() {
+		q.Run(c)
+		q.Stop() // otherwise colly's queue cannot Run again
+		ext.Wait()
+	}
 	// Output:
 	// http://slow.example/1
 	// http://quick.example/

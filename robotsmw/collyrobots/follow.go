@@ -69,6 +69,12 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 //	c.Visit(e.Request.AbsoluteURL(href))        // before
 //	c.Visit(ext.AbsoluteURL(e.Request, href))   // after
 //	q.AddURL(ext.AbsoluteURL(e.Request, href))  // after, with a queue
+//
+// In a callback, Queue.AddURL does not wake the queue's threads that have no
+// work: they wait until no thread has any. Queue.AddRequest wakes one, as in
+// the Example, but blocks for ever while the queue does not run. So use AddURL
+// with PutBack, where Extension.Wait calls callbacks too, and on an
+// asynchronous collector.
 func (x *Extension) AbsoluteURL(page *colly.Request, href string) string {
 	target := page.AbsoluteURL(href)
 	if k := x.marks.ofPage(page); target != "" && k != nil && k.refuses(target) {
