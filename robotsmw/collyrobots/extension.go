@@ -32,18 +32,19 @@ type Extension struct {
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
 	// was answered 429 or 503. Each repeat waits until the Retry-After is over,
 	// or for the Limiter's back-off if the answer has no Retry-After. OnError
-	// is called each time. While the extension repeats a request, a Retry by
-	// an OnError handler sends nothing and returns the error. 0 or negative
-	// means never.
+	// is called each time, but as long as the extension repeats the request, a
+	// Retry of it sends nothing and returns the error. 0 or negative means
+	// never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
 	// with a *politeness.DelayError. It repeats the request at the time that
-	// the error names. OnError gets the error each time, but need not do
-	// anything: a Retry of the request sends nothing and returns the error. Until then, the thread of a synchronous collector does
-	// other work. Together with Limiter.MaxWait, PutBack prevents a slow host
-	// from holding all threads of a colly/queue: see the package doc. False
-	// means that the URL is not fetched, unless a handler calls Retry.
+	// the error names. Until then, the thread of a synchronous collector does
+	// other work. OnError gets the error each time, but need not do anything: a
+	// Retry of the request sends nothing and returns the error. Together with
+	// Limiter.MaxWait, PutBack prevents a slow host from holding all threads of
+	// a colly/queue: see the package doc. False means that the URL is not
+	// fetched, unless an OnError handler calls Retry.
 	PutBack bool
 
 	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger

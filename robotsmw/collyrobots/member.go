@@ -99,19 +99,27 @@ func (m *member) throttled(r *colly.Response) {
 	if !m.repeatable(r) {
 		return
 	}
-	was := markOf(r.Request)
-	if was.repeats >= m.RetryThrottled {
+	repeats := markOf(r.Request).repeats
+	if repeats >= m.RetryThrottled {
 		m.tally(&m.counts.GivenUp, 1)
 		return
 	}
 	m.tally(&m.counts.Retried, 1)
-	again := *r.Request
-	again.Body = &failedBody{own: true, body: was.body, repeats: was.repeats + 1}
+	again := repeatOf(r.Request, repeats+1)
 	if m.PutBack {
-		m.park(&again, time.Time{})
+		m.park(again, time.Time{})
 	} else {
-		m.repeat(&again) // the request waits in the Limiter
+		m.repeat(again) // the request waits in the Limiter
 	}
+}
+
+// repeatOf returns a request that repeats r. It has a header of its own, because
+// a handler of the program's may still change that of r.
+func repeatOf(r *colly.Request, repeats int) *colly.Request {
+	again, header := *r, r.Headers.Clone()
+	again.Headers = &header
+	again.Body = &failedBody{own: true, body: markOf(r).body, repeats: repeats}
+	return &again
 }
 
 // delayed puts back a request that the Limiter refused.
@@ -121,13 +129,12 @@ func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 		return
 	}
 	m.tally(&m.counts.PutBack, 1)
-	again := *r
-	again.Body = &failedBody{own: true, body: was.body, repeats: was.repeats}
+	again := repeatOf(r, was.repeats)
 	if b, ok := r.Body.(*failedBody); ok {
 		m.regain(b)
 	}
 	m.pause(r.URL, time.Now(), delay.Until, delay.Reason)
-	m.park(&again, delay.Until)
+	m.park(again, delay.Until)
 }
 
 // park repeats a request when its host is due. On an asynchronous collector,
