@@ -17,8 +17,8 @@
 //	a clone               yes         yes   no        no
 //	a clone, ext.Add(it)  yes         yes   yes       no
 //
-// For c.Visit, write c.Visit(ext.AbsoluteURL(e.Request, href)). For a queue, see
-// AbsoluteURL: q.AddURL in a callback wakes no thread.
+// For c.Visit, write c.Visit(ext.AbsoluteURL(e.Request, href)). For a queue,
+// see AbsoluteURL: q.AddURL in a callback wakes no thread.
 //
 // Attach reads a few unexported fields of colly. It is tested with colly v2.3.0
 // and the newest commit. If colly has other fields, Attach returns an error

@@ -20,7 +20,7 @@ type failedBody struct {
 	own     bool      // the extension itself repeats the request
 	err     error     // what OnError was told; nil if own
 	at      time.Time // when the request failed
-	final   bool      // a rule refused the request, or the extension repeats it: no repeat by the program is sent
+	final   bool      // a rule refused the request, or the extension repeats it
 	until   time.Time // until when each repeat would be refused; zero if a repeat may go at once
 	wait    func() error
 	lost    bool        // the request is counted in Counts.Lost

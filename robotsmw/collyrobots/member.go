@@ -113,8 +113,8 @@ func (m *member) throttled(r *colly.Response) {
 	}
 }
 
-// repeatOf returns a request that repeats r. It has a header of its own, because
-// a handler of the program's may still change that of r.
+// repeatOf returns a request that repeats r. It has a header of its own,
+// because a handler of the program's may still change that of r.
 func repeatOf(r *colly.Request, repeats int) *colly.Request {
 	again, header := *r, r.Headers.Clone()
 	again.Headers = &header
