@@ -102,6 +102,10 @@
 // header Accept-Signature. If a server does so, the output says in words what
 // the server asks for, even if the requests are signed.
 //
+// -card prints a card for others to read. The card says who crawls, by which
+// rules and at what pace. The spider makes the card from the settings that the
+// crawl would use.
+//
 // # Stopping and going on
 //
 // With -resume DIR, the spider keeps the state of the crawl in a directory.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"os"
@@ -113,6 +114,44 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 	})
 }
 
+func TestRun_Card(t *testing.T) {
+	file, _ := keyFile(t, 0o600)
+	type card struct {
+		ClientID   string         `json:"client_id"`
+		JWKSURI    string         `json:"jwks_uri"`
+		WebBotAuth map[string]any `json:"web_bot_auth"`
+	}
+	for _, tt := range []struct {
+		name           string
+		args           []string
+		id, keys       string
+		rate, purposed string
+	}{
+		{"as it is", []string{"-card"}, "", "", "max=1rps for each host; one request at a time", "and not kept"},
+		{"for a crawl", []string{"-card=https://bot.example/card.json", "-report=a.html", "-delay=2s", "-pages=none", "https://a.example/"}, "https://bot.example/card.json", "", "max=0.5rps for each host; one request at a time", "noindex or noarchive"},
+		{"signed", []string{"-card", "-key", file, "-signature-agent", keysURL, "-pages=none", "-pages-all", "-adaptive=3"}, "", keysURL, "max=1rps for each host; one request at a time; slower where answers are slow: a pause of 3 response times", "each page is kept"},
+		{"signed, by an origin", []string{"-card", "-key", file, "-signature-agent=https://bot.example", "-legacy-signature-agent", "-delay=0"}, "", keysURL, "one request at a time", "not kept"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			var stdout, stderr bytes.Buffer
+			if status := run(t.Context(), append([]string{"-user-agent=ExampleBot/1.0 (+https://bot.example/)"}, tt.args...), &stdout, &stderr); status != tool.ExitOK || stderr.Len() > 0 {
+				t.Fatalf("exit status %d: %s", status, stderr.String())
+			}
+			var c card
+			if err := json.Unmarshal(stdout.Bytes(), &c); err != nil {
+				t.Fatalf("%v: %s", err, stdout.String())
+			}
+			if c.ClientID != tt.id || c.JWKSURI != tt.keys || c.WebBotAuth["rate-expectation"] != tt.rate || !strings.Contains(c.WebBotAuth["purpose"].(string), tt.purposed) {
+				t.Errorf("%s", stdout.String())
+			}
+			if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+				t.Errorf("it left %v behind, %v", files, err)
+			}
+		})
+	}
+}
+
 func TestRun_KeyRefused(t *testing.T) {
 	file, _ := keyFile(t, 0o600)
 	open, _ := keyFile(t, 0o644)
@@ -132,6 +171,9 @@ func TestRun_KeyRefused(t *testing.T) {
 		{"a form alone", []string{"-legacy-signature-agent", "https://a.example/"}, "-key"},
 		{"an agent over http", []string{"-key", file, "-signature-agent=http://bot.example/", "https://a.example/"}, "write a URL with https"},
 		{"the demo", []string{"-key", file, "-signature-agent", keysURL}, "the demo has no https"},
+		{"a card of nobody", []string{"-user-agent=", "-card"}, "say who is crawling"},
+		{"a card that is no URL", []string{"-card=card.json"}, "-card"},
+		{"a card of a library", []string{"-user-agent=colly", "-card"}, "colly"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

@@ -38,6 +38,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"URL without a user agent", []string{"http://a.example/"}, "-user-agent"},
 		{"user agent of two words", []string{"-user-agent=My Bot", "http://a.example/"}, "-user-agent \"My Bot\": begin with your crawler's name, one word that is not a library's, as in \"ExampleBot/1.0 "},
 		{"user agent of two words, for the demo", []string{"-user-agent=My Bot", "demo"}, "-user-agent \"My Bot\""},
+		{"user agent of two words, for a card", []string{"-user-agent=My Bot", "-card"}, "-user-agent \"My Bot\""},
 		{"a library's user agent", []string{"-user-agent=Go-http-client/1.1", "http://a.example/"}, "-user-agent \"Go-http-client/1.1\""},
 		{"no scheme", []string{agent, "a.example"}, "http://a.example"},
 		{"another scheme", []string{agent, "ftp://a.example/"}, "as in http://example.com/\n"},
@@ -62,6 +63,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"proxy without a scheme", []string{agent, "-proxy=127.0.0.1:3128", "http://a.example/"}, "-proxy"},
 		{"proxy of another", []string{agent, "-proxy=ftp://127.0.0.1:3128", "http://a.example/"}, "-proxy"},
 		{"all pages kept nowhere", []string{"-pages-all"}, "-pages-all: say with -pages where"},
+		{"a card at no address", []string{agent, "-card=nowhere"}, "write -card, or -card=URL with the https address"},
 		{"terms that are not there", []string{agent, "-rsl=/nowhere/at/all.xml", "http://a.example/"}, "/nowhere/at/all.xml"},
 		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
 		{"a mistyped flag", []string{"-dealy=1s"}, "there is no flag -dealy: did you mean -delay? (politespider -h lists the flags)"},
@@ -113,7 +115,7 @@ func TestRun_Help(t *testing.T) {
 	for _, flag := range []string{
 		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-budget-requests", "-budget-bytes", "-hosts", "-proxy", "-json",
 		"-report", "-compare", "-policy-token", "-pages", "-pages-all", "-resume", "-store", "130",
-		"-key", "-signature-agent", "-legacy-signature-agent",
+		"-key", "-signature-agent", "-legacy-signature-agent", "-card",
 	} {
 		if !strings.Contains(stdout.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)
@@ -327,6 +329,7 @@ func TestRun_MistakesLeaveNothing(t *testing.T) {
 		{"-report=a.html"}, {"-report=a.html", "http://a.example/"}, {"-report=a.html", agent, "a.example"}, {"-resume=a"}, {"-pages=a"}, {"-store=a"},
 		append(all, "-key=none.pem", "-signature-agent", keysURL),
 		append(all, "-signature-agent", keysURL),
+		append(all, "-card=none"),
 		append(all, "-compare=none.jsonl"),
 		append(all, "-compare="+os.DevNull),
 		append(all, "-report=none/a.html"),

@@ -52,6 +52,9 @@ func Crawl(ctx context.Context, job *tool.Job) error {
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}
+	if job.Card != nil {
+		return job.Card(opts) // prints who would crawl
+	}
 	if err := job.Record(&opts); err != nil { // does nothing without -evidence
 		return err
 	}

@@ -30,8 +30,8 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err := o.choose(flags, args); err != nil {
 		return err
 	}
-	if err := o.signing.open(); err != nil {
-		return err
+	if err := o.signing.open(); err != nil || o.card != nil {
+		return err // -card needs neither a report nor an earlier crawl
 	}
 	if err := output.CheckReport(o.output.Report); err != nil {
 		return err
@@ -53,7 +53,12 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if len(urls) > 0 {
+	switch {
+	case o.card != nil && o.UserAgent == "":
+		return errNobody
+	case o.card != nil:
+		return nil // -card crawls nothing
+	case len(urls) > 0:
 		return o.sites(urls)
 	}
 	if err := o.demo(); err != nil {

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -46,6 +47,7 @@ type options struct {
 	output       output.Options // how to show the crawl
 	keep         keep.Options   // which crawl it is, and how many pages it may fetch
 	signing      signing
+	card         *card // nil means that no card is wanted
 	scope        scope
 	maxDepth     int // a page may be at most so many links away from a start URL
 	maxTime      time.Duration
@@ -74,6 +76,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.signing.keyFile, "key", "", "sign requests over https with the private key in this `file`, which nobody else may read (Web Bot Auth)")
 	flags.StringVar(&o.signing.Agent, "signature-agent", "", "with -key: `URL` at which servers find the public key, as in\nhttps://bot.example/.well-known/http-message-signatures-directory")
 	flags.BoolVar(&o.signing.LegacyAgent, "legacy-signature-agent", false, "send -signature-agent in the form of the drafts before architecture-04, which Cloudflare documents; it is then an origin")
+	flags.BoolFunc("card", "print who crawls, by which rules and at what pace, as a Signature Agent Card, and do not crawl;\n-card=URL names where it will be served", o.setCard)
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
 	flags.IntVar(&o.maxDepth, "depth", 0, "maximum number of `links` from a start URL to a page; 0: no limit")
@@ -120,6 +123,27 @@ func (o *options) open(ctx context.Context) (kept *keep.Kept, err error) {
 		}
 	}
 	return kept, err
+}
+
+// setCard reads the flag: -card, for which text is "true", or -card=URL.
+func (o *options) setCard(text string) error {
+	u, err := url.Parse(text)
+	if text != "true" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return errors.New("write -card, or -card=URL with the https address at which it is to be served")
+	}
+	o.card = &card{ClientID: strings.TrimPrefix(text, "true")}
+	return nil
+}
+
+// purpose says what is done with the pages.
+func (o *options) purpose() string {
+	switch {
+	case o.pages.Dir == "":
+		return "pages are read for links and directives, and not kept"
+	case o.pages.All:
+		return "a copy of each page is kept"
+	}
+	return "a copy of each page is kept, but for those that say noindex or noarchive"
 }
 
 func (o *options) policyToken(text string) error {
@@ -180,7 +204,8 @@ The last line is {"summary": …}: what became of how many URLs, of each host, a
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprintf(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
 		"  %[1]s [flags] URL...   crawl these sites\n"+
-		"  %[1]s [flags] demo     crawl a demo internet on loopback; without any argument, too\n\nFlags:\n", flags.Name())
+		"  %[1]s [flags] demo     crawl a demo internet on loopback; without any argument, too\n"+
+		"  %[1]s [flags] -card    say who would crawl, and how\n\nFlags:\n", flags.Name())
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, jsonHelp+"\nExit status:\n"+

@@ -28,6 +28,8 @@ type Job struct {
 	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
+	Card func(robotsmw.Options) error // if it is not nil, the Crawler must call it instead of crawling
+
 	opts     *options
 	frontier keep.Queue
 	seeded   sync.Map // the keys are URLs of robots.txt files whose sitemaps are queued

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
@@ -45,4 +46,13 @@ func (s *signing) sign(base http.RoundTripper) http.RoundTripper {
 	}
 	s.Base = base
 	return &s.Transport
+}
+
+// keysURL returns where servers find the public key, or "" if requests are not
+// signed.
+func (s *signing) keysURL() string {
+	if s.LegacyAgent { // then Agent is an origin
+		return strings.TrimSuffix(s.Agent, "/") + webbotauth.DirectoryPath
+	}
+	return s.Agent
 }

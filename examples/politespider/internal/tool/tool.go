@@ -20,6 +20,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
+	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // A Crawler fetches the pages of a job until none is left or ctx ends. It
@@ -93,7 +94,20 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
+	if o.card != nil {
+		return c.printCard(ctx, &o)
+	}
 	return c.crawl(ctx, &o)
+}
+
+// printCard prints the card of the crawl that the options describe.
+func (c Command) printCard(ctx context.Context, o *options) (status int, err error) {
+	o.card.JWKSURI, o.card.WebBotAuth.Purpose = o.signing.keysURL(), o.purpose()
+	write := func(opts robotsmw.Options) error { return o.card.write(c.Stdout, opts) }
+	if err := c.Crawl(ctx, &Job{Settings: o.Settings, Card: write}); err != nil {
+		return ExitUsage, err
+	}
+	return ExitOK, nil
 }
 
 // crawl opens what a run needs, runs the crawl, and prints its outcome.
