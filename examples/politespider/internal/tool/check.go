@@ -157,7 +157,7 @@ func (o *options) demo() error {
 	return nil
 }
 
-func (o *options) sites(rawURLs []string) error {
+func (o *options) sites(rawURLs []string) (err error) {
 	if o.UserAgent == "" {
 		return errNobody
 	}
@@ -172,12 +172,8 @@ func (o *options) sites(rawURLs []string) error {
 	o.output.What = namesOf(o.keep.About.Start)
 	o.inScope = o.scope.of(o.start)
 	o.keep.About.Scope = string(o.scope)
-	if o.proxy != "" {
-		var err error
-		o.through, err = proxyURL(o.proxy)
-		return err
-	}
-	return nil
+	o.through, err = proxyURL(o.proxy)
+	return err
 }
 
 // namesOf returns the start URLs for the heading. If they do not fit into a
@@ -193,7 +189,11 @@ func namesOf(urls []string) string {
 	return names
 }
 
+// proxyURL returns the URL of a proxy, or nil if raw is "".
 func proxyURL(raw string) (*url.URL, error) {
+	if raw == "" {
+		return nil, nil
+	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || !strings.Contains(" http https socks5 socks5h ", " "+u.Scheme+" ") {
 		// The error does not show the URL, which may contain a password.

@@ -18,8 +18,8 @@ import (
 // End reports how the page's request ended, and tells the frontier what becomes
 // of the page. The argument err is the request's error, if there is one.
 func (v *Visit) End(ctx context.Context, err error) {
-	v.unwatch()
 	j, p := v.job, v.page
+	j.witness.pages.Delete(v.URL())
 	j.seed(v.seen.decision)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested

@@ -45,22 +45,15 @@ type Job struct {
 	stopProgress func()
 }
 
-func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.Ledger) *Job {
-	w := &witness{base: base, interval: max(o.Delay, 0), ledger: ledger, asked: make(map[string][]askedFor)}
-	return &Job{
-		Settings:     o.Settings,
-		Base:         w,
-		Observer:     &robotsmw.Observer{Decided: w.decided, Fetched: w.fetched},
-		PaceObserver: &politeness.Observer{BackedOff: w.backedOff},
-		Fleet:        kept.Fleet,
-		Store:        kept.Store,
-		Logger:       o.keep.Logger,
-		opts:         o,
-		frontier:     kept.Queue,
-		witness:      w,
-		ledger:       ledger,
-		stopProgress: func() {},
-	}
+// observe sets what the Crawler puts around base, and where its pages come from.
+func (j *Job) observe(base http.RoundTripper, kept *keep.Kept) {
+	w := &witness{base: base, interval: max(j.Delay, 0), ledger: j.ledger, asked: make(map[string][]askedFor)}
+	j.Base, j.witness = w, w
+	j.Observer = &robotsmw.Observer{Decided: w.decided, Fetched: w.fetched}
+	j.PaceObserver = &politeness.Observer{BackedOff: w.backedOff}
+	j.Outer = j.revisits.around
+	j.Fleet, j.Store, j.frontier = kept.Fleet, kept.Store, kept.Queue
+	j.stopProgress = func() {}
 }
 
 // Record sets observers in opts. The observers write the evidence record.

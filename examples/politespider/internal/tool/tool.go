@@ -125,6 +125,7 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	defer cancel(nil)
 	ctx, stop := context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
 	defer stop()
+	job := &Job{Settings: o.Settings, Logger: o.keep.Logger, opts: o, fail: cancel, say: c.say}
 	kept, err := o.open(ctx)
 	if err != nil {
 		return ExitFailed, err
@@ -132,27 +133,23 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	if kept.Disconnect != nil {
 		defer kept.Disconnect()
 	}
-	evidence, err := openProof(o.evidence, o.keep.Logger, c.say)
-	if err != nil {
+	if job.proof, err = openProof(o.evidence, o.keep.Logger, c.say); err != nil {
 		return ExitFailed, err
 	}
-	if evidence != nil {
-		defer evidence.Close() // closes the evidence record even if the crawl does not begin
+	if job.proof != nil {
+		defer job.proof.Close() // closes the evidence record even if the crawl does not begin
 	}
-	remembered, err := openRevisits(o.revisit, o.keep.Logger)
-	if err != nil {
+	if job.revisits, err = openRevisits(o.revisit, o.keep.Logger); err != nil {
 		return ExitFailed, err
 	}
 	o.output.UserAgent = o.UserAgent
 	o.output.Interval = max(o.Delay, 0)
 	o.output.History = kept.History
 	o.output.Failed = cancel // ends the crawl if the output cannot be written
-	ledger, err := output.New(c.Stdout, o.output)
-	if err != nil {
+	if job.ledger, err = output.New(c.Stdout, o.output); err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
-	job := newJob(o, o.signing.sign(base), kept, ledger)
-	job.proof, job.revisits, job.Outer, job.fail, job.say = evidence, remembered, remembered.around, cancel, c.say
+	job.observe(o.signing.sign(base), kept)
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
 	}

@@ -21,8 +21,7 @@ type Visit struct {
 	job        *Job
 	page       *frontier.Page
 	check      string // the URL to ask for in place of the page, to check the server; "" if none
-	seen       *seen
-	unwatch    func()
+	seen       seen
 	response   *colly.Response // nil means there was no response
 	says       robotsmw.Page
 	said       record.Said
@@ -43,7 +42,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 			}
 			v := &Visit{job: j, page: page}
 			v.check = j.health.check(originOf(page.URL), page.URL.String())
-			v.seen, v.unwatch = j.witness.watch(v.URL())
+			j.witness.pages.Store(v.URL(), &v.seen)
 			if !yield(v) {
 				return
 			}

@@ -23,7 +23,7 @@ type witness struct {
 	base     http.RoundTripper
 	interval time.Duration // how long a host is left alone after a request for robots.txt
 	ledger   *output.Ledger
-	pages    sync.Map // URL → *seen, while an attempt at the URL is under way
+	pages    sync.Map // URL → *seen, while the one attempt at the URL is under way
 	pauses   sync.Map // host → the end of its pause; pause deletes the entry
 
 	mu    sync.Mutex
@@ -36,15 +36,6 @@ type seen struct {
 	sent     time.Time          // when the request was sent; zero means nothing was sent
 	requests []record.Request   // the requests, without their Interval
 	decision *robotsmw.Decision // nil means robots.txt was not consulted
-}
-
-// watch begins an attempt at a page. The attempt ends when done() is called.
-// Until then, the witness writes into the seen. Only one attempt at a URL may
-// be under way at a time.
-func (w *witness) watch(url string) (_ *seen, done func()) {
-	s := new(seen)
-	w.pages.Store(url, s)
-	return s, func() { w.pages.Delete(url) }
 }
 
 func (w *witness) page(url string) *seen {
@@ -66,7 +57,11 @@ func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.base.RoundTrip(req)
 	r := record.Request{At: w.ledger.Offset(sent), Took: record.Since(sent)}
 	if err == nil {
-		r.Status, r.Asked = resp.StatusCode, askedSignature(resp)
+		r.Status = resp.StatusCode
+		switch r.Status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests: // draft-ietf-webbotauth-httpsig-protocol-01 section 5.3
+			r.Asked = webbotauth.Asked(resp)
+		}
 		unpack(resp)
 	}
 	if page != nil {
@@ -76,17 +71,6 @@ func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.keep(resp, r)
 	}
 	return resp, err
-}
-
-// askedSignature describes, in words, the signature that a refusal asks for
-// (draft-ietf-webbotauth-httpsig-protocol-01 section 5.3). It returns "" if the
-// answer asks for no signature, or is not a 401, 403 or 429.
-func askedSignature(resp *http.Response) string {
-	switch resp.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return webbotauth.Asked(resp)
-	}
-	return ""
 }
 
 // decided records what robots.txt says about a URL. A robotsmw.Observer calls

@@ -2,6 +2,7 @@ package keep
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,9 +83,7 @@ func (h *History) write(e event) {
 	if err == nil && h.err == nil {
 		_, err = h.file.Write(text)
 	}
-	if h.err == nil {
-		h.err = err
-	}
+	h.err = cmp.Or(h.err, err)
 }
 
 // Close closes the file. It also returns the first error of writing, if any.

@@ -268,19 +268,16 @@ func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 			case stopped <- true:
 				return
 			case <-ticker.C:
-				l.progress(p, state())
+				queue := state()
+				l.mu.Lock()
+				soFar := l.total
+				soFar.Seconds = l.before + record.Since(l.start)
+				p.progress(soFar, queue)
+				l.mu.Unlock()
 			}
 		}
 	}()
 	return func() { <-stopped }
-}
-
-func (l *Ledger) progress(p *textPrinter, q frontier.State) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	soFar := l.total
-	soFar.Seconds = l.before + record.Since(l.start)
-	p.progress(soFar, q)
 }
 
 // Finish prints and returns the summary.

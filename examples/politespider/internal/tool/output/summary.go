@@ -16,16 +16,11 @@ func (p *textPrinter) summary(s record.Summary) {
 	fmt.Fprintln(p.w, p.paint(bold, headline(s)))
 	p.hosts(s.Hosts)
 	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(record.Record) string { return "" })
-	p.list("\nFetched, but perhaps no pages", s.Doubtful, func(r record.Record) string { return p.note(r) })
+	p.list("\nFetched, but perhaps no pages", s.Doubtful, p.note)
 	p.uses(s)
 	p.list("\nLost", s.Lost, func(r record.Record) string {
-		var why []string
-		if r.Status != 0 {
-			why = append(why, fmt.Sprint(r.Status))
-		}
-		if note := p.note(r); note != "" {
-			why = append(why, note)
-		}
+		why := []string{status(r), p.note(r)}
+		why = slices.DeleteFunc(why, func(s string) bool { return s == "" })
 		return fmt.Sprintf("%s: %s", r.Verdict, strings.Join(why, ", "))
 	})
 	if s.Elsewhere > 0 {

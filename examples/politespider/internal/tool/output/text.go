@@ -42,15 +42,12 @@ func columns(time, waited, verdict, status, url, note string) string {
 
 func (p *textPrinter) record(r record.Record) {
 	p.erase()
-	waited, status := "", ""
+	waited := ""
 	if r.Waited >= 0.05 {
 		waited = seconds(r.Waited)
 	}
-	if r.Status != 0 {
-		status = fmt.Sprint(r.Status)
-	}
 	verdict := p.paint(r.Verdict.Colour(), fmt.Sprintf("%-11s", r.Verdict))
-	fmt.Fprintln(p.w, columns(seconds(r.Seconds), waited, verdict, status, r.URL, p.note(r)))
+	fmt.Fprintln(p.w, columns(seconds(r.Seconds), waited, verdict, status(r), r.URL, p.note(r)))
 	for _, e := range r.Evidence() {
 		if e.OfSite {
 			p.tellOnce(r.Host, e.Text)
@@ -112,6 +109,13 @@ func (p *textPrinter) note(r record.Record) string {
 		add("%s", record.Printable(r.Error))
 	}
 	return strings.Join(notes, ", ")
+}
+
+func status(r record.Record) string {
+	if r.Status == 0 {
+		return ""
+	}
+	return fmt.Sprint(r.Status)
 }
 
 func (p *textPrinter) paint(sgr, text string) string {
