@@ -66,7 +66,8 @@ func (c *counts) observer() *robotsmw.Observer {
 	}}
 }
 
-// run serves until ctx ends, and returns the exit status.
+// run serves until ctx ends, and returns the exit status. Most of its branches
+// check a flag: they stand in the order in which a user is told.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fail := func(status int, err error) int {
 		fmt.Fprintln(stderr, "politegate:", err)
