@@ -66,14 +66,15 @@ func (p *proof) close(from string) (map[string]report.Proof, error) {
 			link = path
 		}
 		href := (&url.URL{Path: filepath.ToSlash(link)}).String()
-		if err := readRefusals(path, func(n uint64, url string) { proofs[url] = report.Proof{File: href, Line: n} }); err != nil {
+		if err := readRefusals(path, href, proofs); err != nil {
 			return nil, fmt.Errorf("read the record: %w", err)
 		}
 	}
 	return proofs, nil
 }
 
-func readRefusals(path string, found func(n uint64, url string)) error {
+// readRefusals adds the proofs in the file at path, to which href leads.
+func readRefusals(path, href string, proofs map[string]report.Proof) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func readRefusals(path string, found func(n uint64, url string)) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if entry.Event == "decision" {
-			found(entry.N, entry.URL)
+			proofs[entry.URL] = report.Proof{File: href, Line: entry.N}
 		}
 	}
 }

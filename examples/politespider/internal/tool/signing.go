@@ -3,7 +3,6 @@ package tool
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -36,16 +35,6 @@ func (s *signing) open() (err error) {
 		return fmt.Errorf("-key: %w", err)
 	}
 	return nil
-}
-
-// sign returns a RoundTripper that signs requests and sends them through base.
-// If requests are not signed, it returns base.
-func (s *signing) sign(base http.RoundTripper) http.RoundTripper {
-	if s.keyFile == "" {
-		return base
-	}
-	s.Base = base
-	return &s.Transport
 }
 
 // keysURL returns where servers find the public key, or "" if requests are not

@@ -149,7 +149,11 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	if job.ledger, err = output.New(c.Stdout, o.output); err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
-	job.observe(o.signing.sign(base), kept)
+	if o.signing.keyFile != "" {
+		o.signing.Base = base
+		base = &o.signing.Transport
+	}
+	job.observe(base, kept)
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
 	}

@@ -95,7 +95,7 @@ func (w *witness) fetched(_ context.Context, f robotsmw.Fetch) {
 // politeness.Observer calls it.
 func (w *witness) backedOff(_ context.Context, e politeness.Event) {
 	w.pauses.Store(e.Host, e.Until)
-	w.ledger.Paused(e.Host, e.Until)
+	w.ledger.Paused(e.Host, time.Now(), e.Until)
 }
 
 // pause returns when the pause of a host ends, in seconds since the run began.

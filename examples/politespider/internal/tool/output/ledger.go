@@ -108,7 +108,7 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	}
 	if r.PausedUntil > 0 && len(r.Requests) > 0 {
 		last := r.Requests[len(r.Requests)-1]
-		l.paused(r.Host, began.Add(duration(last.At+last.Took)), began.Add(duration(r.PausedUntil)))
+		l.Paused(r.Host, began.Add(duration(last.At+last.Took)), began.Add(duration(r.PausedUntil)))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,11 +153,9 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	h.last = at
 }
 
-// Paused is called when an answer makes the crawl leave the host alone. The
-// pause begins now and ends at the given time.
-func (l *Ledger) Paused(host string, until time.Time) { l.paused(host, time.Now(), until) }
-
-func (l *Ledger) paused(host string, from, until time.Time) {
+// Paused is called when an answer makes the crawl leave the host alone, from
+// one time until another.
+func (l *Ledger) Paused(host string, from, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.host(host)
