@@ -45,7 +45,8 @@ type Job struct {
 	stopProgress func()
 }
 
-// observe sets what the Crawler puts around base, and where its pages come from.
+// observe sets what the Crawler puts around base, and where its pages come
+// from.
 func (j *Job) observe(base http.RoundTripper, kept *keep.Kept) {
 	w := &witness{base: base, interval: max(j.Delay, 0), ledger: j.ledger, asked: make(map[string][]askedFor)}
 	j.Base, j.witness = w, w
