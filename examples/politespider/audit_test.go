@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
-	"github.com/goodbots/courtesy/examples/politespider/internal/spider"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
@@ -111,7 +110,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	var out, stderr bytes.Buffer
 	began := time.Now()
-	command := tool.Command{Crawl: spider.Crawl, Args: args, Base: transport, Stdout: &out, Stderr: &stderr}
+	command := tool.Command{Crawl: crawl, Args: args, Base: transport, Stdout: &out, Stderr: &stderr}
 	if status := command.Run(t.Context()); status != tool.ExitOK {
 		t.Fatalf("exit status %d: %s", status, &stderr)
 	}

@@ -1,6 +1,5 @@
-// Politespider crawls websites as their robots.txt asks. Its source, which
-// begins at internal/spider/spider.go, shows how to build a polite crawler from
-// colly and Courtesy.
+// Politespider crawls websites as their robots.txt asks. Its source shows how
+// to build a polite crawler from colly and Courtesy.
 //
 //	politespider [flags] URL...       crawl these sites
 //	politespider [flags] demo         crawl a demo internet on loopback

@@ -20,7 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
-	"github.com/goodbots/courtesy/examples/politespider/internal/spider"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -235,7 +234,7 @@ func TestCrawl_OutputLost(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200("fine"))
 		var stderr bytes.Buffer
-		status := tool.Command{Crawl: spider.Crawl, Args: []string{agent, "http://a.example/"}, Base: &internet, Stdout: fullDisk{}, Stderr: &stderr}.Run(t.Context())
+		status := tool.Command{Crawl: crawl, Args: []string{agent, "http://a.example/"}, Base: &internet, Stdout: fullDisk{}, Stderr: &stderr}.Run(t.Context())
 		if status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}

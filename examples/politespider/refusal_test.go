@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
-	"github.com/goodbots/courtesy/examples/politespider/internal/spider"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -105,7 +104,7 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		report := filepath.Join(t.TempDir(), "report.html")
-		command := tool.Command{Crawl: spider.Crawl, Args: []string{agent, "-report=" + report, "http://a.example/"}, Base: walled(), Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{Crawl: crawl, Args: []string{agent, "-report=" + report, "http://a.example/"}, Base: walled(), Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
-	"github.com/goodbots/courtesy/examples/politespider/internal/spider"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -355,7 +354,7 @@ func TestCrawl_Ports(t *testing.T) {
 			io.WriteString(w, "User-agent: *\nCrawl-delay: 3\n")
 		}))
 		var out bytes.Buffer
-		command := tool.Command{Crawl: spider.Crawl, Args: []string{agent, "http://a.example/", "http://a.example:8080/"}, Base: &internet, Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{Crawl: crawl, Args: []string{agent, "http://a.example/", "http://a.example:8080/"}, Base: &internet, Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
@@ -382,7 +381,7 @@ func TestCrawl_LongLists(t *testing.T) {
 		}
 		internet.Handle("00.example", page200("fine"))
 		var out bytes.Buffer
-		command := tool.Command{Crawl: spider.Crawl, Args: args, Base: &internet, Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{Crawl: crawl, Args: args, Base: &internet, Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}

@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/spider"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -99,7 +98,7 @@ func TestReport_States(t *testing.T) {
 					case arg == "" && args[i-1] == "-compare":
 						args[i] = filepath.Join(t.TempDir(), "earlier.jsonl")
 						var earlier bytes.Buffer
-						command := tool.Command{Crawl: spider.Crawl, Args: []string{agent, "-json", "-max-pages=40", args[len(args)-2]}, Base: base, Stdout: &earlier, Stderr: io.Discard}
+						command := tool.Command{Crawl: crawl, Args: []string{agent, "-json", "-max-pages=40", args[len(args)-2]}, Base: base, Stdout: &earlier, Stderr: io.Discard}
 						command.Run(t.Context())
 						if err := os.WriteFile(args[i], earlier.Bytes(), 0o600); err != nil {
 							t.Fatal(err)
@@ -112,7 +111,7 @@ func TestReport_States(t *testing.T) {
 					if state.limit > 0 {
 						ctx, cancel = context.WithTimeout(ctx, state.limit)
 					}
-					status = tool.Command{Crawl: spider.Crawl, Args: args, Base: base, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx)
+					status = tool.Command{Crawl: crawl, Args: args, Base: base, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx)
 					cancel()
 					time.Sleep(20 * time.Second)
 				}
