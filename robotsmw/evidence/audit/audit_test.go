@@ -307,6 +307,31 @@ func TestRead_Caddy(t *testing.T) {
 	}
 }
 
+// Whatever a robot writes into its request, its line says what Caddy says.
+func TestRead_CaddyTextsLikeMembers(t *testing.T) {
+	h := new(history)
+	give(h, "a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	line := func(ts int, uri, status string) string {
+		return fmt.Sprintf(`{"level":"info","ts":%d,"logger":"http.log.access","msg":"handled request","request":{"client_ip":"192.0.2.1","method":"GET","host":"a.example","uri":%q,"headers":{"Date":["Fri, 20 Nov 2020 10:00:00 GMT"],"Host":["b.example"],"Retry-After":["3600"],"Status":["200"],"User-Agent":["ExampleBot/1.0 \",\"ts\":1,\"status\":200,\"uri\":\"/b\",\"host\":\"b.example\""],"X":["\"resp_headers\":{\"Retry-After\":[\"9\"]}"]}},"duration":0,"size":1,%s}`+"\n", ts, uri, status)
+	}
+	const t0 = 1795168800
+	log := line(t0, "/robots.txt", `"status":200,"resp_headers":{"Server":["Caddy"]}`) +
+		line(t0+10, "/a?\"uri\":\"/c\"", `"status":429,"resp_headers":{"Date":["Fri, 20 Nov 2026 10:00:10 GMT"],"Retry-After":["Fri, 20 Nov 2026 10:01:10 GMT"]}`) +
+		line(t0+60, "/private/b", `"status":503,"resp_headers":{"Server":["Caddy"]}`) +
+		line(t0+71, "/c", `"resp_headers":{"Server":["Caddy"]},"status":200`) +
+		strings.TrimSuffix(line(t0+80, "/d", `"status":200,"resp_headers":{}`), "}\n") + "\n"
+	got := read(t, h, log)
+	want := "10:01:00 ExampleBot a.example/private/b disallowed\n" +
+		"10:01:00 ExampleBot a.example/private/b retry-after\n" +
+		"line 5\n"
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if r := got.result; r.Requests != 4 || r.Robots[0].Addresses[0] != "192.0.2.1" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // The parts of a log give the same violations in any order, compressed or not.
 func TestRead_Parts(t *testing.T) {
 	parts := []string{
