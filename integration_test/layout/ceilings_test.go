@@ -13,8 +13,8 @@ var ceilings = struct {
 	names       map[string]int // exported names of packages for a special purpose
 	otherNames  int            // exported names of all other packages together
 }{
-	lines:       map[string]int{"libraries": 23_700, "newcomers": 1_211, "examples": 10_340},
-	unexplained: 13,
+	lines:       map[string]int{"libraries": 20_400, "newcomers": 1_211, "examples": 8_780},
+	unexplained: 0,
 	names: map[string]int{
 		"politeness/refusal":      23,
 		"robotsmw/gate":           5,
@@ -23,7 +23,7 @@ var ceilings = struct {
 		"robotsmw/evidence/audit": 45,
 		"robotsmw/webbotauth":     22,
 	},
-	otherNames: 576,
+	otherNames: 492,
 }
 
 func TestCodeIsSmall(t *testing.T) {

@@ -127,7 +127,7 @@ func check(l listed, exports map[string]string) (*Package, error) {
 		Info: &types.Info{Uses: make(map[*ast.Ident]types.Object), Defs: make(map[*ast.Ident]types.Object)},
 	}
 	for _, name := range l.GoFiles {
-		file, err := parser.ParseFile(p.Fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(p.Fset, filepath.Join(l.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
