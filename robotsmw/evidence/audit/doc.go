@@ -45,7 +45,7 @@
 // # Cost
 //
 // On one core, an audit reads a million lines of an access log per second, or
-// 200,000 of Caddy's. Its memory depends neither on the number of requests nor
+// 170,000 of Caddy's. Its memory depends neither on the number of requests nor
 // on what their senders invent: of robots, hosts and addresses, 65,536 are
 // told apart.
 package audit
