@@ -160,6 +160,7 @@ type config struct {
 	tokens    []string
 	overrides map[string]string // Options.Override, with canonical origins as keys
 	page      page.Options
+	wire      http.RoundTripper // sends pages and robots.txt: Base, under the pace if there is a Limiter
 }
 
 func (o Options) config() (*config, error) {
@@ -169,7 +170,7 @@ func (o Options) config() (*config, error) {
 	}
 	c := &config{Options: o, tokens: tokens}
 	c.page = page.Options{Tokens: tokens, ReadAhead: o.Page.ReadAhead}
-	if c.Base, err = o.base(); err != nil {
+	if c.wire, err = o.wire(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -201,10 +202,10 @@ func (o Options) config() (*config, error) {
 	return c, nil
 }
 
-// base returns the transport that sends requests: the caller's Base, or the
+// wire returns the transport that sends requests: the caller's Base, or the
 // default transport with the caller's proxy and address check. If there is a
-// Limiter, base adds a politeness.Transport.
-func (o Options) base() (http.RoundTripper, error) {
+// Limiter, wire adds a politeness.Transport.
+func (o Options) wire() (http.RoundTripper, error) {
 	base := o.Base
 	switch {
 	case base != nil && o.Proxy != nil:

@@ -81,6 +81,12 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	// prepare: names the origin and asks the Checker to decide, which loads the
+	// record of robots.txt. A sent is the state of a request that may go, and
+	// its context.
+	// wire: is Options.Base, under the pace if there is a Limiter. When the
+	// host may be asked, it calls sent.check, which decides again.
+	// look: prepares the answer for PageDirectives.
 	out, s, err := t.prepare(req)
 	if err != nil {
 		if req.Body != nil {
@@ -88,7 +94,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp, err := t.cfg.Base.RoundTrip(out)
+	resp, err := t.cfg.wire.RoundTrip(out)
 	if err != nil {
 		if refused, ok := errors.AsType[*DisallowedError](err); ok {
 			return nil, refused // without what Base has wrapped it in
@@ -105,7 +111,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	_, paced := t.cfg.Base.(*politeness.Transport)
+	_, paced := t.cfg.wire.(*politeness.Transport)
 	s.look(resp, out, paced)
 	return resp, nil
 }
@@ -196,7 +202,7 @@ func checkRedirect(resp *http.Response) error {
 // CloseIdleConnections closes the idle connections of Base, if Base has a
 // method for that.
 func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
+	if c, ok := t.cfg.wire.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
