@@ -311,3 +311,91 @@ func TestJudgedAgain_Observers(t *testing.T) {
 		}
 	})
 }
+
+// A host that is asked less often than its robots.txt says that it changes is
+// asked all the same: the file that was read for the page decides.
+func TestJudgedAgain_IntervalLongerThanTheFileLasts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		delay  time.Duration
+		fields map[string]string
+	}{
+		"a long Delay":                   {6 * time.Minute, map[string]string{"Cache-Control": "no-cache"}},
+		"a quota beside robots.txt":      {0, map[string]string{"Cache-Control": "no-cache", "RateLimit": `"d";r=0;t=400`}},
+		"the default pace, for contrast": {0, map[string]string{"Cache-Control": "no-cache"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				files, pages := 0, 0
+				var web robotstest.Internet
+				web.Handle("shop.example", siteOf(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					files++
+					for name, value := range tt.fields {
+						w.Header().Set(name, value)
+					}
+					io.WriteString(w, open)
+				}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { pages++ })))
+				client, err := NewClient(Options{UserAgent: "ExampleBot/1.0", Base: &web, Limiter: &politeness.Limiter{Delay: tt.delay}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if answered, _ := visits(t, client, "shop.example", 2); answered != 2 || pages != 2 {
+					t.Errorf("%d pages came, %d were sent", answered, pages)
+				}
+				if files > 7 {
+					t.Errorf("robots.txt was fetched %d times", files)
+				}
+				time.Sleep(time.Hour) // a refresh may wait
+			})
+		})
+	}
+}
+
+// If memory drops what was read while pages wait, the file is read again: the
+// copy by which they were allowed may not be the last one.
+func TestJudgedAgain_DroppedFromMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		var files, sentInVain int
+		var shutNow bool
+		web.Handle("shop.example", siteOf(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if files++; files == 1 {
+				io.WriteString(w, open)
+				return
+			}
+			shutNow = true
+			io.WriteString(w, shut)
+		}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			if shutNow {
+				sentInVain++
+			}
+		})))
+		web.Handle("other.example", robotstest.Site{"/robots.txt": open})
+		client, err := NewClient(Options{UserAgent: "ExampleBot/1.0", Base: &web, MaxOrigins: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := func() { client.Get("http://other.example/private/") }
+		time.AfterFunc(5500*time.Millisecond, func() {
+			other() // drops the file of shop.example
+			client.Get("http://shop.example/new")
+			other() // and the one that forbids everything
+		})
+		answered, refused := visits(t, client, "shop.example", 20)
+		if sentInVain > 0 || answered+refused != 20 || refused < 10 {
+			t.Errorf("%d pages were sent after a file that forbids them was read; %d came, %d were refused", sentInVain, answered, refused)
+		}
+	})
+}
+
+// A Base that answers with nothing breaks the contract of a RoundTripper.
+func TestBaseReturnsNothing(t *testing.T) {
+	nothing := roundTripperFunc(func(*http.Request) (*http.Response, error) { return nil, nil })
+	tr, err := NewTransport(Options{UserAgent: "ExampleBot/1.0", Base: nothing, Override: map[string]string{"http://shop.example": ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, _ := http.NewRequest("GET", "http://shop.example/", nil)
+	if resp, err := tr.RoundTrip(req); err == nil {
+		t.Errorf("got %v and no error", resp)
+	}
+}

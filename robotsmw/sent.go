@@ -37,6 +37,7 @@ type sent struct {
 	origin  string
 	url     *url.URL
 	time    time.Time                     // of the decision
+	turns   int                           // how often the request has been judged, this time included
 	record  atomic.Pointer[record.Record] // nil if the decision stays valid
 }
 
@@ -74,7 +75,7 @@ func DecisionOf(ctx context.Context) *Decision {
 // the error is an *expiredError, and robots.txt has to be fetched first.
 func (s *sent) check(ctx context.Context) error {
 	old := s.record.Load()
-	rec, now := s.checker.loader.Again(s.origin, old)
+	rec, now := s.checker.loader.Again(s.origin, old, s.turns >= maxTurns)
 	switch {
 	case rec == old:
 		return nil

@@ -81,6 +81,14 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.roundTrip(req, 1)
+}
+
+// maxTurns is how often a request is judged anew because robots.txt has run out
+// while it waited. In its last turn, the file that was read for it decides.
+const maxTurns = 3
+
+func (t *Transport) roundTrip(req *http.Request, turns int) (*http.Response, error) {
 	// prepare: names the origin and asks the Checker to decide, which loads the
 	// record of robots.txt. A sent is the state of a request that may go, and
 	// its context.
@@ -94,14 +102,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	s.turns = turns
 	resp, err := t.cfg.wire.RoundTrip(out)
+	if err == nil && resp == nil {
+		return nil, errors.New("robotsmw: Base returned neither a response nor an error")
+	}
 	if err != nil {
 		if refused, ok := errors.AsType[*DisallowedError](err); ok {
 			return nil, refused // without what Base has wrapped it in
 		}
 		if s.isExpired(err) {
 			if req, err = unsent(req); err == nil {
-				return t.RoundTrip(req)
+				return t.roundTrip(req, turns+1)
 			}
 		}
 		return resp, err
