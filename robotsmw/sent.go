@@ -41,6 +41,10 @@ type sent struct {
 	record  atomic.Pointer[record.Record] // nil if the decision stays valid
 }
 
+// maxTurns is how often a request is judged anew because robots.txt has run out
+// while it waited. In its last turn, the file that was read for it decides.
+const maxTurns = 3
+
 type sentKey struct{}
 
 func (s *sent) Value(key any) any {

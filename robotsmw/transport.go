@@ -84,10 +84,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.roundTrip(req, 1)
 }
 
-// maxTurns is how often a request is judged anew because robots.txt has run out
-// while it waited. In its last turn, the file that was read for it decides.
-const maxTurns = 3
-
 func (t *Transport) roundTrip(req *http.Request, turns int) (*http.Response, error) {
 	// prepare: names the origin and asks the Checker to decide, which loads the
 	// record of robots.txt. A sent is the state of a request that may go, and
