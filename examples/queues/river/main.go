@@ -183,7 +183,7 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+	store := func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "UPDATE page SET status = $2, links = $3, fetched = now() WHERE url = $1", job.Args.URL, resp.StatusCode, len(links)); err != nil {
 			return err
 		}
@@ -192,7 +192,17 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 		}
 		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 		return err
-	})
+	}
+	// A transaction that fails has stored nothing, so it is tried again: the
+	// page need not be fetched a second time.
+	for range 5 {
+		if err = pgx.BeginFunc(ctx, p.pool, store); err == nil || ctx.Err() != nil {
+			return err
+		}
+		fmt.Println(job.Args.URL, "could not be stored:", err)
+		time.Sleep(200 * time.Millisecond)
+	}
+	return err
 }
 
 // linksOf returns the pages of the same host that the response leads to: the
