@@ -275,6 +275,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 // When an owner gives a host to a member that waits for it, that member starts
 // a request soon: within 20 ms in the median, if the machine is not busy.
 func TestRedisLimitHandOver(t *testing.T) {
+	t.Parallel()
 	server := redisserver.Start(t)
 	var gave atomic.Int64
 	a := &politeness.Limiter{Delay: time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{}), Observer: &politeness.Observer{
