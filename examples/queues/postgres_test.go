@@ -127,3 +127,25 @@ func TestDeadlock(t *testing.T) {
 	cancel()
 	locker.Wait()
 }
+
+// The database is so slow that two pages of a host are stored at the same time.
+// Neither ends the other by a deadlock: the page would be fetched again.
+func TestSlowPostgres(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "river", true, startPostgres(t), nil, &site{hosts: 3, pages: 8, unit: delay})
+	if out, err := r.command(0, "put").CombinedOutput(); err != nil { // the tables
+		t.Fatalf("put: %v\n%s", err, out)
+	}
+	conn, err := pgx.Connect(t.Context(), strings.TrimPrefix(r.flags[0], "-postgres="))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `
+		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.8); RETURN NULL; END';
+		CREATE TRIGGER slow AFTER INSERT OR UPDATE ON page EXECUTE FUNCTION slow()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.crawl(true)
+}

@@ -172,7 +172,6 @@ func (p *pageWorker) Work(ctx context.Context, job *river.Job[PageArgs]) error {
 	case !again.IsZero():
 		return river.JobSnooze(max(time.Until(again), 0))
 	}
-	fmt.Println(err)
 	return river.JobCancel(err)
 }
 
@@ -183,26 +182,19 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 	if err != nil {
 		return err
 	}
-	store := func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "UPDATE page SET status = $2, links = $3, fetched = now() WHERE url = $1", job.Args.URL, resp.StatusCode, len(links)); err != nil {
+	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+		// The links come before the page. Who inserts a link waits for whoever
+		// is updating its row, and two pages that had updated their own rows
+		// first would wait for each other.
+		if err := enqueue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, links); err != nil {
 			return err
 		}
-		if err := enqueue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, links); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE page SET status = $2, links = $3, fetched = now() WHERE url = $1", job.Args.URL, resp.StatusCode, len(links)); err != nil {
 			return err
 		}
 		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 		return err
-	}
-	// A transaction that fails has stored nothing, so it is tried again: the
-	// page need not be fetched a second time.
-	for range 5 {
-		if err = pgx.BeginFunc(ctx, p.pool, store); err == nil || ctx.Err() != nil {
-			return err
-		}
-		fmt.Println(job.Args.URL, "could not be stored:", err)
-		time.Sleep(200 * time.Millisecond)
-	}
-	return err
+	})
 }
 
 // linksOf returns the pages of the same host that the response leads to: the
