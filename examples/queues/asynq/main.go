@@ -134,7 +134,6 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 		case !again.IsZero():
 			return putBack{again, err}
 		}
-		fmt.Println(err)
 		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 	}))
 	if err != nil {

@@ -174,7 +174,6 @@ func handle(ctx context.Context, w *worker.Worker, msg jetstream.Msg) {
 	case !again.IsZero():
 		msg.NakWithDelay(max(time.Until(again), time.Millisecond))
 	default:
-		fmt.Println(err)
 		msg.TermWithReason(err.Error())
 	}
 }
