@@ -47,27 +47,23 @@ var Command = command.Command{
 					return 0, err
 				}
 			}
+			if !*asJSON {
+				printSource(e.Stdout, s)
+			}
 			status := command.OK
-			var all []explanation
-			for _, target := range targets {
-				for _, agent := range *agents {
+			for i, target := range targets {
+				for j, agent := range *agents {
 					x := explain(s, agent, target)
-					status = max(status, x.status())
-					all = append(all, x)
+					status = max(status, x.Status(x.Doubt))
+					if *asJSON {
+						command.JSON(e.Stdout).Encode(x)
+						continue
+					}
+					if i+j > 0 {
+						fmt.Fprintln(e.Stdout)
+					}
+					x.print(e.Stdout, s, *around)
 				}
-			}
-			if *asJSON {
-				for enc := command.JSON(e.Stdout); len(all) > 0; all = all[1:] {
-					enc.Encode(all[0])
-				}
-				return status, nil
-			}
-			printSource(e.Stdout, s)
-			for i, x := range all {
-				if i > 0 {
-					fmt.Fprintln(e.Stdout)
-				}
-				x.print(e.Stdout, s, *around)
 			}
 			return status, nil
 		}
@@ -79,23 +75,22 @@ var Command = command.Command{
 // must be the URL of a page, such as http://example.com/. The URL is then the
 // target too.
 func targetsOf(args []string) ([]string, error) {
-	targets := args[1:]
-	if len(targets) == 0 {
-		if err := command.CheckScheme(args[0]); err != nil {
+	if len(args) > 1 {
+		return args[1:], nil
+	}
+	if err := command.CheckScheme(args[0]); err != nil {
+		return nil, err
+	}
+	if command.IsURL(args[0]) {
+		u, err := command.ParseURL(args[0])
+		if err != nil {
 			return nil, err
 		}
-		if command.IsURL(args[0]) {
-			u, err := command.ParseURL(args[0])
-			if err != nil {
-				return nil, err
-			}
-			if u.Path != "" && u.Path != "/robots.txt" {
-				return args, nil
-			}
+		if u.Path != "" && u.Path != "/robots.txt" {
+			return args, nil
 		}
-		return nil, command.Usagef("name a PATH, such as /private/a.html")
 	}
-	return targets, nil
+	return nil, command.Usagef("name a PATH, such as /private/a.html")
 }
 
 type explanation struct {
@@ -139,7 +134,7 @@ func fetchedOf(s *robots.Source) *fetchInfo {
 func explain(s *robots.Source, agent, target string) explanation {
 	sent := robots.Sent(target)
 	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(s.File.Rules(agent), sent), Doubt: s.Doubt(), Fetched: fetchedOf(s)}
-	if _, none := s.Absent(); none {
+	if s.Absent != "" {
 		return x
 	}
 	for _, a := range s.File.Rules(agent).Match(sent).Group {
@@ -164,18 +159,6 @@ func explain(s *robots.Source, agent, target string) explanation {
 	}
 	x.Dialects = map[string]robots.Verdict{"google": s.JudgeAs(robotstxt.Google, agent, sent)}
 	return x
-}
-
-func (x explanation) status() command.Status {
-	switch {
-	case x.Reason == robotsmw.Unreachable:
-		return command.CannotTell
-	case x.Doubt != "":
-		return command.Doubtful
-	case x.Allowed:
-		return command.OK
-	}
-	return command.No
 }
 
 // withoutRule returns a copy of the file in which the rule on the given line
@@ -207,10 +190,10 @@ func printSource(w io.Writer, s *robots.Source) {
 	if s.From != s.Name && s.From != "" {
 		fmt.Fprintf(w, ", from %s", command.Printable(s.From))
 	}
-	switch reason, none := s.Absent(); {
-	case !none:
+	switch s.Absent {
+	case "":
 		fmt.Fprintf(w, ", %s, sha256 %.12s", command.Count(len(s.Text), "byte"), d.SHA256())
-	case reason == robotsmw.Unreachable:
+	case robotsmw.Unreachable:
 		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
 	}
 	fmt.Fprint(w, "\n\n")
@@ -222,7 +205,7 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 		by = " by"
 	}
 	fmt.Fprintf(w, "%s: %s for %s%s %s\n", command.Printable(x.URL), x.Word(), x.Agent, by, x.Why())
-	if _, none := s.Absent(); none {
+	if s.Absent != "" {
 		return
 	}
 	if x.Doubt != "" {

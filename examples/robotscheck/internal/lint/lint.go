@@ -79,7 +79,7 @@ func lacksFile(s *robots.Source) error {
 	if err := s.Unreachable(); err != nil {
 		return err
 	}
-	if _, none := s.Absent(); none {
+	if s.Absent != "" {
 		return fmt.Errorf("%s: status %d, so that there is no file and everything is allowed", s.Name, s.Decision.Status)
 	}
 	return nil

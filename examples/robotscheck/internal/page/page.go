@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
-	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
@@ -139,23 +137,15 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if err != nil {
 		return nil, err
 	}
-	heard := &robots.Recorder{Base: e.Base}
-	t, err := robotsmw.NewTransport(robotsmw.Options{
-		UserAgent:     userAgent,
-		ProductTokens: p.tokens(),
-		Base:          heard,
-		Limiter:       new(politeness.Limiter),
-		KeepFiles:     true,
-		Logger:        slog.New(slog.DiscardHandler),
-	})
+	v, err := robots.NewVisitor(e, userAgent, p.tokens()...)
 	if err != nil {
-		return nil, robots.UserAgentError(userAgent) // the token of -agent was checked
+		return nil, err
 	}
-	p.agent = t.Checker().Tokens()[0] // the report is about the robot that fetches the page
-	resp, err := get(ctx, t, u)
+	p.agent = v.Checker().Tokens()[0] // the report is about the robot that fetches the page
+	resp, err := get(ctx, v, u)
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
 		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{},
-			Doubt: heard.Doubt(&blocked.Decision), doubtful: blocked.Decision.RobotsURL}, nil
+			Doubt: v.Doubt(&blocked.Decision), doubtful: blocked.Decision.RobotsURL}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -176,26 +166,26 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		return nil, fmt.Errorf("%s comes in a coding that cannot be read (Content-Encoding: %s)", resp.Request.URL, command.Printable(resp.Header.Get("Content-Encoding")))
 	}
 	page := resp.Request.URL // the URL after redirects
-	decision, err := t.Checker().Check(ctx, page)
+	decision, err := v.Checker().Check(ctx, page)
 	if err != nil {
 		return nil, err
 	}
 	in := preference.Input{
 		Robots: decision.File(),
-		Tokens: t.Checker().Tokens(),
+		Tokens: v.Checker().Tokens(),
 		Target: page.String(),
 		Header: resp.Header,
 		Page:   says.Directives,
 	}
-	licenses := addTerms(ctx, t, page, &in)
+	licenses := addTerms(ctx, v, page, &in)
 	r := p.report(page.String(), text, says, in)
 	r.Licenses = licenses
 	r.Status, r.Decision = resp.StatusCode, &decision
 	if r.Doubt == "" {
-		r.Doubt, r.doubtful = heard.Doubt(&decision), decision.RobotsURL
+		r.Doubt, r.doubtful = v.Doubt(&decision), decision.RobotsURL
 	}
 	if p.links && says.State == robotsmw.PageComplete {
-		return r, r.addLinks(ctx, text, page, says, t.Checker())
+		return r, r.addLinks(ctx, text, page, says, v.Checker())
 	}
 	return r, nil
 }

@@ -3,10 +3,6 @@ package robots
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -50,76 +46,73 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 	if err != nil {
 		return nil, err
 	}
-	heard := &Recorder{Base: e.Base}
-	t, err := robotsmw.NewTransport(robotsmw.Options{
-		UserAgent: userAgent,
-		Base:      heard,
-		Limiter:   new(politeness.Limiter),
-		Logger:    slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return nil, UserAgentError(userAgent)
-	}
-	// The Checker allows /robots.txt without fetching it, so check another
-	// path.
-	decision, err := t.Checker().Check(ctx, u.ResolveReference(&url.URL{Path: "/"}))
+	v, err := NewVisitor(e, userAgent)
 	if err != nil {
 		return nil, err
 	}
-	text, ok := heard.text(decision.SHA256())
-	s := New(decision.RobotsURL, text)
-	s.From, s.Decision = heard.from, &decision
-	if _, none := s.Absent(); !none && !ok {
-		return nil, fmt.Errorf("%s comes in a coding that cannot be shown (Content-Encoding: %s)", s.Name, command.Printable(heard.coding))
+	// The Checker allows /robots.txt without fetching it, so check another
+	// path.
+	decision, err := v.Checker().Check(ctx, u.ResolveReference(&url.URL{Path: "/"}))
+	if err != nil {
+		return nil, err
+	}
+	s := New(decision.RobotsURL, v.text(&decision))
+	s.Decision, s.From = &decision, v.from
+	if reason := decision.Reason; reason == robotsmw.Unavailable || reason == robotsmw.Unreachable {
+		s.Absent = reason
 	}
 	return s, nil
 }
 
-// A Recorder is a RoundTripper that keeps the bodies of responses, as far as
-// they are read. If a robots.txt has no content coding, its body is the text
-// that a Checker obeys.
-type Recorder struct {
-	Base http.RoundTripper
+// A Visitor fetches as a polite crawler does, and keeps the text of each
+// robots.txt that it obeys.
+type Visitor struct {
+	*robotsmw.Transport
 
-	mu           sync.Mutex
-	bodies       []*bytes.Buffer
-	from, coding string // the URL and the Content-Encoding of the last response
+	mu    sync.Mutex
+	texts map[string][]byte // by their SHA-256, in hexadecimal
+	from  string            // the URL of the last answer to a request for a robots.txt
 }
 
-// RoundTrip sends the request through Base and records the response.
-func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.Base.RoundTrip(req)
-	if err != nil {
-		return nil, err
+// NewVisitor returns a Visitor that sends its requests through e.Base. Its
+// tokens, if there are any, are the robot's names in robots.txt; otherwise the
+// name is that of the User-Agent.
+func NewVisitor(e command.Env, userAgent string, tokens ...string) (*Visitor, error) {
+	v := &Visitor{texts: make(map[string][]byte)}
+	var err error
+	v.Transport, err = robotsmw.NewTransport(robotsmw.Options{
+		UserAgent:     userAgent,
+		ProductTokens: tokens,
+		Base:          e.Base,
+		Limiter:       new(politeness.Limiter),
+		KeepFiles:     true,
+		Logger:        slog.New(slog.DiscardHandler),
+		Observer: &robotsmw.Observer{
+			Asked: func(_ context.Context, _ string, resp *http.Response, _ []byte, _ error) {
+				v.mu.Lock()
+				defer v.mu.Unlock()
+				if resp.StatusCode != 0 {
+					v.from = resp.Request.URL.String()
+				}
+			},
+			Read: func(_ context.Context, sha256 string, text []byte) {
+				v.mu.Lock()
+				defer v.mu.Unlock()
+				v.texts[sha256] = bytes.Clone(text)
+			},
+		},
+	})
+	if err != nil { // the caller has checked the tokens
+		return nil, command.Usagef("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	body := new(bytes.Buffer)
-	r.bodies = append(r.bodies, body)
-	r.from, r.coding = req.URL.String(), resp.Header.Get("Content-Encoding")
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.TeeReader(resp.Body, body), resp.Body}
-	return resp, nil
+	return v, nil
 }
 
 // Doubt says why the robots.txt of a decision is doubtful, or "" if it is not.
-func (r *Recorder) Doubt(d *robotsmw.Decision) string {
-	text, _ := r.text(d.SHA256())
-	return Doubt(text, true)
-}
+func (v *Visitor) Doubt(d *robotsmw.Decision) string { return Doubt(v.text(d), true) }
 
-// text returns the body with this SHA-256 (in hexadecimal). It hashes the bytes
-// that were sent. So a body with a content coding is not found by the hash of
-// its decoded text.
-func (r *Recorder) text(hash string) (text []byte, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, body := range r.bodies {
-		if sum := sha256.Sum256(body.Bytes()); hex.EncodeToString(sum[:]) == hash {
-			return body.Bytes(), true
-		}
-	}
-	return nil, false
+func (v *Visitor) text(d *robotsmw.Decision) []byte {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.texts[d.SHA256()]
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -70,12 +69,6 @@ const defaultUserAgent = "robotscheck/1.0 (+https://github.com/goodbots/courtesy
 // UserAgentFlag declares -user-agent.
 func UserAgentFlag(flags *flag.FlagSet) *string {
 	return flags.String("user-agent", defaultUserAgent, "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
-}
-
-// UserAgentError returns the error for a User-Agent that does not begin with a
-// product token.
-func UserAgentError(userAgent string) error {
-	return command.Usagef("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
 }
 
 // TokensFlag declares -agent, which may be given several times. An element of

@@ -27,10 +27,12 @@ type Source struct {
 	Text []byte          // empty if there is no file
 	File *robotstxt.File // the text as RFC 9309 reads it
 
-	// From and Decision are set for a URL. From is the URL of the last answer,
-	// after redirects. Decision says what the answer means.
-	From     string
+	// The others are set for a URL. Decision says what the last answer means,
+	// and From is the URL of that answer, after redirects. If there is no file,
+	// Absent says why: it is Unavailable or Unreachable.
 	Decision *robotsmw.Decision
+	From     string
+	Absent   robotsmw.Reason
 }
 
 // New returns the Source of a local file.
@@ -38,23 +40,10 @@ func New(name string, text []byte) *Source {
 	return &Source{Name: name, Text: text, File: robotstxt.Parse(text)}
 }
 
-// Absent reports whether the robots.txt of the URL is missing or cannot be
-// fetched, so that there are no rules. The Reason says why there are none.
-func (s *Source) Absent() (robotsmw.Reason, bool) {
-	if s.Decision == nil {
-		return "", false
-	}
-	switch r := s.Decision.Reason; r {
-	case robotsmw.Unavailable, robotsmw.Unreachable, robotsmw.Forbidden:
-		return r, true
-	}
-	return "", false
-}
-
 // Unreachable returns an error if robots.txt is unreachable. Its rules are then
 // unknown.
 func (s *Source) Unreachable() error {
-	if reason, _ := s.Absent(); reason == robotsmw.Unreachable {
+	if s.Absent == robotsmw.Unreachable {
 		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, command.Printable(s.Decision.Cause))
 	}
 	return nil
@@ -67,8 +56,8 @@ func (s *Source) Doubt() string { return Doubt(s.Text, s.Decision != nil) }
 // the robot. Such a crawler also judges the other names for the target (see
 // [Verdict]).
 func (s *Source) Judge(rules *robotstxt.Rules, target string) Verdict {
-	if reason, none := s.Absent(); none {
-		return Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}
+	if s.Absent != "" {
+		return Verdict{Allowed: s.Absent == robotsmw.Unavailable, Reason: s.Absent}
 	}
 	return Judge(rules, target)
 }
@@ -169,35 +158,41 @@ func (v Verdict) Word() string {
 	return "disallowed"
 }
 
+// Status returns the exit status for a verdict. The doubt says why the verdict
+// is doubtful, or is "".
+func (v Verdict) Status(doubt string) command.Status {
+	switch {
+	case v.Reason == robotsmw.Unreachable:
+		return command.CannotTell
+	case doubt != "":
+		return command.Doubtful
+	case v.Allowed:
+		return command.OK
+	}
+	return command.No
+}
+
+// words has each reason but ByRule in a few words.
+var words = map[robotsmw.Reason]string{
+	robotsmw.NoMatch:     "no rule of its group matches",
+	robotsmw.EmptyGroup:  "its group has no rules",
+	robotsmw.NoGroup:     "no group is for it",
+	robotsmw.IsRobotsTxt: "robots.txt itself is always allowed",
+	robotsmw.TooMuchWork: "the rules take too much work for one URL",
+	robotsmw.Unavailable: "there is no robots.txt",
+	robotsmw.Unreachable: "robots.txt cannot be had",
+}
+
 // Why returns the reason for the verdict in a few words.
 func (v Verdict) Why() string {
-	why := v.reason()
+	why := words[v.Reason]
+	if v.Reason == robotsmw.ByRule {
+		why = fmt.Sprintf("line %d: %s", v.Line, command.Printable(v.Rule))
+	}
 	if v.Resolved != "" {
 		why += ", as " + command.Printable(v.Resolved)
 	}
 	return why
-}
-
-func (v Verdict) reason() string {
-	switch v.Reason {
-	case robotsmw.ByRule:
-		return fmt.Sprintf("line %d: %s", v.Line, command.Printable(v.Rule))
-	case robotsmw.NoMatch:
-		return "no rule of its group matches"
-	case robotsmw.EmptyGroup:
-		return "its group has no rules"
-	case robotsmw.NoGroup:
-		return "no group is for it"
-	case robotsmw.IsRobotsTxt:
-		return "robots.txt itself is always allowed"
-	case robotsmw.TooMuchWork:
-		return "the rules take too much work for one URL"
-	case robotsmw.Unavailable:
-		return "there is no robots.txt"
-	case robotsmw.Unreachable:
-		return "robots.txt cannot be had"
-	}
-	return v.Reason.String()
 }
 
 // A Doubtful names a doubtful robots.txt and says why it is doubtful. Commands
