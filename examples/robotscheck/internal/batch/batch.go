@@ -10,7 +10,6 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -48,18 +47,15 @@ var Command = command.Command{
 
 // A batch answers blocks of lines in parallel, and writes the answers in order.
 type batch struct {
-	cache      *rulesCache
-	maxLine    int // how many bytes a line has at most, without its newline
-	disallowed atomic.Bool
-	doubtful   atomic.Bool
-	failed     atomic.Int64 // how many lines could not be answered
+	cache   *rulesCache
+	maxLine int // how many bytes a line has at most, without its newline
 }
 
 func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (command.Status, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ordered := make(chan *block, 2*runtime.GOMAXPROCS(0)) // its capacity limits how many blocks are read but not yet written
-	var readErr error
+	var readErr error                                     // set before ordered is closed
 	go func() {
 		defer close(ordered)
 		buffered := bufio.NewReaderSize(in, blockSize)
@@ -77,36 +73,33 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 			go b.answer(next)
 		}
 	}()
+	status, failed := command.OK, 0
 	for {
+		var next *block // nil if there are no more
 		select {
-		case next, ok := <-ordered:
-			if !ok {
-				return b.status(readErr)
-			}
-			<-next.answered
-			out.Write(next.out.Bytes())
-			if out.Flush() != nil { // flush each block, because the caller may wait for an answer
-				return command.CannotTell, nil // the writer keeps the error, and package main reports it
-			}
-			blocks.Put(next)
+		case next = <-ordered:
 		case <-ctx.Done():
-			return 0, ctx.Err()
 		}
+		if next == nil {
+			break
+		}
+		<-next.answered
+		status, failed = max(status, next.status), failed+next.failed
+		out.Write(next.out.Bytes())
+		if out.Flush() != nil { // flush each block, because the caller may wait for an answer
+			return command.CannotTell, nil // the writer keeps the error, and package main reports it
+		}
+		blocks.Put(next)
 	}
-}
-
-func (b *batch) status(err error) (command.Status, error) {
-	switch n := int(b.failed.Load()); {
-	case err != io.EOF:
-		return 0, fmt.Errorf("read the questions: %w", err)
-	case n > 0:
-		return 0, fmt.Errorf("%s could not be answered", command.Count(n, "line"))
-	case b.doubtful.Load():
-		return command.Doubtful, nil
-	case b.disallowed.Load():
-		return command.No, nil
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case readErr != io.EOF:
+		return 0, fmt.Errorf("read the questions: %w", readErr)
+	case failed > 0:
+		return 0, fmt.Errorf("%s could not be answered", command.Count(failed, "line"))
 	}
-	return command.OK, nil
+	return status, nil
 }
 
 // An answer is what is written for a line, and a failure for a line that cannot
@@ -127,6 +120,7 @@ type (
 func (b *batch) answer(block *block) {
 	defer close(block.answered)
 	block.out.Reset()
+	block.status, block.failed = command.OK, 0
 	json := command.JSON(&block.out)
 	var a answer // one for all lines, because Encode takes its address
 	var err error
@@ -134,9 +128,10 @@ func (b *batch) answer(block *block) {
 		switch a, err = b.answerLine(line); {
 		case err == errBlank:
 		case err != nil:
-			b.failed.Add(1)
+			block.failed++
 			json.Encode(failure{block.number, err.Error()})
 		default:
+			block.status = max(block.status, a.Status(a.Doubt))
 			json.Encode(&a)
 		}
 		block.number++
@@ -169,14 +164,7 @@ func (b *batch) answerLine(line []byte) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	a = answer{q.url, q.agent, robots.Judge(rules.Rules, q.url), rules.doubt}
-	if !a.Allowed {
-		b.disallowed.Store(true)
-	}
-	if a.Doubt != "" {
-		b.doubtful.Store(true)
-	}
-	return a, nil
+	return answer{q.url, q.agent, robots.Judge(rules.Rules, q.url), rules.doubt}, nil
 }
 
 // blockSize is how many bytes of lines are answered together at least, if so
@@ -188,7 +176,9 @@ type block struct {
 	number   int // of the first line that is not yet answered, counted from 1
 	lines    []byte
 	out      bytes.Buffer
-	answered chan struct{} // closed when the answers are complete
+	status   command.Status // the greatest of its answers
+	failed   int            // how many lines could not be answered
+	answered chan struct{}  // closed when the answers are complete
 }
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
