@@ -18,6 +18,16 @@ func JSON(w io.Writer) *json.Encoder {
 	return enc
 }
 
+// Print prints a value: as a line of JSON, or as the text that it prints of
+// itself.
+func (e Env) Print(v interface{ Print(io.Writer) }, asJSON bool) {
+	if asJSON {
+		JSON(e.Stdout).Encode(v)
+	} else {
+		v.Print(e.Stdout)
+	}
+}
+
 // Table prints rows below an empty line, or nothing if there is only the
 // heading. It aligns the first column to the left and the others to the right.
 func Table(w io.Writer, rows [][]string) {

@@ -34,7 +34,7 @@ var Command = command.Command{
 			if stdins := strings.Count("\n"+strings.Join(append(args, *urls), "\n")+"\n", "\n-\n"); stdins > 1 {
 				return 0, command.Usagef("only one of OLD, NEW and -urls can be standard input")
 			}
-			d := diff{print: changePrinter(e.Stdout, *asJSON)}
+			d := diff{print: func(c change) { e.Print(c, *asJSON) }}
 			for i, arg := range args {
 				s, err := robots.Read(ctx, e, arg, *userAgent)
 				if err == nil {
@@ -57,7 +57,13 @@ var Command = command.Command{
 				return 0, err
 			}
 			defer in.Close()
-			isDoubtful := d.printDoubts(e.Stdout, *asJSON)
+			isDoubtful := false
+			for _, s := range d.sources {
+				if doubt := s.Doubt(); doubt != "" {
+					isDoubtful = true
+					e.Print(robots.Doubtful{Source: s.Name, Doubt: doubt}, *asJSON)
+				}
+			}
 			if err := d.compare(command.ShownName(*urls), in); err != nil {
 				return 0, err
 			}
@@ -74,34 +80,6 @@ var Command = command.Command{
 			return command.OK, nil
 		}
 	},
-}
-
-// printDoubts says which of the files are doubtful, and reports whether any is.
-func (d *diff) printDoubts(w io.Writer, asJSON bool) (found bool) {
-	for _, s := range d.sources {
-		one := robots.Doubtful{Source: s.Name, Doubt: s.Doubt()}
-		switch {
-		case one.Doubt == "":
-			continue
-		case asJSON:
-			command.JSON(w).Encode(one)
-		default:
-			fmt.Fprintln(w, one)
-		}
-		found = true
-	}
-	return found
-}
-
-func changePrinter(w io.Writer, asJSON bool) func(change) {
-	if asJSON {
-		enc := command.JSON(w)
-		return func(c change) { enc.Encode(c) }
-	}
-	return func(c change) {
-		fmt.Fprintf(w, "%s: %s -> %s for %s\n", command.Printable(c.URL), c.Old.Word(), c.New.Word(), strings.Join(c.Agents, ", "))
-		fmt.Fprintf(w, "    old: %s\n    new: %s\n", c.Old.Why(), c.New.Why())
-	}
 }
 
 type diff struct {
@@ -124,6 +102,11 @@ type change struct {
 	Agents []string       `json:"agents"`
 	Old    robots.Verdict `json:"old"`
 	New    robots.Verdict `json:"new"`
+}
+
+func (c change) Print(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s -> %s for %s\n", command.Printable(c.URL), c.Old.Word(), c.New.Word(), strings.Join(c.Agents, ", "))
+	fmt.Fprintf(w, "    old: %s\n    new: %s\n", c.Old.Why(), c.New.Why())
 }
 
 func (d *diff) compare(name string, in io.Reader) error {
@@ -164,14 +147,15 @@ func (d *diff) compareURL(target string) {
 		}
 		changes[same].Agents = append(changes[same].Agents, r.agent)
 	}
-	opened, closed := 0, 0
 	for _, c := range changes {
 		d.print(c)
-		if c.New.Allowed {
-			opened = 1
-		} else {
-			closed = 1
-		}
 	}
-	d.opened, d.closed = d.opened+opened, d.closed+closed
+	isOpened := func(c change) bool { return c.New.Allowed }
+	isClosed := func(c change) bool { return !c.New.Allowed }
+	if slices.ContainsFunc(changes, isOpened) {
+		d.opened++
+	}
+	if slices.ContainsFunc(changes, isClosed) {
+		d.closed++
+	}
 }

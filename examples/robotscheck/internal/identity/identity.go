@@ -41,14 +41,14 @@ var Command = command.Command{
 			if err != nil {
 				return 0, err
 			}
-			r := report{URL: u.String(), Keys: []key{}}
+			r := &report{URL: u.String(), Keys: []key{}}
 			switch {
 			case m.dir == "" && len(m.keys) > 0:
 				return 0, command.Usagef("-key is for -out: a directory is looked at without private keys")
 			case m.dir != "" && len(m.keys) == 0:
 				return 0, command.Usagef("-out needs a -key; openssl genpkey -algorithm ed25519 -out key.pem makes one")
 			case m.dir != "":
-				err = m.make(&r, u.Host, time.Now())
+				err = m.make(r, u.Host, time.Now())
 			default:
 				t := agentTransport{base: e.Base, userAgent: *userAgent}
 				r.look(webbotauth.CheckDirectory(ctx, &t, r.URL))
@@ -57,11 +57,7 @@ var Command = command.Command{
 			if err != nil {
 				return 0, err
 			}
-			if *asJSON {
-				command.JSON(e.Stdout).Encode(r)
-			} else {
-				r.print(e.Stdout)
-			}
+			e.Print(r, *asJSON)
 			if len(r.Problems) > 0 {
 				return command.No, nil
 			}
@@ -227,7 +223,7 @@ func (r *report) look(keys []webbotauth.DirectoryKey, problems []string) {
 	}
 }
 
-func (r *report) print(w io.Writer) {
+func (r *report) Print(w io.Writer) {
 	fmt.Fprintln(w, command.Printable(r.URL))
 	for _, k := range r.Keys {
 		signed := "not signed"

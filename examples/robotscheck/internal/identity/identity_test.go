@@ -121,7 +121,7 @@ func TestIdentity_JSON(t *testing.T) {
 // The report shows which keys have signed the directory and which have not.
 func TestReport_NotSigned(t *testing.T) {
 	var out strings.Builder
-	(&report{URL: "https://bot.example/keys", Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)}}}).print(&out)
+	(&report{URL: "https://bot.example/keys", Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)}}}).Print(&out)
 	const want = "https://bot.example/keys\n  key a, not signed\n  key b, signed until 2026-11-20T10:00:00Z\n  all is well\n"
 	if out.String() != want {
 		t.Errorf("it prints\n%swant\n%s", out.String(), want)

@@ -41,10 +41,6 @@ var Command = command.Command{
 			}
 			var failed error
 			var found [lint.Error + 1]int
-			print := problemPrinter(e.Stdout, *asJSON)
-			if !*all && !*asJSON {
-				print = func(file string, problems []lint.Problem) { printFolded(e.Stdout, file, problems) }
-			}
 			for _, arg := range args {
 				s, err := robots.Read(ctx, e, arg, *userAgent)
 				if err == nil {
@@ -54,14 +50,20 @@ var Command = command.Command{
 					failed = errors.Join(failed, err)
 					continue
 				}
-				var problems []lint.Problem
+				var problems []problem
 				for _, p := range robots.Problems(s.Text, s.Decision != nil) {
 					if p.Severity >= least {
 						found[p.Severity]++
-						problems = append(problems, p)
+						problems = append(problems, problem{s.Name, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
 					}
 				}
-				print(s.Name, problems)
+				if !*all && !*asJSON {
+					printFolded(e.Stdout, problems)
+					continue
+				}
+				for _, p := range problems {
+					e.Print(p, *asJSON)
+				}
 			}
 			if !*asJSON && failed == nil {
 				e.Stdout.Flush()
@@ -115,38 +117,30 @@ func findings(found []int, least lint.Severity) string {
 // out, it is shown too.
 const maxInFull, maxLines = 3, 12
 
-// A kind is what problems that are shown together have in common: the message,
-// or only the code if they are info.
-type kind struct {
-	code    string
-	message string // "" for info
-}
-
-func kindOf(p lint.Problem) kind {
-	if p.Severity == lint.Info {
-		return kind{code: p.Code}
-	}
-	return kind{p.Code, p.Message}
-}
-
 // printFolded prints the problems of a file in order. If a file has many
 // problems of one kind, printFolded prints only the first of them. For the
-// others, it prints the line numbers.
-func printFolded(w io.Writer, file string, problems []lint.Problem) {
-	lines := make(map[kind][]int)
-	for _, p := range problems {
-		k := kindOf(p)
-		lines[k] = append(lines[k], p.Line)
+// others, it prints the line numbers. Problems are of one kind if they have the
+// same message or, if they are info, the same code.
+func printFolded(w io.Writer, problems []problem) {
+	kindOf := func(p problem) string {
+		if p.Severity == lint.Info.String() {
+			return p.Code
+		}
+		return p.Message
 	}
-	shown := make(map[kind]bool)
+	lines := make(map[string][]int) // by kind; nil if they have been printed
 	for _, p := range problems {
-		k := kindOf(p)
-		if len(lines[k]) <= maxInFull {
-			printProblem(w, file, p)
-		} else if !shown[k] {
-			shown[k] = true
-			printProblem(w, file, p)
-			fmt.Fprintf(w, "  and %s more %s (-all shows each)\n", command.Thousands(len(lines[k])-1), list(lines[k][1:]))
+		lines[kindOf(p)] = append(lines[kindOf(p)], p.Line)
+	}
+	for _, p := range problems {
+		same := lines[kindOf(p)]
+		if same == nil {
+			continue
+		}
+		p.Print(w)
+		if len(same) > maxInFull {
+			fmt.Fprintf(w, "  and %s more %s (-all shows each)\n", command.Thousands(len(same)-1), list(same[1:]))
+			lines[kindOf(p)] = nil
 		}
 	}
 }
@@ -163,7 +157,8 @@ func list(lines []int) string {
 	return "in " + command.Noun(len(all), "line") + " " + strings.Join(all, ", ")
 }
 
-type problemJSON struct {
+// A problem is a problem of a file, as -json prints it.
+type problem struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
@@ -173,23 +168,9 @@ type problemJSON struct {
 	Fix      string `json:"fix,omitempty"`
 }
 
-func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.Problem) {
-	one := printProblem
-	if asJSON {
-		enc := command.JSON(w)
-		one = func(_ io.Writer, file string, p lint.Problem) {
-			enc.Encode(problemJSON{file, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
-		}
-	}
-	return func(file string, problems []lint.Problem) {
-		for _, p := range problems {
-			one(w, file, p)
-		}
-	}
-}
-
-func printProblem(w io.Writer, file string, p lint.Problem) {
-	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, command.Printable(p.Message), p.Severity)
+// Print prints a problem in the format of compilers.
+func (p problem) Print(w io.Writer) {
+	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", p.File, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, command.Printable(p.Message), p.Severity)
 	if p.Fix == "" {
 		return
 	}

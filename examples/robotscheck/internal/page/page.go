@@ -61,11 +61,7 @@ var Command = command.Command{
 			if err != nil {
 				return 0, err
 			}
-			if *asJSON {
-				command.JSON(e.Stdout).Encode(r)
-			} else {
-				r.print(e.Stdout)
-			}
+			e.Print(r, *asJSON)
 			return r.status(), nil
 		}
 	},

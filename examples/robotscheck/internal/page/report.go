@@ -107,7 +107,7 @@ func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says rob
 	return nil
 }
 
-func (r *report) print(w io.Writer) {
+func (r *report) Print(w io.Writer) {
 	defer func() {
 		if r.Doubt != "" {
 			fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", command.Printable(r.doubtful), command.Printable(r.Doubt))

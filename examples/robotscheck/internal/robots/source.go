@@ -7,6 +7,7 @@ package robots
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -206,6 +207,9 @@ type Doubtful struct {
 func (d Doubtful) String() string {
 	return "doubtful: " + command.Printable(d.Source) + ": " + command.Printable(d.Doubt)
 }
+
+// Print prints the String as a line.
+func (d Doubtful) Print(w io.Writer) { fmt.Fprintln(w, d) }
 
 // Doubt returns a sentence that says why verdicts by a robots.txt are doubtful,
 // or "" if they are not. The file may be longer than the 500 KiB that robots

@@ -39,17 +39,14 @@ var Command = command.Command{
 				return 0, err
 			}
 			total.finish(*top)
-			switch {
-			case total.Files == 0 && s.failed == 0:
-				return 0, fmt.Errorf("%s: there are no such files", args[0])
-			case total.Files == 0:
-			case *asJSON:
-				command.JSON(e.Stdout).Encode(total)
-			default:
-				total.print(e.Stdout)
+			if total.Files > 0 {
+				e.Print(total, *asJSON)
 			}
-			if s.failed > 0 {
+			switch {
+			case s.failed > 0:
 				return 0, fmt.Errorf("%s could not be read", command.Count(s.failed, "file"))
+			case total.Files == 0:
+				return 0, fmt.Errorf("%s: there are no such files", args[0])
 			}
 			return command.OK, nil
 		}

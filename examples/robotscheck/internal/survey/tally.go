@@ -156,7 +156,7 @@ func (t *tally) finish(top int) {
 	t.Robots = t.Robots[:min(len(t.Robots), top)]
 }
 
-func (t *tally) print(w io.Writer) {
+func (t *tally) Print(w io.Writer) {
 	percent := func(n, of int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(max(of, 1))) }
 	share := func(n int) string { return percent(n, t.Files) }
 	fmt.Fprintf(w, "%s, %s\n", command.Count(t.Files, "file"), command.Count(t.Bytes, "byte"))
