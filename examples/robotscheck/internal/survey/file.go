@@ -10,54 +10,87 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// The survey counts the files with each of these features, and shows the counts
-// in this order.
-var features = []struct {
-	name string
-	has  func(*surveyed) bool
-}{
-	{"a Sitemap line", func(f *surveyed) bool { return f.fields["sitemap"] }},
-	{"a Crawl-delay line", func(f *surveyed) bool { return f.fields["crawl-delay"] }},
-	{"a Content-Signal line", func(f *surveyed) bool { return f.fields["content-signal"] }},
-	{"a Content-Usage line", func(f *surveyed) bool { return f.fields["content-usage"] }},
-	{"a Host line", func(f *surveyed) bool { return f.fields["host"] }},
-	{"a Clean-param line", func(f *surveyed) bool { return f.fields["clean-param"] }},
-	{"a robot with a digit or dot", func(f *surveyed) bool { return f.robot(hasDigit) }},
-	{"a robot with more than a name", func(f *surveyed) bool { return f.robot(func(v string) bool { return v != robots.Name(v) }) }},
-	{"a line above 16,663 bytes", func(f *surveyed) bool { return f.longest > 16663 }},
-	{"no user-agent line", func(f *surveyed) bool { return len(f.groups) == 0 }},
-	{"no rule in any group", func(f *surveyed) bool { return f.rules == 0 }},
-	{"everything open to all", func(f *surveyed) bool { return f.countRules(anyPattern, robotstxt.Disallow) == 0 }},
-	{"everything shut to others (*)", func(f *surveyed) bool { return f.isShut("*") }},
+// A feature is something that files may have, and how many files have it. The
+// result has the features in this order.
+type feature struct {
+	What  string `json:"what"`
+	Files int    `json:"files"`
+
+	has func(*surveyed) bool
 }
 
-// patterns are the features that the survey counts in the patterns of rules.
-var patterns = []struct {
-	name string
-	is   func(pattern string) bool
-}{
-	{"any pattern", anyPattern},
-	{"\"*\"", func(p string) bool { return strings.Contains(p, "*") }},
-	{"\"*\" not at the end alone", func(p string) bool { return strings.Contains(strings.TrimRight(p, "*"), "*") }},
-	{"a final \"$\"", func(p string) bool { return strings.HasSuffix(p, "$") }},
-	{"an escape such as %20", escape.MatchString},
-	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
+var features = []feature{
+	{What: "a Sitemap line", has: hasField("sitemap")},
+	{What: "a Crawl-delay line", has: hasField("crawl-delay")},
+	{What: "a Content-Signal line", has: hasField("content-signal")},
+	{What: "a Content-Usage line", has: hasField("content-usage")},
+	{What: "a Host line", has: hasField("host")},
+	{What: "a Clean-param line", has: hasField("clean-param")},
+	{What: "a robot with a digit or dot", has: func(f *surveyed) bool { return slices.ContainsFunc(f.agents, hasDigit) }},
+	{What: "a robot with more than a name", has: func(f *surveyed) bool { return slices.ContainsFunc(f.agents, hasMore) }},
+	{What: "a line above 16,663 bytes", has: func(f *surveyed) bool { return f.longest > 16663 }},
+	{What: "no user-agent line", has: func(f *surveyed) bool { return f.groups == 0 }},
+	{What: "no rule in any group", has: func(f *surveyed) bool { return len(f.patterns) == 0 }},
+	{What: "everything open to all", has: func(f *surveyed) bool { return f.disallows == 0 }},
+	{What: "everything shut to others (*)", has: func(f *surveyed) bool { return f.isShut("*") }},
 }
 
-var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+func hasField(name string) func(*surveyed) bool {
+	return func(f *surveyed) bool { return f.fields[name] }
+}
+
+// hasDigit reports whether a robot's name has a digit or a dot. RFC 9309
+// allows neither in a name.
+func hasDigit(agent string) bool { return strings.ContainsAny(robots.Name(agent), "0123456789.") }
+
+func hasMore(agent string) bool { return agent != robots.Name(agent) }
+
+// A form is a form that the patterns of rules may have, and how many rules, in
+// how many files, have it.
+type form struct {
+	What  string `json:"what"`
+	Rules int    `json:"rules"`
+	Files int    `json:"files"`
+
+	is func(pattern string) bool
+}
+
+// count counts the rules of a file, by their patterns.
+func (f *form) count(patterns []string) {
+	before := f.Rules
+	for _, pattern := range patterns {
+		if f.is(pattern) {
+			f.Rules++
+		}
+	}
+	if f.Rules > before {
+		f.Files++
+	}
+}
+
+var forms = []form{
+	{What: "any pattern", is: func(string) bool { return true }},
+	{What: "\"*\"", is: func(p string) bool { return strings.Contains(p, "*") }},
+	{What: "\"*\" not at the end alone", is: func(p string) bool { return strings.Contains(strings.TrimRight(p, "*"), "*") }},
+	{What: "a final \"$\"", is: func(p string) bool { return strings.HasSuffix(p, "$") }},
+	{What: "an escape such as %20", is: regexp.MustCompile(`%[0-9A-Fa-f]{2}`).MatchString},
+	{What: "a query", is: func(p string) bool { return strings.Contains(p, "?") }},
+}
 
 // mostRobots is how many robots of each file are counted at most.
 const mostRobots = 1000
 
 type surveyed struct {
-	file    *robotstxt.File
-	groups  []robotstxt.Group
-	rules   int // how many rules have a pattern
-	largest int // how many rules have a pattern in the group with the most of them
-	fields  map[string]bool
-	nbytes  int
-	lines   int
-	longest int // how many bytes the longest line has
+	file      *robotstxt.File
+	groups    int
+	agents    []string // the values of the user-agent lines, but for "*"
+	patterns  []string // of all rules that have one
+	disallows int      // how many of these rules are Disallow lines
+	largest   int      // how many rules have a pattern in the group with the most of them
+	fields    map[string]bool
+	nbytes    int
+	lines     int
+	longest   int // how many bytes the longest line has
 
 	problems []lint.Problem
 	robots   map[string]bool // whether a robot is shut out, by its name in lower case
@@ -69,20 +102,10 @@ func examine(text []byte) *surveyed {
 		problems: lint.Check(text), robots: make(map[string]bool),
 	}
 	for g := range f.file.Groups() {
-		f.groups = append(f.groups, g)
-		rules := 0
-		for _, r := range g.Rules {
-			if r.Pattern != "" {
-				rules++
-			}
-		}
-		f.rules += rules
-		f.largest = max(f.largest, rules)
+		f.addGroup(g)
 	}
 	for field := range f.file.Fields() {
-		if !f.fields[field.Name] { // a spelling that is known already needs no ToLower
-			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
-		}
+		f.fields[strings.ToLower(field.Name)] = true
 	}
 	for number, line := range f.file.Lines() {
 		f.lines = number
@@ -95,37 +118,25 @@ func examine(text []byte) *surveyed {
 	return f
 }
 
-// countRules returns how many rules have a pattern that the given function
-// accepts. If kinds are given, it counts only rules of these kinds.
-func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.Kind) (n int) {
-	for _, g := range f.groups {
-		for _, r := range g.Rules {
-			if r.Pattern != "" && (len(kinds) == 0 || slices.Contains(kinds, r.Kind)) && is(r.Pattern) {
-				n++
-			}
+func (f *surveyed) addGroup(g robotstxt.Group) {
+	f.groups++
+	for _, agent := range g.UserAgents {
+		if agent.Value != "" && robots.Name(agent.Value) != "*" {
+			f.agents = append(f.agents, agent.Value)
 		}
 	}
-	return n
-}
-
-// robot() reports whether the given function accepts the value of at least one
-// user-agent line. It skips empty values and "*".
-func (f *surveyed) robot(is func(value string) bool) bool {
-	for _, g := range f.groups {
-		for _, a := range g.UserAgents {
-			if robots.Name(a.Value) != "*" && a.Value != "" && is(a.Value) {
-				return true
-			}
+	before := len(f.patterns)
+	for _, rule := range g.Rules {
+		if rule.Pattern == "" {
+			continue
+		}
+		f.patterns = append(f.patterns, rule.Pattern)
+		if rule.Kind == robotstxt.Disallow {
+			f.disallows++
 		}
 	}
-	return false
+	f.largest = max(f.largest, len(f.patterns)-before)
 }
 
 // isShut reports whether a robot must not ask for "/".
 func (f *surveyed) isShut(robot string) bool { return !f.file.Rules(robot).Allowed("/") }
-
-func anyPattern(string) bool { return true }
-
-// hasDigit reports whether a robot's name has a digit or a dot. RFC 9309
-// allows neither in a name.
-func hasDigit(value string) bool { return strings.ContainsAny(robots.Name(value), "0123456789.") }

@@ -150,7 +150,11 @@ func TestTally_CountsOverFiles(t *testing.T) {
 	if got := fmt.Sprint(robots); got != "[{b1 2 1} {* 1 0} {a 1 1}]" {
 		t.Errorf("the robots are %s", got)
 	}
-	if got := fmt.Sprint(all.Rules); got != `[{any pattern 5 3} {"*" 1 1} {"*" not at the end alone 1 1} {a final "$" 1 1} {an escape such as %20 1 1} {a query 1 1}]` {
+	var rules []string
+	for _, f := range all.Rules {
+		rules = append(rules, fmt.Sprintf("{%s %d %d}", f.What, f.Rules, f.Files))
+	}
+	if got := fmt.Sprint(rules); got != `[{any pattern 5 3} {"*" 1 1} {"*" not at the end alone 1 1} {a final "$" 1 1} {an escape such as %20 1 1} {a query 1 1}]` {
 		t.Errorf("the rules are %s", got)
 	}
 	if got := fmt.Sprint(all.Sizes[1]); got != "{lines 3 4 4 4}" {

@@ -16,8 +16,8 @@ type tally struct {
 	Files    int            `json:"files"`
 	Bytes    int            `json:"bytes"`
 	Without  map[string]int `json:"without,omitempty"` // how many answers had no file, by class of status, such as "4xx"
-	Have     []featureRow   `json:"have"`
-	Rules    []patternRow   `json:"rules"`
+	Have     []feature      `json:"have"`
+	Rules    []form         `json:"rules"`
 	Sizes    []sizeRow      `json:"sizes"`
 	Worst    map[string]int `json:"worst"` // how many files there are, by the severity of their worst problem
 	Problems []*problemRow  `json:"problems"`
@@ -26,17 +26,6 @@ type tally struct {
 	sizes    [len(sizeNames)][]int
 	problems map[lint.Problem]*problemRow // by code and severity
 	robots   map[string]*robotRow
-}
-
-type featureRow struct {
-	What  string `json:"what"`
-	Files int    `json:"files"`
-}
-
-type patternRow struct {
-	What  string `json:"what"`
-	Rules int    `json:"rules"`
-	Files int    `json:"files"`
 }
 
 type sizeRow struct {
@@ -66,39 +55,31 @@ type robotRow struct {
 var sizeNames = [...]string{"bytes", "lines", "groups", "rules", "rules of the largest group"}
 
 func newTally() *tally {
-	t := &tally{
+	return &tally{
 		Without:  make(map[string]int),
+		Have:     slices.Clone(features),
+		Rules:    slices.Clone(forms),
 		Worst:    make(map[string]int),
 		Problems: []*problemRow{},
 		Robots:   []*robotRow{},
 		problems: make(map[lint.Problem]*problemRow),
 		robots:   make(map[string]*robotRow),
 	}
-	for _, f := range features {
-		t.Have = append(t.Have, featureRow{What: f.name})
-	}
-	for _, p := range patterns {
-		t.Rules = append(t.Rules, patternRow{What: p.name})
-	}
-	return t
 }
 
 func (t *tally) add(f *surveyed) {
 	t.Files++
 	t.Bytes += f.nbytes
-	for i, n := range []int{f.nbytes, f.lines, len(f.groups), f.rules, f.largest} {
+	for i, n := range []int{f.nbytes, f.lines, f.groups, len(f.patterns), f.largest} {
 		t.sizes[i] = append(t.sizes[i], n)
 	}
-	for i, feature := range features {
-		if feature.has(f) {
+	for i := range t.Have {
+		if t.Have[i].has(f) {
 			t.Have[i].Files++
 		}
 	}
-	for i, p := range patterns {
-		if n := f.countRules(p.is); n > 0 {
-			t.Rules[i].Rules += n
-			t.Rules[i].Files++
-		}
+	for i := range t.Rules {
+		t.Rules[i].count(f.patterns)
 	}
 	t.addProblems(f.problems)
 	for name, isShut := range f.robots {
