@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -66,61 +65,42 @@ const exampleLine = `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a.html HTT
 
 func timeFlag(t *time.Time) func(string) error {
 	return func(value string) (err error) {
-		for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-			if *t, err = time.Parse(form, value); err == nil {
-				return nil
-			}
-		}
-		return errors.New("write it as 2026-11-20 or 2026-11-20T10:00:00Z")
+		*t, err = parseTime(value)
+		return err
 	}
 }
 
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 	broken := &brokenLines{w: e.Stderr, seen: make(map[problem]*repeats)}
-	found := &breaches{by: make(map[breachKey]*breach), listed: make(map[string][]audit.Violation)}
+	found := &breaches{by: make(map[audit.Violation]*breach), listed: make(map[string][]audit.Violation)}
 	judge := audit.Auditor{
-		Groups:      o.groups,
-		Head:        o.head,
-		Since:       o.since,
-		Until:       o.until,
-		OnBroken:    broken.add,
-		OnViolation: o.printer(e.Stdout, found),
+		Groups:   o.groups,
+		Head:     o.head,
+		Since:    o.since,
+		Until:    o.until,
+		OnBroken: broken.add,
+		OnViolation: func(v audit.Violation) {
+			found.add(v)
+			switch {
+			case o.asJSON:
+				command.JSON(e.Stdout).Encode(v)
+			case o.verbose:
+				fmt.Fprintln(e.Stdout, sentence(v))
+			}
+		},
 	}
-	hosts, doubtful, err := readHistory(e, o.robots, &judge, broken)
-	if err != nil {
+	history := history{judge: &judge}
+	if err := history.read(e, o.robots, broken); err != nil {
 		return 0, err
 	}
-	var names, records []string
-	for _, arg := range args {
-		if command.IsDirectory(arg) {
-			records = append(records, arg)
-		} else {
-			names = append(names, arg)
-		}
-	}
-	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
-		return 0, command.Usagef("-head and -against are about one record: name its directory, and nothing else")
-	}
-	logs, err := openLogs(e, append(names, o.against...))
-	defer closeLogs(logs)
-	if err != nil {
+	if err := o.read(ctx, e, args, &judge, broken); err != nil {
 		return 0, err
-	}
-	if err := judge.Read(ctx, logs[:len(names)]...); err != nil {
-		return 0, err
-	}
-	broken.end()
-	judge.OnBroken = broken.addFault
-	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir), logs[len(names):]...); err != nil {
-			return 0, err
-		}
 	}
 	r := judge.Result()
 	found.sort()
-	notes := append(recordNotes(r, broken.faults), notes(r, doubtful)...)
+	notes := notes(r, broken.faults, history.doubtful)
 	if o.asJSON {
-		command.JSON(e.Stdout).Encode(summaryOf(r, doubtful))
+		command.JSON(e.Stdout).Encode(summaryOf(r, history.doubtful))
 	} else {
 		printText(e.Stdout, r, found, o.verbose, notes)
 	}
@@ -135,24 +115,45 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 			return 0, err
 		}
 	}
-	if hosts > 1 && r.Counts["unaudited"] > 0 {
-		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(hosts, "host"))
+	if history.hosts > 1 && r.Counts["unaudited"] > 0 {
+		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(history.hosts, "host"))
 	}
-	return o.status(r, doubtful), nil
+	return o.status(r, history.doubtful), nil
 }
 
-// printer returns what is done with each violation.
-func (o *options) printer(w io.Writer, found *breaches) func(audit.Violation) {
-	json := command.JSON(w)
-	return func(v audit.Violation) {
-		found.add(v)
-		switch {
-		case o.asJSON:
-			json.Encode(v)
-		case o.verbose:
-			fmt.Fprintln(w, sentence(v))
+// read gives the logs and records to the Auditor.
+func (o *options) read(ctx context.Context, e command.Env, args []string, judge *audit.Auditor, broken *brokenLines) error {
+	var names, records []string
+	for _, arg := range args {
+		if command.IsDirectory(arg) {
+			records = append(records, arg)
+		} else {
+			names = append(names, arg)
 		}
 	}
+	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
+		return command.Usagef("-head and -against are about one record: name its directory, and nothing else")
+	}
+	var logs []audit.Input
+	for _, name := range append(names, o.against...) {
+		file, err := open(e, name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		logs = append(logs, audit.Input{Name: command.ShownName(name), Reader: file})
+	}
+	if err := judge.Read(ctx, logs[:len(names)]...); err != nil {
+		return err
+	}
+	broken.end()
+	judge.OnBroken = broken.addFault
+	for _, dir := range records {
+		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir), logs[len(names):]...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *options) status(r *audit.Result, doubtful []robots.Doubtful) command.Status {

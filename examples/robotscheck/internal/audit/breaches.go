@@ -24,16 +24,10 @@ type breach struct {
 // invent.
 type breaches struct {
 	all     []*breach
-	by      map[breachKey]*breach
+	by      map[audit.Violation]*breach  // by robot, rule, line and kind
 	listed  map[string][]audit.Violation // of each robot, for the page
 	kept    int                          // violations in listed
 	counted int                          // addresses in all breaches
-}
-
-type breachKey struct {
-	robot, rule string
-	kind        string
-	line        int
 }
 
 const (
@@ -49,7 +43,7 @@ func (b *breaches) add(v audit.Violation) {
 		b.kept++
 		b.listed[v.Robot] = append(b.listed[v.Robot], v)
 	}
-	key := breachKey{v.Robot, v.Rule, v.Kind, v.Line}
+	key := audit.Violation{Robot: v.Robot, Rule: v.Rule, Line: v.Line, Kind: v.Kind}
 	one := b.by[key]
 	if one == nil {
 		if len(b.all) == mostBreaches {
@@ -90,11 +84,9 @@ func (b *breach) String() string {
 	if b.Line > 0 {
 		text += fmt.Sprintf("  line %d, %s", b.Line, command.Printable(b.Rule))
 	}
-	text += "  " + command.Count(b.N, "time")
+	text += "  " + command.Count(b.N, "time") + "  " + stamp(b.Time)
 	if b.N > 1 {
-		text += fmt.Sprintf("  %s to %s", stamp(b.Time), stamp(b.Last))
-	} else {
-		text += "  " + stamp(b.Time)
+		text += " to " + stamp(b.Last)
 	}
 	if len(b.addresses) == 0 {
 		return text

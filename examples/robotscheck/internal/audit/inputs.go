@@ -27,75 +27,63 @@ func open(e command.Env, name string) (io.ReadCloser, error) {
 	return file, err
 }
 
-// openLogs opens files. After an error, it returns those that are open.
-func openLogs(e command.Env, names []string) (logs []audit.Input, _ error) {
-	for _, name := range names {
-		log := audit.Input{Name: command.ShownName(name), Reader: e.Stdin} // which may be a file
-		if name != "-" {
-			file, err := open(e, name)
-			if err != nil {
-				return logs, err
-			}
-			log.Reader = file
-		}
-		logs = append(logs, log)
-	}
-	return logs, nil
-}
-
-func closeLogs(logs []audit.Input) {
-	for _, log := range logs {
-		if file, ok := log.Reader.(io.Closer); ok {
-			file.Close()
-		}
-	}
+// A history is what -robots names: the robots.txt files of a site, which it
+// gives to the Auditor.
+type history struct {
+	judge    *audit.Auditor
+	hosts    int // whose files these are; 0 means every host
+	doubtful []robots.Doubtful
 }
 
 var errNoHistory = errors.New("there is no robots.txt in it")
 
-// readHistory gives the robots.txt files that -robots names to the Auditor. If
-// one cannot be read, it returns an error. Without that file, the audit would
-// judge by the wrong robots.txt, or by none. hosts is how many hosts the files
-// are of, or 0 if they are of every host. The robots.txt files in a WARC file
-// are not checked for doubts.
-func readHistory(e command.Env, name string, judge *audit.Auditor, broken *brokenLines) (hosts int, _ []robots.Doubtful, _ error) {
+// read reads a file, an archive or a directory. If a file cannot be read, it
+// returns an error. Without that file, the audit would judge by the wrong
+// robots.txt, or by none. The robots.txt files in a WARC file are not checked
+// for doubts.
+func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 	if name == "" {
-		return 0, nil, nil
+		return nil
 	}
 	if command.IsDirectory(name) {
-		doubtful, err := readDirectory(judge, name)
-		return 0, doubtful, err
+		return h.readDirectory(name)
 	}
 	file, err := open(e, name)
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
 	defer file.Close()
 	in := bufio.NewReader(file)
 	begin, _ := in.Peek(len("WARC/"))
 	if string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
-		if hosts, err = readArchive(judge, command.ShownName(name), in, broken); err != nil {
-			return 0, nil, fmt.Errorf("%s: %w", name, err)
+		if err := h.readArchive(command.ShownName(name), in, broken); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		return hosts, nil, nil
+		return nil
 	}
 	text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
 	if err != nil {
-		return 0, nil, fmt.Errorf("read %s: %w", command.ShownName(name), err)
+		return fmt.Errorf("read %s: %w", command.ShownName(name), err)
 	}
-	judge.AddRobotsTxt("", time.Time{}, 200, text)
-	if doubt := robots.Doubt(text, true); doubt != "" { // as with a fetched file, the end of a long file is not read
-		return 0, []robots.Doubtful{{Source: command.ShownName(name), Doubt: doubt}}, nil
-	}
-	return 0, nil, nil
+	h.add(command.ShownName(name), time.Time{}, text, true)
+	return nil
 }
 
-func readArchive(judge *audit.Auditor, name string, in io.Reader, broken *brokenLines) (hosts int, _ error) {
+// add adds a file that is in force from the given time on. isPart is set if
+// only the beginning of a long file is at hand.
+func (h *history) add(name string, from time.Time, text []byte, isPart bool) {
+	h.judge.AddRobotsTxt("", from, 200, text)
+	if doubt := robots.Doubt(text, isPart); doubt != "" {
+		h.doubtful = append(h.doubtful, robots.Doubtful{Source: name, Doubt: doubt})
+	}
+}
+
+func (h *history) readArchive(name string, in io.Reader, broken *brokenLines) error {
 	known := make(map[string]bool)
 	for resp, err := range audit.RobotsTxts(in) {
 		switch {
 		case resp == nil:
-			return 0, err
+			return err
 		case err != nil:
 			broken.say("%s: %v", name, err)
 			continue
@@ -105,55 +93,54 @@ func readArchive(judge *audit.Auditor, name string, in io.Reader, broken *broken
 		if resp.StatusCode/100 == 3 {
 			text = []byte(resp.Header.Get("Location"))
 		}
-		judge.AddRobotsTxt(resp.Request.URL.String(), from, resp.StatusCode, text)
+		h.judge.AddRobotsTxt(resp.Request.URL.String(), from, resp.StatusCode, text)
 		if status := resp.StatusCode; status/100 != 5 && status != 429 && status != 304 {
 			known[strings.ToLower(resp.Request.URL.Host)] = true // the others say nothing of their robots.txt
 		}
 	}
 	if len(known) == 0 {
-		return 0, errNoHistory
+		return errNoHistory
 	}
-	return len(known), nil
+	h.hosts = len(known)
+	return nil
 }
 
-// readDirectory gives the *.txt files of a directory to the Auditor. The name
-// of each file is the time at which the file came into force. readDirectory
-// returns the doubtful files.
-func readDirectory(judge *audit.Auditor, dir string) (doubtful []robots.Doubtful, _ error) {
+// readDirectory reads the *.txt files of a directory. The name of each file is
+// the time at which the file came into force.
+func (h *history) readDirectory(dir string) error {
 	const how = "such as 2026-11-20T10:00:00Z.txt"
 	names, err := fs.Glob(os.DirFS(dir), "*.txt")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: %w; name them by the time from which on they were in force, %s", dir, errNoHistory, how)
+		return fmt.Errorf("%s: %w; name them by the time from which on they were in force, %s", dir, errNoHistory, how)
 	}
 	for _, name := range names {
 		file := filepath.Join(dir, name)
-		from, err := timeOf(strings.TrimSuffix(name, ".txt"))
+		from, err := parseTime(strings.TrimSuffix(name, ".txt"))
 		if err != nil {
-			return nil, fmt.Errorf("%s: name it by the time from which on it was in force, %s", file, how)
+			return fmt.Errorf("%s: name it by the time from which on it was in force, %s", file, how)
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		judge.AddRobotsTxt("", from, 200, text)
-		if doubt := robots.Doubt(text, false); doubt != "" {
-			doubtful = append(doubtful, robots.Doubtful{Source: file, Doubt: doubt})
-		}
+		h.add(file, from, text, false)
 	}
-	return doubtful, nil
+	return nil
 }
 
-// timeOf parses the name of a file, without ".txt". The name is a time in the
-// form of RFC 3339. Some systems allow no colons in names, so the form
-// 20261120T100000Z is accepted too.
-func timeOf(name string) (time.Time, error) {
-	if t, err := time.Parse("20060102T150405Z0700", name); err == nil {
-		return t, nil
+// parseTime parses a time in a flag or in the name of a file. Some systems
+// allow no colons in names, hence the last form. Without a zone, the time is
+// UTC.
+func parseTime(value string) (t time.Time, err error) {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly, "20060102T150405Z0700"} {
+		if t, err = time.Parse(form, value); err == nil {
+			return t, nil
+		}
 	}
-	return time.Parse(time.RFC3339Nano, name)
+	return t, errors.New("write it as 2026-11-20 or 2026-11-20T10:00:00Z")
 }
 
 const (

@@ -30,8 +30,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"partial":  isPartial,
 	"target":   target,
 	"stamp":    stamp,
-	"interval": func(d time.Duration) string { return interval(d, d >= 0) },
-	"delay":    func(d time.Duration) string { return interval(d, d > 0) },
+	"shortest": shortest,
+	"delay":    delay,
 	"host":     hostName,
 }).Parse(pageHTML))
 

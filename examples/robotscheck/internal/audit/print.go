@@ -84,15 +84,11 @@ func printBreaches(w io.Writer, found *breaches) {
 }
 
 func printTables(w io.Writer, r *audit.Result) {
-	var names []string
-	for _, kind := range kinds {
-		names = append(names, string(kind))
-	}
-	heading := slices.Concat([]string{"robot", "requests", "robots.txt"}, names, []string{"shortest gap", "Crawl-delay", "unaudited", "addresses"})
+	heading := slices.Concat([]string{"robot", "requests", "robots.txt"}, kinds, []string{"shortest gap", "Crawl-delay", "unaudited", "addresses"})
 	printTable(w, r.Robots, shownRobots, "robot", heading, func(robot *audit.Tally) []string {
 		return slices.Concat(
 			[]string{command.Printable(robot.Name), command.Thousands(robot.Requests), command.Thousands(robot.Counts["fetches"])}, counts(robot.Counts),
-			[]string{interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), command.Thousands(robot.Counts["unaudited"]), command.Thousands(len(robot.Addresses))})
+			[]string{shortest(robot.ShortestGap), delay(robot.CrawlDelay), command.Thousands(robot.Counts["unaudited"]), command.Thousands(len(robot.Addresses))})
 	})
 	begin := "\n"
 	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
@@ -102,7 +98,7 @@ func printTables(w io.Writer, r *audit.Result) {
 		}
 	}
 	if len(r.Hosts) > 1 {
-		printTable(w, r.Hosts, shownHosts, "host", slices.Concat([]string{"host", "requests"}, names), func(host *audit.Tally) []string {
+		printTable(w, r.Hosts, shownHosts, "host", slices.Concat([]string{"host", "requests"}, kinds), func(host *audit.Tally) []string {
 			return append([]string{command.Printable(hostName(host.Name)), command.Thousands(host.Requests)}, counts(host.Counts)...)
 		})
 	}
@@ -125,61 +121,43 @@ func printTable[T any](w io.Writer, list []T, most int, noun string, heading []s
 	}
 }
 
-// recordNotes returns sentences about the records themselves. faults are the
-// first faults in them.
-func recordNotes(r *audit.Result, faults []string) (notes []string) {
+// notes returns sentences about the records, about what the audit could not
+// read or compare, and about the doubtful files. faults are the first faults in
+// the records.
+func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes []string) {
+	add := func(n int, format string, args ...any) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf(format, args...))
+		}
+	}
 	all, overridden := 0, 0
 	for _, one := range r.Records {
-		notes = append(notes, fmt.Sprintf("%s: %s. The last one has the hash %s", command.Printable(one.Name), command.Count(one.Counts["lines"], "line"), one.Head))
-		all += one.Counts["faults"]
-		overridden += one.Counts["overridden"]
-		if n := one.Counts["changed"]; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s was changed in %s.", command.Printable(one.Name), command.Count(n, "place")))
-		}
-		if n := one.Counts["contradicts"]; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s contradicts itself, or the log, in %s.", command.Printable(one.Name), command.Count(n, "place")))
-		}
-		if both, onlyRecord, onlyLog := one.Counts["both"], one.Counts["only_record"], one.Counts["only_log"]; both+onlyRecord+onlyLog > 0 {
-			notes = append(notes, fmt.Sprintf("%s are in the record and in the log, %s only in the record, %s only in the log.", command.Count(both, "request"), command.Thousands(onlyRecord), command.Thousands(onlyLog)))
-		}
+		name, n := command.Printable(one.Name), one.Counts
+		add(1, "%s: %s. The last one has the hash %s", name, command.Count(n["lines"], "line"), one.Head)
+		add(n["changed"], "%s was changed in %s.", name, command.Count(n["changed"], "place"))
+		add(n["contradicts"], "%s contradicts itself, or the log, in %s.", name, command.Count(n["contradicts"], "place"))
+		add(n["both"]+n["only_record"]+n["only_log"], "%s are in the record and in the log, %s only in the record, %s only in the log.",
+			command.Count(n["both"], "request"), command.Thousands(n["only_record"]), command.Thousands(n["only_log"]))
+		all += n["faults"]
+		overridden += n["overridden"]
 	}
 	for _, fault := range faults {
 		notes = append(notes, command.Printable(fault))
 	}
-	if n := all - len(faults); n > 0 {
-		notes = append(notes, "… and "+command.Count(n, "more fault")+" in the record, on standard error")
-	}
-	if overridden > 0 {
-		notes = append(notes, command.Count(overridden, "request")+" obeyed the operator's file, not the site's.")
-	}
-	return notes
-}
+	add(all-len(faults), "… and %s in the record, on standard error", command.Count(all-len(faults), "more fault"))
+	add(overridden, "%s obeyed the operator's file, not the site's.", command.Count(overridden, "request"))
 
-// notes returns sentences about what the audit could not read or compare, and
-// about the doubtful files.
-func notes(r *audit.Result, doubtful []robots.Doubtful) (notes []string) {
-	broken, cut := r.Counts["broken"], r.Counts["cut"]
-	for _, one := range r.Records { // recordNotes tells of their faults
-		broken, cut = broken-one.Counts["faults"], cut-one.Counts["faults"]
-	}
-	if broken > 0 {
-		notes = append(notes, fmt.Sprintf("%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), 100*float64(broken)/float64(max(r.Counts["lines"], broken))))
-	}
-	if n := r.Counts["jumps"]; n > 0 {
-		notes = append(notes, linesOrRecords(n, "")+" out of order by more than 90 s: not judged on order.")
-	}
-	if n := r.Counts["not_shown"]; n > 0 {
-		notes = append(notes, command.Count(n, "page")+" not shown: their robots may have got robots.txt before this log, or where it does not show.")
-	}
-	if cut > 0 {
-		notes = append(notes, command.Count(cut, "input")+" not read to the end.")
-	}
+	n := r.Counts
+	broken, cut := n["broken"]-all, n["cut"]-all // the faults of records are told
+	add(broken, "%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), 100*float64(broken)/float64(max(n["lines"], broken, 1)))
+	add(n["jumps"], "%s out of order by more than 90 s: not judged on order.", linesOrRecords(n["jumps"], ""))
+	add(n["not_shown"], "%s not shown: their robots may have got robots.txt before this log, or where it does not show.", command.Count(n["not_shown"], "page"))
+	add(cut, "%s not read to the end.", command.Count(cut, "input"))
 	for _, d := range doubtful[:min(len(doubtful), shownDoubts)] {
 		notes = append(notes, d.String())
 	}
-	if n := len(doubtful) - shownDoubts; n > 0 {
-		notes = append(notes, "… and "+command.Count(n, "more doubtful file")+"; -json has all")
-	}
+	more := len(doubtful) - shownDoubts
+	add(more, "… and %s; -json has all", command.Count(more, "more doubtful file"))
 	return notes
 }
 
@@ -209,20 +187,30 @@ func why(v audit.Violation) string {
 	case "disallowed":
 		return rule
 	case "stale":
-		return fmt.Sprintf("%s; last asked for robots.txt at %s, %s before", rule, stamp(v.Previous), interval(v.Gap, true))
+		return fmt.Sprintf("%s; last asked for robots.txt at %s, %s before", rule, stamp(v.Previous), interval(v.Gap))
 	case "gap":
-		return fmt.Sprintf("%s after the page of %s, of %s (line %d)", interval(v.Gap, true), stamp(v.Previous), interval(v.Want, true), v.Line)
+		return fmt.Sprintf("%s after the page of %s, of %s (line %d)", interval(v.Gap), stamp(v.Previous), interval(v.Want), v.Line)
 	case "retry-after":
-		return fmt.Sprintf("%s after %s, when it was asked to stay away for %s", interval(v.Gap, true), stamp(v.Previous), interval(v.Want, true))
+		return fmt.Sprintf("%s after %s, when it was asked to stay away for %s", interval(v.Gap), stamp(v.Previous), interval(v.Want))
 	}
 	return "before it had robots.txt"
 }
 
-// interval formats a duration for people. If known is false, it returns a dash.
-func interval(d time.Duration, known bool) string {
-	switch {
-	case !known:
+// shortest formats the shortest gap of a robot. A negative one means that there
+// was none.
+func shortest(gap time.Duration) string {
+	if gap < 0 {
 		return "–"
+	}
+	return interval(gap)
+}
+
+// delay formats a Crawl-delay. 0 means that there was none.
+func delay(d time.Duration) string { return shortest(cmp.Or(d, -1)) }
+
+// interval formats a duration for people.
+func interval(d time.Duration) string {
+	switch {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%.1f days", d.Hours()/24)
 	case d >= 2*time.Hour:

@@ -31,12 +31,9 @@ var Command = command.Command{
 			case *cache < 1:
 				return 0, command.Usagef("-cache %d: write 1 MiB or more", *cache)
 			}
-			in := io.NopCloser(e.Stdin)
-			if len(args) == 1 {
-				var err error
-				if in, err = e.Open(args[0]); err != nil {
-					return 0, err
-				}
+			in, err := e.Open(append(args, "-")[0])
+			if err != nil {
+				return 0, err
 			}
 			defer in.Close()
 			b := batch{cache: newRulesCache(*cache << 20), maxLine: 16 << 20}

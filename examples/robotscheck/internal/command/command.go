@@ -110,6 +110,9 @@ func IsDirectory(arg string) bool {
 // file, but the name looks like a URL, the error is a UsageError.
 func (e Env) Open(name string) (io.ReadCloser, error) {
 	if name == "-" {
+		if stdin, ok := e.Stdin.(io.ReadCloser); ok {
+			return stdin, nil // a file that can be read twice, perhaps
+		}
 		return io.NopCloser(e.Stdin), nil
 	}
 	file, err := os.Open(name)

@@ -32,13 +32,14 @@ func MeantURL(s string) string {
 	if parts == nil {
 		return ""
 	}
-	switch name := strings.ToLower(parts[1]); {
-	case strings.Contains(name, "s") && cli.IsNear(name, "https"):
-		return "https://" + parts[2]
-	case !strings.Contains(name, "s") && cli.IsNear(name, "http"):
-		return "http://" + parts[2]
+	written, scheme := strings.ToLower(parts[1]), "http"
+	if strings.Contains(written, "s") {
+		scheme = "https"
 	}
-	return ""
+	if !cli.IsNear(written, scheme) {
+		return ""
+	}
+	return scheme + "://" + parts[2]
 }
 
 // mistypedScheme does not match a directory such as http/a.

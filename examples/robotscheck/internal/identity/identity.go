@@ -143,10 +143,7 @@ func (m *maker) make(r *report, host string, now time.Time) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, file := range []struct {
-		name string
-		text string
-	}{
+	for _, file := range []struct{ name, text string }{
 		{name, string(body)},
 		{name + ".headers", headerLines(header)},
 		{name + ".nginx", config},

@@ -111,10 +111,7 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 		}
 		in.RSL = append(in.RSL, terms)
 	}
-	r := p.report(command.ShownName(name), text, says, in)
-	for _, l := range in.Licenses() {
-		r.Licenses = append(r.Licenses, license{License: l})
-	}
+	r := p.report(command.ShownName(name), text, says, in, nil)
 	if p.links {
 		u, err := command.ParseURL(base)
 		if err != nil {
@@ -173,9 +170,8 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		Header: resp.Header,
 		Page:   says.Directives,
 	}
-	licenses := addTerms(ctx, v, page, &in)
-	r := p.report(page.String(), text, says, in)
-	r.Licenses = licenses
+	notRead := addTerms(ctx, v, page, &in)
+	r := p.report(page.String(), text, says, in, notRead)
 	r.Status, r.Decision = resp.StatusCode, &decision
 	if r.Doubt == "" {
 		r.Doubt, r.doubtful = v.Doubt(&decision), decision.RobotsURL
@@ -186,7 +182,9 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	return r, nil
 }
 
-func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input) *report {
+// report returns the report on a page. notRead says, by URL, why the terms of a
+// licence could not be read.
+func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input, notRead map[string]string) *report {
 	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
 		says.State = robotsmw.PagePartial
 	}
@@ -209,6 +207,9 @@ func (p *check) report(source string, text []byte, says robotsmw.Page, in prefer
 	if use, by := in.ContentUse(); use != "" {
 		r.Reuse = &by
 	}
+	for _, l := range in.Licenses() {
+		r.Licenses = append(r.Licenses, license{l, notRead[l.URL]})
+	}
 	return r
 }
 
@@ -220,31 +221,29 @@ const (
 	maxTermsSize = 2 << 20
 )
 
-// addTerms fetches the RSL files that the licences of in name, adds them to in,
-// and returns the licences. It fetches each file once, and at most maxTerms
-// files. t obeys robots.txt and keeps the pace.
-func addTerms(ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input) (all []license) {
-	fetched := make(map[string]error)
+// addTerms fetches the RSL files that the licences of in name, and adds them to
+// in. It fetches each file once, and at most maxTerms files. t obeys robots.txt
+// and keeps the pace. The result says, by URL, why a file could not be read; it
+// is "" for the others.
+func addTerms(ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input) map[string]string {
+	why := make(map[string]string)
 	for _, l := range in.Licenses() {
-		err, ok := fetched[l.URL]
-		switch {
-		case ok:
-		case len(fetched) == maxTerms:
-			err = fmt.Errorf("only %d are read for a page", maxTerms)
-		default:
-			var terms *preference.RSL
-			if terms, err = fetchRSL(ctx, t, page, l.URL); err == nil {
-				in.RSL = append(in.RSL, terms)
-			}
-			fetched[l.URL] = err
+		if _, known := why[l.URL]; known {
+			continue
 		}
-		one := license{License: l}
+		if len(why) >= maxTerms {
+			why[l.URL] = fmt.Sprintf("only %d are read for a page", maxTerms)
+			continue
+		}
+		terms, err := fetchRSL(ctx, t, page, l.URL)
 		if err != nil {
-			one.Error = err.Error()
+			why[l.URL] = err.Error()
+			continue
 		}
-		all = append(all, one)
+		why[l.URL] = ""
+		in.RSL = append(in.RSL, terms)
 	}
-	return all
+	return why
 }
 
 func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address string) (*preference.RSL, error) {

@@ -261,11 +261,8 @@ func message(problems []lint.Problem, codes ...string) string {
 // suspicious reports whether the linter should examine the text. It is fast,
 // because it looks only at the length and the first 1024 bytes.
 func suspicious(text []byte) bool {
-	head := text[:min(len(text), 1024)]
-	for _, c := range head {
-		if c == '<' || c < ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return true
-		}
+	isOdd := func(c rune) bool { // also of a byte that is not UTF-8
+		return c == '<' || c == utf8.RuneError || c < ' ' && !strings.ContainsRune("\t\n\r", c)
 	}
-	return len(text) > robotstxt.MaxSize || !utf8.Valid(head) || bytes.Contains(head, []byte("\ufffd"))
+	return len(text) > robotstxt.MaxSize || bytes.ContainsFunc(text[:min(len(text), 1024)], isOdd)
 }

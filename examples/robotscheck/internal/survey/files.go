@@ -51,7 +51,7 @@ func eachFile(e command.Env, arg, match string, each visit) error {
 	case strings.HasSuffix(lower, ".tar"):
 		return eachInArchive(arg, in, matches, each)
 	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):
-		unpacked, err := gzip.NewReader(bufio.NewReader(in))
+		unpacked, err := gzip.NewReader(in)
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
