@@ -1,8 +1,6 @@
 package frontier
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -76,6 +74,7 @@ const (
 type journal struct {
 	lock   *flock.Flock
 	file   *os.File
+	lines  *json.Encoder // writes to the file
 	synced time.Time
 }
 
@@ -93,7 +92,7 @@ func openJournal(dir string) (*journal, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	return &journal{lock: lock, file: file, synced: time.Now()}, nil
+	return &journal{lock: lock, file: file, lines: NewEncoder(file), synced: time.Now()}, nil
 }
 
 // read calls take with each line of the journal, up to the first damaged line.
@@ -116,27 +115,21 @@ func (j *journal) read(take func(line) error) (cut int64, err error) {
 // readJournal calls take with each line, up to the first damaged line. It
 // returns how many bytes these lines have.
 func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
-	for in := bufio.NewReaderSize(r, 1<<16); ; {
-		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return good, nil
+	isFirst := true
+	good, err = ReadLines(r, func(l line) error {
+		if isFirst && (l.Version != journalVersion || l.Crawl == nil) {
+			return errNoJournal
 		}
-		if err != nil {
-			return 0, err
-		}
-		var l line
-		damaged := json.Unmarshal(text, &l) != nil
-		if good == 0 && (damaged || l.Version != journalVersion || l.Crawl == nil) {
-			return 0, errNoJournal
-		}
-		if damaged {
-			return good, nil
-		}
-		if err := take(l); err != nil {
-			return 0, err
-		}
-		good += int64(len(text))
+		isFirst = false
+		return take(l)
+	})
+	switch {
+	case errors.Is(err, ErrDamaged) && good == 0:
+		return 0, errNoJournal
+	case errors.Is(err, ErrDamaged):
+		return good, nil
 	}
+	return good, err
 }
 
 var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or of another version of this program: name another directory")
@@ -159,14 +152,9 @@ func ReadAbout(dir string) (about *About, err error) {
 	return about, err
 }
 
-// append adds a line in a single write. If the process is killed, the file ends
-// with the whole line or with its beginning.
+// append adds a line, and syncs the file if the last sync is long ago.
 func (j *journal) append(l line) error {
-	text, err := EncodeLine(l)
-	if err != nil {
-		return err
-	}
-	if _, err := j.file.Write(text); err != nil {
+	if err := j.lines.Encode(l); err != nil {
 		return err
 	}
 	if time.Since(j.synced) < syncPeriod {
@@ -174,16 +162,6 @@ func (j *journal) append(l line) error {
 	}
 	j.synced = time.Now()
 	return j.file.Sync()
-}
-
-// EncodeLine returns a value as a line of JSON, in which the & in a URL is
-// readable.
-func EncodeLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
 }
 
 func (j *journal) close() error {

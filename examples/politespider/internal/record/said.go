@@ -22,20 +22,13 @@ type Said struct {
 	Directives       []robotsmeta.Rule `json:"directives,omitempty"`
 	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
 
-	Uses     []Use     `json:"uses,omitempty"`  // one for each use; nil if nothing was said about any use
-	Reuse    *Use      `json:"reuse,omitempty"` // how far it may be reused; nil if nothing was said
-	Licenses []License `json:"licenses,omitempty"`
+	Uses     []preference.Verdict `json:"uses,omitempty"`  // one for each use; nil if nothing was said about any use
+	Reuse    *preference.Verdict  `json:"reuse,omitempty"` // how far it may be reused; nil if nothing was said
+	Licenses []License            `json:"licenses,omitempty"`
 
 	NotFollowed []string `json:"not_followed,omitempty"` // links with rel=nofollow
 	Canonical   string   `json:"canonical,omitempty"`
 	Refresh     string   `json:"refresh,omitempty"` // where the page redirects its reader, and after how long
-}
-
-// A Use is what the owner says about one use of a page.
-type Use struct {
-	Use      preference.Use         `json:"use"`
-	Answer   preference.Answer      `json:"answer"`
-	Evidence []preference.Statement `json:"evidence,omitempty"`
 }
 
 // A License is a link to licence terms.

@@ -25,7 +25,7 @@ func TestFlags(t *testing.T) {
 		{"an unknown coding", Record{Said: Said{Examined: robotsmw.PageNotExamined.String(), Coding: "br\x1b"}}, []string{`not examined (br\x1b)`}},
 		{"a long page", Record{Said: Said{Examined: robotsmw.PagePartial.String()}}, []string{"examined to 256 KiB"}},
 		{"a whole page", Record{Said: Said{Examined: robotsmw.PageComplete.String()}}, nil},
-		{"uses", Record{Said: Said{Uses: []Use{{Use: preference.Search, Answer: preference.Allow}, {Use: preference.TrainAI, Answer: preference.Deny}}}}, []string{"no train-ai"}},
+		{"uses", Record{Said: Said{Uses: []preference.Verdict{{Use: preference.Search, Answer: preference.Allow}, {Use: preference.TrainAI, Answer: preference.Deny}}}}, []string{"no train-ai"}},
 	} {
 		if got := tt.record.Flags(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -47,9 +47,9 @@ func TestEvidence(t *testing.T) {
 		{"a refresh", Said{Refresh: "5; url=/next"}, []Evidence{{"refresh: 5; url=/next", false}}},
 		{"a reservation, which is no directive", Said{
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 1, Name: "tdm-reservation", Raw: "tdm-reservation: 1"}},
-			Uses:       []Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{tdm}}},
+			Uses:       []preference.Verdict{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{tdm}}},
 		}, []Evidence{{"uses: train-ai deny", false}, {"header, line 2: 1, terms: https://a.example/policy.json", false}}},
-		{"how far it may be reused", Said{Reuse: &Use{Use: "reference", Answer: preference.Unknown, Evidence: []preference.Statement{
+		{"how far it may be reused", Said{Reuse: &preference.Verdict{Use: "reference", Answer: preference.Unknown, Evidence: []preference.Statement{
 			{Use: "use", Answer: preference.Unknown, Signal: "Content-Signal", Where: "robots.txt", Line: 2, Raw: "use=reference"},
 		}}}, []Evidence{{"robots.txt, line 2: Content-Signal: use=reference", true}}},
 		{"many links", Said{NotFollowed: []string{"/1", "/2", "/3", "/4"}},

@@ -165,7 +165,7 @@ func hostileCrawl(t *testing.T, texts []string) *Crawl {
 		c.Add(record.Record{Verdict: record.Fetched, URL: u, Host: host, From: u, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Interval: 1}}, Said: record.Said{
 			Examined: "not examined", Coding: text, Canonical: text, Refresh: text, NotFollowed: []string{text},
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Scope: text, Name: text, Raw: text}},
-			Uses: []record.Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
+			Uses: []preference.Verdict{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
 				Where: "header", Signal: "Content-Usage", Path: text, Raw: text, Policy: text, Draft: "draft",
 			}}}},
 			Licenses: []record.License{{URL: text, Where: "link"}},

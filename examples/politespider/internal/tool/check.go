@@ -2,12 +2,9 @@ package tool
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"net/http"
 	"net/url"
@@ -17,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/politeness"
@@ -236,19 +234,16 @@ func (o *options) earlier() error {
 		return fmt.Errorf("-compare: %w", err)
 	}
 	defer file.Close()
-	for lines := json.NewDecoder(file); ; {
-		var line struct{ Summary *record.Summary }
-		err := lines.Decode(&line)
-		_, unread := errors.AsType[*fs.PathError](err)
-		switch {
-		case unread:
-			return fmt.Errorf("-compare: %w", err)
-		case errors.Is(err, io.EOF) && o.output.Before != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", o.compare)
-		case line.Summary != nil:
-			o.output.Before = line.Summary
-		}
+	type line struct{ Summary *record.Summary }
+	_, err = frontier.ReadLines(file, func(l line) error {
+		o.output.Before = cmp.Or(l.Summary, o.output.Before)
+		return nil
+	})
+	if err != nil && !errors.Is(err, frontier.ErrDamaged) {
+		return fmt.Errorf("-compare: %w", err)
 	}
+	if err != nil || o.output.Before == nil {
+		return fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", o.compare)
+	}
+	return nil
 }

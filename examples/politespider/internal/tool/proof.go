@@ -1,17 +1,14 @@
 package tool
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/robotsmw/evidence"
 )
@@ -80,22 +77,18 @@ func readRefusals(path, href string, proofs map[string]report.Proof) error {
 		return err
 	}
 	defer f.Close()
-	for r := bufio.NewReader(f); ; {
-		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // an incomplete line is not used
-		} else if err != nil {
-			return err
-		}
-		var entry struct {
-			N          uint64
-			Event, URL string
-		}
-		if err := json.Unmarshal(line, &entry); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if entry.Event == "decision" {
-			proofs[entry.URL] = report.Proof{File: href, Line: entry.N}
-		}
+	type line struct {
+		N          uint64
+		Event, URL string
 	}
+	_, err = frontier.ReadLines(f, func(l line) error {
+		if l.Event == "decision" {
+			proofs[l.URL] = report.Proof{File: href, Line: l.N}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }

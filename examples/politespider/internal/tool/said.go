@@ -27,19 +27,19 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 	}
 	said.UnavailableAfter, _ = says.UnavailableAfter()
 	if reuse, by := in.ContentUse(); reuse != "" {
-		said.Reuse = &record.Use{Use: preference.Use(reuse), Answer: by.Answer, Evidence: []preference.Statement{by}}
+		said.Reuse = &preference.Verdict{Use: preference.Use(reuse), Answer: by.Answer, Evidence: []preference.Statement{by}}
 	}
 	for _, l := range in.Licenses() {
-		said.Licenses = append(said.Licenses, record.License{URL: l.URL, Where: l.Where, Line: l.Line})
+		said.Licenses = append(said.Licenses, record.License(l))
 	}
 	return said
 }
 
-func usesOf(in preference.Input) (all []record.Use) {
+func usesOf(in preference.Input) (all []preference.Verdict) {
 	for _, use := range uses {
-		all = append(all, record.Use(in.For(use)))
+		all = append(all, in.For(use))
 	}
-	if !slices.ContainsFunc(all, func(u record.Use) bool { return len(u.Evidence) > 0 }) {
+	if !slices.ContainsFunc(all, func(u preference.Verdict) bool { return len(u.Evidence) > 0 }) {
 		return nil
 	}
 	return all

@@ -97,7 +97,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				r.Said = record.Said{Examined: "complete", Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 4, Name: "noindex", Known: true, Raw: "noindex"}}}
 			case dice < 20:
 				r.NoIndex = dice == 19
-				r.Said = record.Said{Examined: "complete", Uses: []record.Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
+				r.Said = record.Said{Examined: "complete", Uses: []preference.Verdict{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
 					Use: preference.TrainAI, Answer: preference.Deny, Signal: "Content-Usage", Where: "header", Line: 1, Raw: "train-ai=n", Draft: "draft-ietf-aipref-vocab",
 				}}}}}
 			}

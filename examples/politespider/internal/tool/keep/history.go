@@ -1,12 +1,10 @@
 package keep
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,6 +17,7 @@ import (
 // records of each run, a line says when the run began.
 type History struct {
 	file  *os.File
+	lines *json.Encoder   // writes to the file
 	known map[string]bool // hashes of the robots.txt files whose lines this run has added to the History
 	err   error
 }
@@ -33,35 +32,26 @@ type event struct {
 // openHistory opens the history in dir.
 func openHistory(dir string) (*History, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	return &History{file: file, known: make(map[string]bool)}, err
+	return &History{file: file, lines: frontier.NewEncoder(file), known: make(map[string]bool)}, err
 }
 
 // Past calls add with each record of the earlier runs, and with the time at
 // which the record's run began. If a killed process left an incomplete line at
 // the end, Past cuts it off. Call Past before Begin.
 func (h *History) Past(add func(began time.Time, r record.Record, rule *record.Rule)) error {
-	in := bufio.NewReader(h.file)
 	var began time.Time
-	var size int64
-	for {
-		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return h.file.Truncate(size)
-		}
-		e := event{Record: new(record.Record)}
-		if err == nil {
-			err = json.Unmarshal(text, &e)
-		}
-		if err != nil {
-			return fmt.Errorf("read what happened before: %w", err)
-		}
-		size += int64(len(text))
-		if e.Began.IsZero() {
-			add(began, *e.Record, e.Rule)
-		} else {
+	good, err := frontier.ReadLines(h.file, func(e event) error {
+		if e.Record == nil {
 			began = e.Began
+		} else {
+			add(began, *e.Record, e.Rule)
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read what happened before: %w", err)
 	}
+	return h.file.Truncate(good)
 }
 
 // Begin adds a line with the time at which a run begins.
@@ -78,13 +68,7 @@ func (h *History) Add(r record.Record) {
 	h.write(event{Record: &r, Rule: rule})
 }
 
-func (h *History) write(e event) {
-	text, err := frontier.EncodeLine(e)
-	if err == nil && h.err == nil {
-		_, err = h.file.Write(text)
-	}
-	h.err = cmp.Or(h.err, err)
-}
+func (h *History) write(e event) { h.err = cmp.Or(h.err, h.lines.Encode(e)) }
 
 // Close closes the file. It also returns the first error of writing, if any.
 func (h *History) Close() error { return errors.Join(h.err, h.file.Close()) }

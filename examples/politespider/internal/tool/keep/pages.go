@@ -74,22 +74,14 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(url)))
 	l.File = filepath.Join(hash[:2], hash[2:32])
-	if err := p.write(l, r.Body); err != nil {
+	err := writeWhole(filepath.Join(p.Dir, l.File), r.Body)
+	if err == nil {
+		err = frontier.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
+	}
+	if err != nil {
 		return fmt.Errorf("keep a page: %w", err)
 	}
 	return nil
-}
-
-func (p *Pages) write(l line, body []byte) error {
-	if err := writeWhole(filepath.Join(p.Dir, l.File), body); err != nil {
-		return err
-	}
-	text, err := frontier.EncodeLine(l)
-	if err != nil {
-		return err
-	}
-	_, err = p.index.Write(text) // in one write, because other processes append too
-	return err
 }
 
 // writeWhole writes a file atomically: other processes never see an incomplete

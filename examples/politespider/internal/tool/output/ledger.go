@@ -229,7 +229,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 	}
 }
 
-func (l *Ledger) heard(u record.Use) {
+func (l *Ledger) heard(u preference.Verdict) {
 	for _, statement := range u.Evidence {
 		if statement.Draft != "" {
 			l.total.Drafts[statement.Signal] = statement.Draft

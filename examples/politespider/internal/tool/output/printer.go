@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
@@ -20,9 +21,7 @@ type printer interface {
 // writer to, which leads to w.
 func newPrinter(w, to io.Writer, asJSON bool) printer {
 	if asJSON {
-		enc := json.NewEncoder(to)
-		enc.SetEscapeHTML(false) // keeps the & in URLs readable
-		return jsonPrinter{enc}
+		return jsonPrinter{frontier.NewEncoder(to)}
 	}
 	live := cli.IsTerminal(w)
 	return &textPrinter{w: to, live: live, colour: live && os.Getenv("NO_COLOR") == "", told: make(map[string]bool)} // https://no-color.org

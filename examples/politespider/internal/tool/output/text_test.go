@@ -71,7 +71,7 @@ func TestTextPrinter(t *testing.T) {
 // Evidence is below the line of its page. What robots.txt says is printed once
 // for each host. Control characters are escaped.
 func TestTextPrinter_Evidence(t *testing.T) {
-	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
+	ofSite := preference.Verdict{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
 		Use: preference.TrainAI, Answer: preference.Deny, Signal: "Content-Usage",
 		Where: "robots.txt", Line: 2, Path: "/a", Raw: "train-ai=n", Draft: "draft-x"}}}
 	page := record.Record{Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", Said: record.Said{
@@ -80,11 +80,11 @@ func TestTextPrinter_Evidence(t *testing.T) {
 			{Source: robotsmeta.Meta, Line: 3, Name: "no\x1b[2J", Raw: "no\x1b[2J"},
 			{Source: robotsmeta.XRobotsTag, Line: 1, Scope: "examplebot", Name: "nosnippet", Known: true, Raw: "nosnippet"},
 		},
-		Uses:        []record.Use{ofSite},
+		Uses:        []preference.Verdict{ofSite},
 		NotFollowed: []string{"http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/4", "http://a.example/5"},
 	}}
-	other := record.Record{Verdict: record.Fetched, URL: "http://b.example/", Host: "b.example", Said: record.Said{Uses: []record.Use{ofSite}}}
-	again := record.Record{Verdict: record.Fetched, URL: "http://a.example/again", Host: "a.example", Said: record.Said{Uses: []record.Use{ofSite}}}
+	other := record.Record{Verdict: record.Fetched, URL: "http://b.example/", Host: "b.example", Said: record.Said{Uses: []preference.Verdict{ofSite}}}
+	again := record.Record{Verdict: record.Fetched, URL: "http://a.example/again", Host: "a.example", Said: record.Said{Uses: []preference.Verdict{ofSite}}}
 	var out bytes.Buffer
 	p := &textPrinter{w: &out, told: make(map[string]bool)}
 	for _, r := range []record.Record{page, again, other} {

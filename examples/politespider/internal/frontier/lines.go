@@ -1,0 +1,43 @@
+package frontier
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// NewEncoder returns an encoder for JSON lines, in which the & in a URL is
+// readable. It writes each line in a single Write. So if the process is killed,
+// a file ends with a whole line or with the beginning of one.
+func NewEncoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+// ErrDamaged is the error of ReadLines about a line that it cannot read.
+var ErrDamaged = errors.New("a line is damaged")
+
+// ReadLines calls take with each line of JSON, and leaves out an incomplete
+// last line. It returns how many bytes these lines have. At the first error, of
+// a line, of r or of take, it stops and returns the error, too.
+func ReadLines[T any](r io.Reader, take func(T) error) (good int64, err error) {
+	for in := bufio.NewReaderSize(r, 1<<16); ; {
+		text, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return good, nil
+		} else if err != nil {
+			return good, err
+		}
+		var line T
+		if err := json.Unmarshal(text, &line); err != nil {
+			return good, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		if err := take(line); err != nil {
+			return good, err
+		}
+		good += int64(len(text))
+	}
+}
