@@ -164,7 +164,7 @@ func TestCrawl_BrokenPages(t *testing.T) {
 						t.Errorf("%s is said to be put off, and was not asked for", l.URL)
 					}
 					if l.Verdict == record.GivenUp && (l.Error == "") != (l.Tries == record.MaxTries) {
-						t.Errorf("%s was given up after %s: %q", l.URL, l.Times(), l.Error)
+						t.Errorf("%s was given up after %d tries: %q", l.URL, l.Tries, l.Error)
 					}
 				}
 			})

@@ -3,7 +3,6 @@
 package record
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -136,17 +135,6 @@ type Request struct {
 	Status   int     `json:"status,omitempty"` // the status of the answer; 0 if there was no answer
 	Interval float64 `json:"interval"`         // how many seconds the host must be left alone, counted from At
 	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
-}
-
-// Times returns the field Tries in words: "once", "twice" or "3 times".
-func (r Record) Times() string {
-	switch r.Tries {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", r.Tries)
 }
 
 // Brief returns the record without Decision, Said and Requests. The lists of

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"time"
 
@@ -31,5 +32,19 @@ func Seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
 }
 
+// Duration returns a time in seconds as a Duration, rounded to the millisecond.
+func Duration(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
 // Since returns how many seconds have passed since the given time.
 func Since(then time.Time) float64 { return Seconds(time.Since(then)) }
+
+// OriginOf returns the scheme, host and port of a URL, or "" if it has none.
+func OriginOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}

@@ -29,7 +29,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -149,16 +148,16 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 
 	m := mark{url: r.URL, letter: r.Verdict.Letter()}
 	if len(r.Requests) == 0 {
-		m.at, m.took, m.note = duration(r.Seconds), -time.Millisecond, h.note(c, note)
+		m.at, m.took, m.note = record.Duration(r.Seconds), -time.Millisecond, h.note(c, note)
 		c.keep(h, m)
 	}
 	for i, request := range r.Requests {
 		h, m := c.host(cmp.Or(request.Host, r.Host)), m
-		m.at, m.took, m.owed = duration(request.At), duration(request.Took), duration(request.Interval)
+		m.at, m.took, m.owed = record.Duration(request.At), record.Duration(request.Took), record.Duration(request.Interval)
 		m.url, m.status = cmp.Or(request.URL, r.URL), uint16(request.Status)
 		if last := i == len(r.Requests)-1; last {
 			m.note = h.note(c, note)
-			m.paused = duration(r.PausedUntil)
+			m.paused = record.Duration(r.PausedUntil)
 		} else if r.Verdict != record.RobotsTxt {
 			m.letter = record.PutOff.Letter() // net/http sent the request again
 		}
@@ -267,7 +266,7 @@ func (c *Crawl) keep(h *host, m mark) {
 	}
 	c.room--
 	if h.origin == "" {
-		h.origin = originOf(m.url)
+		h.origin = record.OriginOf(m.url)
 	}
 	h.marks = append(h.marks, m)
 }
@@ -295,31 +294,9 @@ func noteOf(r record.Record, rule *record.Rule) string {
 		add("to %s", r.Location)
 	}
 	notes = append(notes, r.Flags()...)
-	switch {
-	case r.Verdict == record.PutOff:
+	if r.Verdict == record.PutOff {
 		add("try %d of %d", r.Tries, record.MaxTries)
-	case r.Verdict == record.GivenUp:
-		add("asked for %s", r.Times())
-	case r.For != "":
-		add("to check the server, because %s was put off", record.Printable(r.For))
 	}
-	if r.Redirects > 0 {
-		add("after %s", record.Count(r.Redirects, "redirect"))
-	}
-	if r.Error != "" {
-		add("%s", record.Printable(r.Error))
-	}
+	notes = append(notes, r.Circumstances()...)
 	return strings.Join(notes, ", ")
-}
-
-func originOf(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Host == "" {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
-}
-
-func duration(seconds float64) time.Duration {
-	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }

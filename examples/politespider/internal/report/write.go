@@ -96,9 +96,9 @@ type lost struct {
 
 // Write writes the report as one HTML file.
 func (c *Crawl) Write(w io.Writer, s record.Summary) error {
-	all := overview{Lost: []lost{}, End: ms(duration(s.Seconds))}
+	all := overview{Lost: []lost{}, End: ms(record.Duration(s.Seconds))}
 	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
-		all.Lost = append(all.Lost, lost{r.URL, r.Host, string(r.Verdict), r.Status, noteOf(r, nil), ms(duration(r.Seconds))})
+		all.Lost = append(all.Lost, lost{r.URL, r.Host, string(r.Verdict), r.Status, noteOf(r, nil), ms(record.Duration(r.Seconds))})
 	}
 	summaries := make(map[string]record.HostSummary)
 	for _, h := range s.Hosts {
@@ -137,8 +137,8 @@ func (h *host) overview(name string, s record.HostSummary, interval time.Duratio
 	o := hostOverview{
 		pace: paceOf(h.marks, interval),
 		Name: name, Origin: h.origin, Marks: len(h.marks),
-		Requests: s.Requests, Summary: s, Paused: ms(duration(s.Paused)),
-		Interval: ms(duration(s.Interval)), Longest: ms(duration(s.Longest)),
+		Requests: s.Requests, Summary: s, Paused: ms(record.Duration(s.Paused)),
+		Interval: ms(record.Duration(s.Interval)), Longest: ms(record.Duration(s.Longest)),
 		Counts: make(map[string]int), Rules: append([]*rule{}, h.rules...), Said: append([]*said{}, h.said...),
 	}
 	for _, m := range h.marks {

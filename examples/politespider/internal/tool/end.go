@@ -205,7 +205,7 @@ func (v *Visit) putOff(r record.Record) {
 		p.Due = rest
 	}
 	host := r.PausedUntil - v.job.ledger.Offset(now) // the Limiter may pause the host for longer
-	again := max(p.Due.Sub(now), time.Duration(host*float64(time.Second)))
+	again := max(p.Due.Sub(now), record.Duration(host))
 	r.Verdict, r.Again = record.PutOff, record.Seconds(again)
 	v.job.ledger.Add(r)
 	v.job.frontier.PutBack(p, rest)

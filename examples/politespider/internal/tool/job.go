@@ -48,9 +48,9 @@ type Job struct {
 // observe sets what the Crawler puts around base, and where its pages come
 // from.
 func (j *Job) observe(base http.RoundTripper, kept *keep.Kept) {
-	w := &witness{base: base, interval: max(j.Delay, 0), ledger: j.ledger, asked: make(map[string][]askedFor)}
+	w := &witness{base: base, interval: max(j.Delay, 0), ledger: j.ledger, files: make(map[string][]record.Request)}
 	j.Base, j.witness = w, w
-	j.Observer = &robotsmw.Observer{Decided: w.decided, Fetched: w.fetched}
+	j.Observer = &robotsmw.Observer{Decided: w.decided, Asked: w.asked, Fetched: w.fetched}
 	j.PaceObserver = &politeness.Observer{BackedOff: w.backedOff}
 	j.Outer = j.revisits.around
 	j.Fleet, j.Store, j.frontier = kept.Fleet, kept.Store, kept.Queue

@@ -26,8 +26,10 @@ type witness struct {
 	pages    sync.Map // URL → *seen, while the one attempt at the URL is under way
 	pauses   sync.Map // host → the end of its pause; pause deletes the entry
 
+	sent sync.Map // URL → record.Request, the latest request for a robots.txt there
+
 	mu    sync.Mutex
-	asked map[string][]askedFor // URL → requests for a robots.txt there that are not yet part of a record
+	files map[string][]record.Request // URL of a robots.txt → the requests for it, redirects included, that are not yet part of a record
 }
 
 // A seen is what was observed during one attempt at a page. Read it only after
@@ -68,7 +70,7 @@ func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 		page.requests = append(page.requests, r)
 	} else {
 		r.URL, r.Host, r.Interval = req.URL.String(), host, record.Seconds(w.interval)
-		w.keep(resp, r)
+		w.sent.Store(r.URL, r)
 	}
 	return resp, err
 }
@@ -81,13 +83,27 @@ func (w *witness) decided(_ context.Context, d robotsmw.Decision) {
 	}
 }
 
+// asked notes a request as one for the robots.txt at robotsURL. A
+// robotsmw.Observer calls it.
+func (w *witness) asked(_ context.Context, robotsURL string, resp *http.Response, _ []byte, _ error) {
+	if r, ok := w.sent.LoadAndDelete(resp.Request.URL.String()); ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.files[robotsURL] = append(w.files[robotsURL], r.(record.Request))
+	}
+}
+
 // fetched records how a robots.txt was fetched. A robotsmw.Observer calls it.
 func (w *witness) fetched(_ context.Context, f robotsmw.Fetch) {
 	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: record.Cause(f.Cause)}
 	if u, err := url.Parse(f.URL); err == nil {
 		r.Host = frontier.HostKey(u)
 	}
-	r.Requests, r.PausedUntil = w.take(f.URL), w.pause(r.Host)
+	w.mu.Lock()
+	r.Requests = w.files[f.URL]
+	delete(w.files, f.URL)
+	w.mu.Unlock()
+	r.PausedUntil = w.pause(r.Host)
 	w.ledger.Add(r)
 }
 
@@ -106,38 +122,4 @@ func (w *witness) pause(host string) float64 {
 		return 0
 	}
 	return w.ledger.Offset(until.(time.Time))
-}
-
-type askedFor struct {
-	record.Request
-	next string // the URL to which the answer redirects, or ""
-}
-
-// keep keeps a request for robots.txt until it becomes part of a record.
-func (w *witness) keep(resp *http.Response, r record.Request) {
-	a := askedFor{Request: r}
-	if resp != nil {
-		if u, err := resp.Location(); err == nil {
-			a.next = u.String()
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked[r.URL] = append(w.asked[r.URL], a)
-}
-
-// take removes the requests for the robots.txt at this URL, and for the targets
-// of its redirects. It returns the removed requests.
-func (w *witness) take(url string) (sent []record.Request) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for url != "" {
-		asked := w.asked[url]
-		delete(w.asked, url)
-		url = ""
-		for _, a := range asked {
-			sent, url = append(sent, a.Request), a.next
-		}
-	}
-	return sent
 }

@@ -3,7 +3,6 @@ package output
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -21,22 +20,13 @@ type host struct {
 	intervals map[string]float64 // by origin: how many seconds are owed between two pages, as robots.txt says
 }
 
-// originOf returns the scheme, host and port of a URL.
-func originOf(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return rawURL
-	}
-	return u.Scheme + "://" + u.Host
-}
-
 // summary returns the host's part of the summary at the end of the crawl. If
 // the host has several robots.txt files, the summary names the origin of each,
 // and the intervals if they differ. A pause that ends after the time end counts
 // only up to that time.
 func (h *host) summary(end time.Time) record.HostSummary {
 	s := h.HostSummary
-	s.Paused = record.Seconds(duration(s.Paused) - max(h.paused.Sub(end), 0))
+	s.Paused = record.Seconds(record.Duration(s.Paused) - max(h.paused.Sub(end), 0))
 	if intervals := slices.Sorted(maps.Values(h.intervals)); intervals != nil {
 		s.Interval = intervals[0]
 		if longest := intervals[len(intervals)-1]; longest > s.Interval {
@@ -73,5 +63,3 @@ func robotsSummary(r record.Record) string {
 	}
 	return fmt.Sprint(r.Status)
 }
-
-func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -104,11 +104,11 @@ func (l *Ledger) recall() error {
 // addPast adds a record of an earlier run that began at the given time.
 func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	for _, request := range r.Requests {
-		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(duration(request.At)))
+		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(record.Duration(request.At)))
 	}
 	if r.PausedUntil > 0 && len(r.Requests) > 0 {
 		last := r.Requests[len(r.Requests)-1]
-		l.Paused(r.Host, began.Add(duration(last.At+last.Took)), began.Add(duration(r.PausedUntil)))
+		l.Paused(r.Host, began.Add(record.Duration(last.At+last.Took)), began.Add(record.Duration(r.PausedUntil)))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,7 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 // record count from the start of its run, those of the report from the start of
 // the crawl.
 func later(r record.Record, by time.Duration) record.Record {
-	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
+	move := func(seconds *float64) { *seconds = record.Seconds(record.Duration(*seconds) + by) }
 	move(&r.Seconds)
 	if r.PausedUntil > 0 {
 		move(&r.PausedUntil)
@@ -196,7 +196,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 	case record.Blocked:
 		h.Blocked++
 	case record.RobotsTxt:
-		h.answers[originOf(r.URL)] = robotsSummary(r)
+		h.answers[record.OriginOf(r.URL)] = robotsSummary(r)
 	}
 	if r.Verdict.Lost() {
 		h.Lost++
@@ -209,7 +209,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		l.total.Statuses[r.Status]++
 	}
 	if d := r.Decision; d != nil {
-		h.intervals[originOf(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
+		h.intervals[record.OriginOf(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
 	}
 	if r.NoIndex {
 		l.total.NoIndex++

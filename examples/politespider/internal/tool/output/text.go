@@ -94,20 +94,10 @@ func (p *textPrinter) note(r record.Record) string {
 	if r.LinksLeft > 0 {
 		add("%s not followed", record.Count(r.LinksLeft, "link"))
 	}
-	switch {
-	case r.Verdict == record.PutOff:
+	if r.Verdict == record.PutOff {
 		add("asked for again in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
-	case r.Verdict == record.GivenUp:
-		add("asked for %s", r.Times())
-	case r.For != "":
-		add("to check the server, because %s was put off", record.Printable(r.For))
 	}
-	if r.Redirects > 0 {
-		add("after %s", record.Count(r.Redirects, "redirect"))
-	}
-	if r.Error != "" {
-		add("%s", record.Printable(r.Error))
-	}
+	notes = append(notes, r.Circumstances()...)
 	return strings.Join(notes, ", ")
 }
 
@@ -126,7 +116,7 @@ func (p *textPrinter) paint(sgr, text string) string {
 }
 
 func seconds(s float64) string {
-	if d := time.Duration(s * float64(time.Second)); d >= time.Minute {
+	if d := record.Duration(s); d >= time.Minute {
 		return d.Round(time.Second).String()
 	}
 	return fmt.Sprintf("%.1fs", s)

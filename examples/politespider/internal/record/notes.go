@@ -36,3 +36,33 @@ func (r Record) Flags() (flags []string) {
 	}
 	return flags
 }
+
+// Circumstances returns short notes on how the verdict came about: how often a
+// page was asked for in vain, for which page the server was checked, how many
+// redirects led to a robots.txt, and the error.
+func (r Record) Circumstances() (notes []string) {
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if r.Verdict == GivenUp {
+		add("asked for %s", times(r.Tries))
+	}
+	if r.For != "" {
+		add("to check the server, because %s was put off", Printable(r.For))
+	}
+	if r.Redirects > 0 {
+		add("after %s", Count(r.Redirects, "redirect"))
+	}
+	if r.Error != "" {
+		add("%s", Printable(r.Error))
+	}
+	return notes
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
