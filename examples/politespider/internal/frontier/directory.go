@@ -91,13 +91,6 @@ func (r *replay) line(l line) error {
 		r.added = append(r.added, p)
 		r.queued[u] = p
 	}
-	for _, u := range l.Seen {
-		r.seen[u] = true
-	}
-	r.state.Spent += l.Spent
-	if l.Host != "" {
-		r.rest(l.Host, l)
-	}
 	if p := r.queued[l.Put]; p != nil {
 		p.Puts, p.Due = l.Puts, l.Due
 		r.rest(HostKey(p.URL), l)
@@ -115,5 +108,5 @@ func (r *replay) line(l line) error {
 }
 
 func (r *replay) rest(host string, l line) {
-	r.rests[host] = line{Host: host, Next: l.Next, Interval: max(l.Interval, r.rests[host].Interval)}
+	r.rests[host] = line{Next: l.Next, Interval: max(l.Interval, r.rests[host].Interval)}
 }

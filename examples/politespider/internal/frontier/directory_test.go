@@ -279,27 +279,6 @@ func TestDirectory_LastLineCutShort(t *testing.T) {
 	}
 }
 
-// A journal that an earlier version of the program rewrote is read as it was.
-func TestDirectory_RewrittenJournal(t *testing.T) {
-	d := openDirectory(t, directoryWith(t, []byte(`{"version":1,"crawl":{"start":null,"scope":"","flags":{}}}
-{"spent":2}
-{"seen":["http://a.example/","http://a.example/2"]}
-{"add":[{"url":"http://a.example/3","from":"http://a.example/"}]}
-{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
-`)), 3)
-	if n := d.Add(newPage(t, "http://a.example/"), newPage(t, "http://a.example/3"), newPage(t, "http://a.example/4")); n != 1 {
-		t.Errorf("%d URLs are new, want 1", n)
-	}
-	p, ok := d.Take(t.Context())
-	if !ok || p.URL.Path != "/3" || p.From != "http://a.example/" {
-		t.Fatalf("%v, %t", p, ok)
-	}
-	d.Done(p, time.Now(), 0)
-	if _, ok := d.Take(t.Context()); ok || d.State().Spent != 3 {
-		t.Errorf("%+v", d.State())
-	}
-}
-
 func TestReadAbout(t *testing.T) {
 	dir := t.TempDir()
 	if about, err := frontier.ReadAbout(dir); about != nil || err != nil {

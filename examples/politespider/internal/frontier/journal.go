@@ -32,16 +32,6 @@ import (
 // page stays queued in the journal until it is done.
 //
 // Each further run adds a first line of its own, whose flags may differ.
-// Earlier versions of this program rewrote the journal at the beginning of a
-// run, and left out what was no longer needed. Such a journal has lines like
-// these:
-//
-//	{"spent":1}
-//	{"seen":["http://a.example/","http://a.example/2"]}
-//	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
-//
-// "spent" is how many pages count towards the maximum, and "seen" has the pages
-// that are done.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
@@ -51,9 +41,6 @@ type line struct {
 	Put      string    `json:"put,omitempty"`
 	Puts     int       `json:"puts,omitempty"`
 	Due      time.Time `json:"due,omitzero"`
-	Seen     []string  `json:"seen,omitempty"`
-	Spent    int       `json:"spent,omitempty"`
-	Host     string    `json:"host,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
 	Interval float64   `json:"interval,omitempty"` // in seconds
 }
