@@ -4,12 +4,10 @@
 package sitemap
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/xml"
 	"io"
-	"strings"
 )
 
 // MaxURLs is how many URLs the protocol allows in a sitemap. Read ignores any
@@ -19,38 +17,29 @@ const MaxURLs = 50_000
 // maxBytes is the maximum size of a sitemap after decompression.
 const maxBytes = 50 << 20
 
-// maxLine is the maximum length of a line in bytes, including the newline. The
-// protocol requires URLs to be shorter than 2,048 characters.
+// maxLine is more bytes than a URL in a line of text may have. The protocol
+// requires URLs to be shorter than 2,048 characters.
 const maxLine = 64 << 10
 
 // Read returns the URLs of the pages that a sitemap lists, as written. If the
 // sitemap is an index, Read returns the URLs of the sitemaps that it lists.
 func Read(body []byte) (urls, sitemaps []string) {
-	var in io.Reader = bytes.NewReader(body)
 	if unpacked, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
-		in = unpacked
+		body, _ = io.ReadAll(io.LimitReader(unpacked, maxBytes)) // after an error, body has what was read
 	}
-	text := bufio.NewReaderSize(io.LimitReader(in, maxBytes), maxLine)
-	if start, _ := text.Peek(3); string(start) == "\ufeff" {
-		text.Discard(3)
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
+		return readText(body), nil
 	}
-	if start, _ := text.Peek(512); !bytes.HasPrefix(bytes.TrimSpace(start), []byte("<")) {
-		return readText(text), nil
-	}
-	return readXML(text)
+	return readXML(body)
 }
 
-// readText reads a URL from each line. It skips lines longer than maxLine.
-func readText(r *bufio.Reader) (urls []string) {
-	for tooLong := false; len(urls) < MaxURLs; {
-		line, err := r.ReadSlice('\n')
-		wasTooLong := tooLong
-		tooLong = err == bufio.ErrBufferFull
-		if u := strings.TrimSpace(string(line)); u != "" && !tooLong && !wasTooLong {
-			urls = append(urls, u)
-		}
-		if err != nil && !tooLong {
-			break
+// readText reads a URL from each line. It skips lines that are too long.
+func readText(text []byte) (urls []string) {
+	for line := range bytes.Lines(text) {
+		u := bytes.TrimSpace(line)
+		if len(u) > 0 && len(u) < maxLine && len(urls) < MaxURLs {
+			urls = append(urls, string(u))
 		}
 	}
 	return urls
@@ -58,8 +47,8 @@ func readText(r *bufio.Reader) (urls []string) {
 
 // readXML reads each loc element that is a child of a url or sitemap element.
 // It skips the locs of images and videos.
-func readXML(r io.Reader) (urls, sitemaps []string) {
-	d := xml.NewDecoder(r)
+func readXML(text []byte) (urls, sitemaps []string) {
+	d := xml.NewDecoder(bytes.NewReader(text))
 	d.Strict = false
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // URLs are ASCII, which most charsets include
 	var path []string
