@@ -129,7 +129,7 @@ func TestDemo_Conclusions(t *testing.T) {
 		}
 		for _, page := range site.Pages() {
 			if said := conclusions(site, page.URL, got[page.URL]); !slices.Equal(said, page.Concludes) {
-				t.Errorf("%s (%s)\n got %q\nwant %q", page.URL, page.Purpose, said, page.Concludes)
+				t.Errorf("%s\n got %q\nwant %q", page.URL, said, page.Concludes)
 			}
 			delete(got, page.URL)
 		}
@@ -361,7 +361,7 @@ type request struct {
 
 func newDemo(t *testing.T) *demo {
 	t.Helper()
-	site, err := demosite.New()
+	site, err := demosite.New("example")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,13 +42,10 @@ type Site struct {
 }
 
 // New returns the demo without a listener. [Site.ServeHTTP] answers for the
-// hosts that [Site.Hosts] lists. If domains are given, the Site is a larger
-// internet, with a copy of the demo for each: the hosts and the links of the
-// copy for "2.example" have names such as museum.2.example.
+// hosts that [Site.Hosts] lists. The Site has a copy of the demo for each of
+// the domains. The hosts and the links of the copy for "2.example" have names
+// such as museum.2.example. The demo itself is the one for "example".
 func New(domains ...string) (*Site, error) {
-	if len(domains) == 0 {
-		domains = []string{"example"}
-	}
 	s := &Site{hosts: make(map[string]*host)}
 	for _, domain := range domains {
 		if err := readHosts(s.hosts, domain); err != nil {
@@ -60,7 +57,7 @@ func New(domains ...string) (*Site, error) {
 
 // Start returns the demo, served on a free loopback port until [Site.Close].
 func Start() (*Site, error) {
-	s, err := New()
+	s, err := New("example")
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +71,8 @@ func Start() (*Site, error) {
 	return s, nil
 }
 
-// Close stops the listener and closes its connections. It does nothing if the
-// site was not started.
-func (s *Site) Close() error {
-	if s.server == nil {
-		return nil
-	}
-	return s.server.Close()
-}
+// Close stops the listener and closes its connections.
+func (s *Site) Close() error { return s.server.Close() }
 
 // Hosts returns the host names, sorted. [Site.ServeHTTP] answers for each of
 // them.

@@ -42,7 +42,7 @@ func TestStart_HostsByName(t *testing.T) {
 }
 
 func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
-	site, err := New()
+	site, err := New("example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
 // Each copy of the demo has its own host names. In each copy, the first request
 // for a page gets the page's first answer.
 func TestNew_Copies(t *testing.T) {
-	one, err := New()
+	one, err := New("example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestNew_Copies(t *testing.T) {
 }
 
 func TestServeHTTP_Unknown(t *testing.T) {
-	site, err := New()
+	site, err := New("example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestServeHTTP_Unknown(t *testing.T) {
 // A host name that is not in the demo leads to the same error as one that is
 // not in the DNS.
 func TestDialContext_Unknown(t *testing.T) {
-	site, err := New()
+	site, err := New("example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestParseHost_Body(t *testing.T) {
 	if body, err := io.ReadAll(z); err != nil || string(body) != "hello" {
 		t.Errorf("gzip: %q, %v", body, err)
 	}
-	if want := (Page{"/", "Why. Really.", []string{"fetched", "noindex"}}); !reflect.DeepEqual(h.pages[0], want) {
+	if want := (Page{"/", []string{"fetched", "noindex"}}); !reflect.DeepEqual(h.pages[0], want) {
 		t.Errorf("got %+v, want %+v", h.pages[0], want)
 	}
 }

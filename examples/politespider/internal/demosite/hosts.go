@@ -26,7 +26,7 @@ import (
 //
 // The target is the path and query of a request. If a target has several
 // answers, each request gets the next answer. The last answer is repeated. The
-// lines with # and => are for readers and tests: see [Page].
+// lines with # are for readers, those with => for tests, too: see [Page].
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the
 // headers name. A line "N × text" stands for N lines of text.
@@ -34,11 +34,10 @@ import (
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page describes a target of a host: what the page shows, and what a polite
-// crawler must conclude from it.
+// A Page describes a target of a host: what a polite crawler must conclude from
+// it.
 type Page struct {
-	URL     string
-	Purpose string // what the page shows; may be empty
+	URL string
 
 	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
 	// "put off, fetched", "blocked by line 9" or "never asked for". The other
@@ -96,11 +95,7 @@ func parseHost(text string) (*host, error) {
 		page := Page{URL: target}
 		for line := range strings.Lines(head) {
 			line = strings.TrimSpace(line)
-			if line == "" {
-				continue
-			}
-			if remark, ok := strings.CutPrefix(line, "# "); ok {
-				page.Purpose = strings.TrimPrefix(page.Purpose+" "+remark, " ")
+			if line == "" || strings.HasPrefix(line, "#") {
 				continue
 			}
 			if conclusion, ok := strings.CutPrefix(line, "=> "); ok {
