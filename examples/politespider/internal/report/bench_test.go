@@ -24,7 +24,7 @@ func BenchmarkAdd(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		c.Add(record.Record{Verdict: record.Fetched, URL: urls[n%len(urls)], Host: "a.example", Status: 200,
+		add(c, record.Record{Verdict: record.Fetched, URL: urls[n%len(urls)], Host: "a.example", Status: 200,
 			Requests: []record.Request{{At: float64(n), Took: 0.1, Status: 200, Interval: 1}}})
 	}
 	runtime.GC()
@@ -37,7 +37,7 @@ func BenchmarkWrite(b *testing.B) {
 	for h := range 200 {
 		host := fmt.Sprintf("host-%d.example", h)
 		for n := range 5000 {
-			c.Add(record.Record{Verdict: record.Fetched, URL: fmt.Sprintf("http://%s/archive/%d", host, n), Host: host, Status: 200,
+			add(c, record.Record{Verdict: record.Fetched, URL: fmt.Sprintf("http://%s/archive/%d", host, n), Host: host, Status: 200,
 				Requests: []record.Request{{At: float64(n), Took: 0.1, Status: 200, Interval: 1}}})
 		}
 	}

@@ -30,7 +30,7 @@ func TestWrite_Changes(t *testing.T) {
 		now.Lost = append(now.Lost, lost(fmt.Sprintf("http://z.example/%d", n))...)
 	}
 	c := New("x", "Bot/1.0", time.Now(), time.Second)
-	c.Compare(before)
+	c.Before = &before
 	text := strings.Join(strings.Fields(write(t, c, now).text()), "")
 	for _, want := range []string{
 		"fetched 1,200 1,100 −100", "not found 3 3 –", "given up 2 61 +59", "seconds 60 90 +30",

@@ -5,7 +5,7 @@
 // write the Crawl:
 //
 //	crawl := report.New("http://example.com/", "ExampleBot/1.0", time.Now(), time.Second)
-//	crawl.Add(r) // each record
+//	crawl.Add(r, record.RuleOf(r), 0) // each record
 //	err := crawl.Write(file, summary)
 //
 // For each host, the file shows when requests were sent, the interval that they
@@ -49,9 +49,11 @@ const maxExamples = 20
 // A Crawl collects what the report shows. It is not safe for concurrent use.
 // New makes a Crawl.
 type Crawl struct {
-	Began           time.Time
+	Began  time.Time
+	Before *record.Summary  // an earlier crawl to compare with; nil if there is none
+	Proofs map[string]Proof // by blocked URL: the proof to which the report links
+
 	what, userAgent string
-	before          *record.Summary // an earlier crawl to compare with; nil if there is none
 	interval        time.Duration
 
 	hosts map[string]*host
@@ -60,8 +62,6 @@ type Crawl struct {
 	cut   int                 // how many marks were left out
 	text  int                 // how many bytes of text may still be added
 	full  bool                // whether text was left out
-
-	proofs map[string]Proof // the proofs, by blocked URL
 }
 
 // A Proof names the line of an evidence record that says why a URL was blocked.
@@ -76,14 +76,9 @@ type host struct {
 	notes  []string // without repetitions; the first note is empty
 	noted  map[string]uint32
 	rules  []*rule
-	ruled  map[place]*rule
+	ruled  map[string]*rule // by URL and hash of the robots.txt, and line
 	said   []*said
 	saying map[string]*said // the key is made of said.Flags and said.Evidence
-}
-
-type place struct {
-	robots, hash string
-	line         int
 }
 
 // A mark is a request, or a URL that was not requested.
@@ -130,15 +125,10 @@ func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl
 	}
 }
 
-// Compare makes the report show what changed since an earlier crawl.
-func (c *Crawl) Compare(before record.Summary) { c.before = &before }
-
-// Add adds a record to the report.
-func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
-
-// AddPast adds a record of an earlier run. Such a record has no Decision, so
-// the caller passes the rule that blocked the URL, or nil if none did.
-func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
+// Add adds a record of a run that began at a time after the crawl's beginning:
+// 0 for the first run. A record of an earlier run has no Decision, so the
+// caller passes the rule that blocked the URL, or nil if none did.
+func (c *Crawl) Add(r record.Record, rule *record.Rule, began time.Duration) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)
 	if rule != nil {
@@ -148,16 +138,18 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 
 	m := mark{url: r.URL, letter: r.Verdict.Letter()}
 	if len(r.Requests) == 0 {
-		m.at, m.took, m.note = record.Duration(r.Seconds), -time.Millisecond, h.note(c, note)
+		m.at, m.took, m.note = began+record.Duration(r.Seconds), -time.Millisecond, h.note(c, note)
 		c.keep(h, m)
 	}
 	for i, request := range r.Requests {
 		h, m := c.host(cmp.Or(request.Host, r.Host)), m
-		m.at, m.took, m.owed = record.Duration(request.At), record.Duration(request.Took), record.Duration(request.Interval)
+		m.at, m.took, m.owed = began+record.Duration(request.At), record.Duration(request.Took), record.Duration(request.Interval)
 		m.url, m.status = cmp.Or(request.URL, r.URL), uint16(request.Status)
 		if last := i == len(r.Requests)-1; last {
 			m.note = h.note(c, note)
-			m.paused = record.Duration(r.PausedUntil)
+			if r.PausedUntil > 0 {
+				m.paused = began + record.Duration(r.PausedUntil)
+			}
 		} else if r.Verdict != record.RobotsTxt {
 			m.letter = record.PutOff.Letter() // net/http sent the request again
 		}
@@ -165,17 +157,13 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 }
 
-// Prove adds a link from each blocked URL in the report to its proof. The keys
-// of the map are blocked URLs.
-func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
-
 var robotsTxt = record.RobotsTxt.Letter()
 
 // blocked() counts a URL that a line of robots.txt has blocked, and keeps the
 // lines of the file.
 func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) {
-	p := place{by.Robots, by.SHA256, by.Line}
-	if known := h.ruled[p]; known != nil {
+	key := fmt.Sprint(by.Robots, " ", by.SHA256, " ", by.Line)
+	if known := h.ruled[key]; known != nil {
 		known.Count++
 		return
 	}
@@ -185,7 +173,7 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 	known := &rule{Rule: *by, Note: note, Count: 1}
 	known.Lines = nil
 	h.rules = append(h.rules, known)
-	h.ruled[p] = known
+	h.ruled[key] = known
 	if c.files[by.SHA256] != nil {
 		return
 	}
@@ -239,7 +227,7 @@ func (c *Crawl) host(name string) *host {
 	if h == nil {
 		h = &host{
 			notes: []string{""}, noted: map[string]uint32{"": 0},
-			ruled: make(map[place]*rule), saying: make(map[string]*said),
+			ruled: make(map[string]*rule), saying: make(map[string]*said),
 		}
 		c.hosts[name] = h
 	}

@@ -114,7 +114,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	}
 	var timelines iter.Seq2[int, timeline] = func(yield func(int, timeline) bool) { // a timeline is made only when it is written
 		for n, name := range names {
-			if !yield(n, c.hosts[name].timeline(c.interval, c.proofs)) {
+			if !yield(n, c.hosts[name].timeline(c.interval, c.Proofs)) {
 				return
 			}
 		}
@@ -123,7 +123,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		"Policy": policy, "Style": template.CSS(style), "Script": template.JS(script),
 		"What": c.what, "UserAgent": c.userAgent, "Began": c.Began, "Summary": s, "Files": c.files,
 		"Requests": requests, "Early": early, "Paused": paused, // summed over all hosts
-		"Statuses": statusesOf(s), "Changes": changesSince(c.before, s), "Overview": all, "Timelines": timelines,
+		"Statuses": statusesOf(s), "Changes": changesSince(c.Before, s), "Overview": all, "Timelines": timelines,
 		"CutMarks": c.cut, "CutLost": max(len(s.Lost)-maxLost, 0), "TextFull": c.full,
 	}
 	out := bufio.NewWriterSize(w, 1<<16)

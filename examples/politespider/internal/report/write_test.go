@@ -46,7 +46,7 @@ func TestWrite(t *testing.T) {
 		{Seconds: 9, Verdict: record.Failed, URL: "http://c.example/", Host: "c.example", Error: "connection reset"},
 	}
 	for _, r := range records {
-		c.Add(r)
+		add(c, r)
 	}
 	doc := write(t, c, record.Summary{
 		Seconds: 9, Fetched: 1, Blocked: 2, Failed: 1, Lost: records[5:],
@@ -108,7 +108,7 @@ func TestWrite(t *testing.T) {
 // Only the last of these marks is a failure, so the URL counts as lost once.
 func TestWrite_SentAgain(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
-	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})
+	add(c, record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})
 	var got timeline
 	write(t, c, record.Summary{Seconds: 3, Failed: 1, Hosts: []record.HostSummary{{Host: "a.example", Requests: 2, Lost: 1}}}).read(t, "timeline-0", &got)
 	if got.Verdicts != "px" || got.Notes[got.Note[0]] != "" || got.Notes[got.Note[1]] != "EOF" {
@@ -161,8 +161,8 @@ func hostileCrawl(t *testing.T, texts []string) *Crawl {
 		host := text + ".example"
 		u := "http://a.example/" + text
 		at := float64(2 * n)
-		c.Add(record.Record{Verdict: record.RobotsTxt, URL: u, Host: host, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Interval: 1}}})
-		c.Add(record.Record{Verdict: record.Fetched, URL: u, Host: host, From: u, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Interval: 1}}, Said: record.Said{
+		add(c, record.Record{Verdict: record.RobotsTxt, URL: u, Host: host, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Interval: 1}}})
+		add(c, record.Record{Verdict: record.Fetched, URL: u, Host: host, From: u, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Interval: 1}}, Said: record.Said{
 			Examined: "not examined", Coding: text, Canonical: text, Refresh: text, NotFollowed: []string{text},
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Scope: text, Name: text, Raw: text}},
 			Uses: []preference.Verdict{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
@@ -171,7 +171,7 @@ func hostileCrawl(t *testing.T, texts []string) *Crawl {
 			Licenses: []record.License{{URL: text, Where: "link"}},
 		}})
 		line := strings.NewReplacer("\n", "", "\r", "").Replace(text)
-		c.Add(record.Record{Verdict: record.Blocked, URL: u, Host: host,
+		add(c, record.Record{Verdict: record.Blocked, URL: u, Host: host,
 			Decision: decide(t, "# "+line+"\nUser-agent: *\nDisallow: /*\nDisallow: /"+line+"\n", "http://a.example/x")})
 	}
 	return c
@@ -237,7 +237,7 @@ func TestCrawl_Bounds(t *testing.T) {
 	c := New("", "", time.Now(), time.Second)
 	c.room, c.text = 2, 100
 	for n := range 5 {
-		c.Add(record.Record{Seconds: float64(n), Verdict: record.Failed, Host: "a.example", URL: fmt.Sprintf("http://a.example/%d", n), Error: strings.Repeat("x", 20*n)})
+		add(c, record.Record{Seconds: float64(n), Verdict: record.Failed, Host: "a.example", URL: fmt.Sprintf("http://a.example/%d", n), Error: strings.Repeat("x", 20*n)})
 	}
 	doc := write(t, c, record.Summary{Failed: 5, Elsewhere: 7})
 	var got timeline
@@ -267,7 +267,7 @@ func TestWrite_Nouns(t *testing.T) {
 		c := New("", "", time.Now(), 0)
 		c.cut = tt.n
 		s := record.Summary{Fetched: tt.n, Hosts: hosts[:tt.n], Lost: lost[:maxLost+tt.n]}
-		c.Compare(record.Summary{Lost: lost[:maxLost-mostChanged]})
+		c.Before = &record.Summary{Lost: lost[:maxLost-mostChanged]}
 		text := strings.Join(strings.Fields(write(t, c, s).text()), "")
 		for want := range strings.SplitSeq(tt.want, " | ") {
 			if !strings.Contains(text, strings.ReplaceAll(want, " ", "")) {
@@ -417,7 +417,7 @@ func TestWrite_FoldsLinks(t *testing.T) {
 	c := New("x", "Bot/1.0", time.Now(), time.Second)
 	for n := range 30 {
 		u := fmt.Sprintf("http://a.example/%d", n)
-		c.Add(record.Record{Verdict: record.Fetched, URL: u, Host: "a.example", Status: 200, Said: record.Said{NotFollowed: []string{u + "/x", u + "/y"}}})
+		add(c, record.Record{Verdict: record.Fetched, URL: u, Host: "a.example", Status: 200, Said: record.Said{NotFollowed: []string{u + "/x", u + "/y"}}})
 	}
 	var o overview
 	write(t, c, record.Summary{}).read(t, "overview", &o)
@@ -429,3 +429,5 @@ func TestWrite_FoldsLinks(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func add(c *Crawl, r record.Record) { c.Add(r, record.RuleOf(r), 0) }

@@ -19,12 +19,9 @@ func normalize(rawURL string) (*url.URL, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in %s", rawURL, inFull(rawURL))
 	}
-	absolute := (&colly.Request{URL: u}).AbsoluteURL(rawURL)
-	if absolute == "" {
+	u, err = url.Parse((&colly.Request{URL: u}).AbsoluteURL(rawURL))
+	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%q is not a URL", rawURL)
-	}
-	if u, err = url.Parse(absolute); err != nil {
-		return nil, err
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil

@@ -70,7 +70,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				s.NoIndex++
 			}
 			s.Seconds = max(s.Seconds, now)
-			c.Add(r)
+			add(c, r)
 		}
 		add(record.Record{Verdict: record.RobotsTxt, URL: base + "/robots.txt", Status: 200}, true, 1)
 		for page := range pages {
@@ -174,8 +174,8 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	s := record.Summary{Seconds: 100, Fetched: len(smuggled), Blocked: len(smuggled)}
 	for n, text := range smuggled {
 		host, u, at := text, "http://a.example/"+text, float64(5*n)
-		c.Add(record.Record{Seconds: at, Verdict: record.RobotsTxt, URL: u, Host: host, Status: 200, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Status: 200, Interval: 1}}})
-		c.Add(record.Record{Seconds: at + 1, Verdict: record.Fetched, URL: u, Host: host, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Status: 200, Interval: 1}}, Said: record.Said{
+		add(c, record.Record{Seconds: at, Verdict: record.RobotsTxt, URL: u, Host: host, Status: 200, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Status: 200, Interval: 1}}})
+		add(c, record.Record{Seconds: at + 1, Verdict: record.Fetched, URL: u, Host: host, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Status: 200, Interval: 1}}, Said: record.Said{
 			Examined: "not examined", Coding: text, Canonical: text, Refresh: text, NotFollowed: []string{text},
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Scope: text, Name: text, Raw: text}},
 		}})
@@ -184,9 +184,11 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Add(record.Record{Seconds: at + 2, Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, transport.Checker(), "http://a.example/x")})
+		add(c, record.Record{Seconds: at + 2, Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, transport.Checker(), "http://a.example/x")})
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: 2, Fetched: 1, Blocked: 1, RobotsTxt: text})
 		s.Lost = append(s.Lost, record.Record{URL: u, Host: host, Error: text, Verdict: record.Failed})
 	}
 	return c, s
 }
+
+func add(c *report.Crawl, r record.Record) { c.Add(r, record.RuleOf(r), 0) }

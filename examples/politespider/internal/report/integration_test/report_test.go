@@ -422,7 +422,7 @@ func TestBlocked_Folds(t *testing.T) {
 		if n == 3 {
 			checker = other
 		}
-		c.Add(record.Record{Seconds: float64(n), Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, checker, u)})
+		add(c, record.Record{Seconds: float64(n), Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, checker, u)})
 	}
 	s.Hosts = []record.HostSummary{{Host: "a.example", Blocked: 2}, {Host: "b.example", Blocked: 2}, {Host: "c.example", Blocked: 1}}
 	tb := open(t, write(t, c, s), 1400, 900, false)
@@ -449,7 +449,7 @@ func TestSaid_Folds(t *testing.T) {
 	var s record.Summary
 	for n := range 39 {
 		host := fmt.Sprintf("h%02d.example", n)
-		c.Add(record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, NoIndex: true})
+		add(c, record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, NoIndex: true})
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Fetched: 1})
 	}
 	tb := open(t, write(t, c, s), 1400, 900, false)
@@ -468,7 +468,7 @@ func TestKinds_HaveShapes(t *testing.T) {
 	t.Parallel()
 	c := report.New("all kinds", "ExampleBot/1.0", time.Now(), time.Second)
 	for n, verdict := range []record.Verdict{record.Fetched, record.Unchanged, record.Moved, record.NotFound, record.PutOff, record.Blocked, record.Failed, record.RobotsTxt} {
-		c.Add(record.Record{Seconds: float64(n), Verdict: verdict, URL: "http://a.example/", Host: "a.example"})
+		add(c, record.Record{Seconds: float64(n), Verdict: verdict, URL: "http://a.example/", Host: "a.example"})
 	}
 	tb := open(t, write(t, c, record.Summary{Hosts: []record.HostSummary{{Host: "a.example"}}}), 1400, 900, false)
 	shapes := eval[[]string](tb, `[...document.querySelectorAll('#kinds path')].map(p => p.getAttribute('d') + ' ' + (p.style.fill === 'none'))`)
@@ -485,7 +485,7 @@ func TestSlowest_NeedsTwoAnswers(t *testing.T) {
 	var s record.Summary
 	for host, answers := range map[string]int{"once.example": 1, "twice.example": 2} {
 		for n := range answers {
-			c.Add(record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, Status: 200, Requests: []record.Request{{At: float64(n), Took: 0.5, Status: 200}}})
+			add(c, record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, Status: 200, Requests: []record.Request{{At: float64(n), Took: 0.5, Status: 200}}})
 		}
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: answers})
 	}

@@ -65,9 +65,7 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 	l.print = newPrinter(w, l.out, opts.JSON)
 	if opts.Report != "" {
 		l.report = report.New(opts.What, opts.UserAgent, now, opts.Interval)
-		if opts.Before != nil {
-			l.report.Compare(*opts.Before)
-		}
+		l.report.Before = opts.Before
 	}
 	if opts.History == nil {
 		return l, nil
@@ -113,22 +111,6 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.add(r, rule, began)
-}
-
-// later returns a copy of r whose times are later by a duration. The times of a
-// record count from the start of its run, those of the report from the start of
-// the crawl.
-func later(r record.Record, by time.Duration) record.Record {
-	move := func(seconds *float64) { *seconds = record.Seconds(record.Duration(*seconds) + by) }
-	move(&r.Seconds)
-	if r.PausedUntil > 0 {
-		move(&r.PausedUntil)
-	}
-	r.Requests = slices.Clone(r.Requests)
-	for i := range r.Requests {
-		move(&r.Requests[i].At)
-	}
-	return r
 }
 
 // Begin prints the heading.
@@ -225,7 +207,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		l.heard(u)
 	}
 	if l.report != nil {
-		l.report.AddPast(later(r, run.Sub(l.began)), rule)
+		l.report.Add(r, rule, run.Sub(l.began))
 	}
 }
 

@@ -38,12 +38,11 @@ func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) e
 	if l.report == nil {
 		return nil
 	}
-	s.Seconds, l.report.Began = record.Since(l.began), l.began
+	s.Seconds, l.report.Began, l.report.Proofs = record.Since(l.began), l.began, proofs
 	file, err := os.Create(l.opts.Report)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	l.report.Prove(proofs)
 	if err := errors.Join(l.report.Write(file, s), file.Close()); err != nil {
 		return fmt.Errorf("write the report to %s: %w", l.opts.Report, err)
 	}
