@@ -25,11 +25,12 @@ type witness struct {
 	ledger   *output.Ledger
 	pages    sync.Map // URL → *seen, while the one attempt at the URL is under way
 	pauses   sync.Map // host → the end of its pause; pause deletes the entry
+	sent     sync.Map // URL → record.Request, the latest request for a robots.txt there
 
-	sent sync.Map // URL → record.Request, the latest request for a robots.txt there
-
-	mu    sync.Mutex
-	files map[string][]record.Request // URL of a robots.txt → the requests for it, redirects included, that are not yet part of a record
+	// The keys are URLs of robots.txt files. The values are the requests for
+	// each file, redirects included, that are not yet part of a record.
+	files map[string][]record.Request
+	mu    sync.Mutex // guards files
 }
 
 // A seen is what was observed during one attempt at a page. Read it only after
