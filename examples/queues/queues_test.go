@@ -35,11 +35,12 @@ var engines = []struct {
 	seeds  bool // the command follows links, so that one page of a host is enough
 	start  func(*testing.T) []string
 	flags  []string
-	killed []string // so that the test with a killed worker need not wait for an hour
+	killed []string      // so that the test with a killed worker need not wait for an hour
+	late   time.Duration // when the pages of a killed worker come again, by the command's doc
 }{
-	{name: "asynq", start: startRedis}, // the first, because after a kill it takes longest
-	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}},
-	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}},
+	{name: "asynq", start: startRedis, late: 2 * time.Minute}, // the first, because after a kill it takes longest
+	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}, late: 10 * time.Second},
+	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}, late: 45 * time.Second},
 }
 
 // A worker that is told to end by SIGTERM gives its pages back. They come again
@@ -60,7 +61,8 @@ func TestSIGTERM(t *testing.T) {
 }
 
 // A worker is killed while it fetches a page, and started again. No page is
-// lost, and none but those of the killed worker is fetched twice.
+// lost, and none but those of the killed worker is fetched twice. They come
+// again as soon as the command's doc says.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
@@ -68,8 +70,30 @@ func TestKill(t *testing.T) {
 			t.Parallel()
 			r := newRun(t, e.name, e.parts, e.start(t), e.killed, &site{hosts: 6, pages: 8, unit: delay})
 			r.end, r.by = syscall.SIGKILL, 3
-			r.crawl(e.seeds)
+			took, ideal := r.crawl(e.seeds), r.site.ideal()
+			t.Logf("%v more than the ideal time", took-ideal)
+			if most := ideal + e.late + 15*time.Second; took > most {
+				t.Errorf("it took %v, want at most %v", took, most)
+			}
 		})
+	}
+}
+
+// A flag after the command work would be without effect, and a second worker
+// would serve part 0. So it is refused, and so is what is not a page's URL.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	dir, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range engines {
+		for _, args := range []string{"work -part=1", "put http://example.com/ -workers=5", "put example.com", "put ftp://example.com/", ""} {
+			out, err := exec.Command(filepath.Join(dir, e.name), strings.Fields(args)...).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "URL") {
+				t.Errorf("%s %s: %v, and it said\n%s", e.name, args, err, out)
+			}
+		}
 	}
 }
 

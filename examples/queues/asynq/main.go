@@ -5,8 +5,11 @@
 //	go run ./asynq put http://example.com/ http://example.com/page
 //	go run ./asynq work
 //
-// A worker ends when the queue is empty. SIGTERM ends it sooner: its pages go
-// back. Another worker takes the pages of one that was killed.
+// A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
+// pages go back. (go run does not pass SIGTERM on; build the command for that.)
+// Another worker takes the pages of one that was killed. A page that fails
+// comes again after a minute or more, without end; the worker prints why.
+// Redirects are not followed: put their targets into the queue.
 //
 // What to copy:
 //
@@ -18,19 +21,22 @@
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one
 //     host to any worker, so that the workers must share the pace. Redis also
 //     shares each robots.txt, by package redisstore.
+//
+// What decides:
+//
 //   - DelayedTaskCheckInterval decides how late a page comes back that was put
 //     back. It is 5 s by default, too coarse for hosts with shorter intervals.
 //   - The pages of a killed worker come again when their lease of 30 s has
 //     been over for 30 s, with the next look, which each worker takes every
-//     minute. asynq has no settings for these times. RetryDelayFunc then adds
-//     what it returns for asynq.ErrLeaseExpired.
+//     minute: at most 2 minutes after the kill. asynq has no settings for these
+//     times. RetryDelayFunc then adds what it returns for
+//     asynq.ErrLeaseExpired.
 //   - MaxWait, the flag -wait. asynq gives a page to any worker, often to one
 //     that does not own the page's host, and with a MaxWait of -1 the page goes
 //     back at once. With 60 hosts of 20 pages and three workers, a crawl that
-//     needs 61 s at least took 71 s and 2.2 deliveries a page at a MaxWait of
-//     5 s, 74 s and 2.7 at 3 s, 106 s and 4.9 at 1 s, and 216 s and 9.3 at -1.
+//     needs 61 s at least took 65 s and 2.2 deliveries a page at a MaxWait of
+//     5 s, 69 s and 2.5 at 3 s, 97 s and 4.4 at 1 s, and 219 s and 8.7 at -1.
 //     Meanwhile a waiting page takes one of Concurrency.
-//   - Redirects are not followed here: put their targets into the queue.
 package main
 
 import (
@@ -64,12 +70,19 @@ func main() {
 	worker.Main(put, work)
 }
 
-func connect() redis.UniversalClient {
-	return redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{*server}, ContextTimeoutEnabled: true})
+func connect(ctx context.Context) (redis.UniversalClient, error) {
+	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{*server}, ContextTimeoutEnabled: true})
+	if err := client.Ping(ctx).Err(); err != nil {
+		return nil, fmt.Errorf("no Redis at %s: %w", *server, err)
+	}
+	return client, nil
 }
 
 func put(ctx context.Context, urls []string) error {
-	client := connect()
+	client, err := connect(ctx)
+	if err != nil {
+		return err
+	}
 	defer client.Close()
 	tasks := asynq.NewClientFromRedisClient(client)
 	for _, url := range urls {
@@ -105,7 +118,10 @@ func retryDelay(n int, err error, task *asynq.Task) time.Duration {
 }
 
 func work(ctx context.Context) (fmt.Stringer, error) {
-	client := connect()
+	client, err := connect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	defer client.Close()
 	fleet, err := redislimit.New(client, redislimit.Options{Namespace: "queues"})
 	if err != nil {

@@ -1,17 +1,22 @@
 // River crawls the pages of a queue in River, which keeps it in PostgreSQL.
-// Name a database, put URLs into the queue, and start the workers, each in a
-// terminal of its own:
+// Start a server (or name the database of one that runs), put URLs into the
+// queue, and start the workers, each in a terminal of its own:
 //
+//	initdb -D pages -U postgres -A trust && postgres -D pages -k /tmp
 //	export DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres
 //	go run ./river put http://example.com/
 //	go run ./river -part 0 work
 //	go run ./river -part 1 work
 //	go run ./river -part 2 work
 //
-// The first command makes the tables. The workers follow links and redirects
-// within the hosts that you put. A worker ends when the queue is empty. SIGTERM
-// ends it sooner: its pages go back. A worker that was killed is started again
-// with the same part.
+// Debian has initdb and postgres in /usr/lib/postgresql/*/bin; they do not run
+// as root. The command put makes the tables. The workers follow links and
+// redirects within the hosts that you put.
+//
+// A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
+// pages go back. (go run does not pass SIGTERM on; build the command for that.)
+// A worker that was killed is started again with the same part. A page that
+// fails comes again after a minute or more, without end; the worker prints why.
 //
 // What to copy:
 //
@@ -24,12 +29,17 @@
 //   - A queue for each part, by [worker.Part]. All pages of a host are in one
 //     queue, and one worker at a time serves it, so that the pace needs no
 //     Redis. Do not start two workers for one part.
-//   - FetchPollInterval decides how late a snoozed page comes back, and
-//     RescueStuckJobsAfter when the pages of a killed worker do. The rescuer
-//     looks every 30 s. It must be longer than JobTimeout.
 //   - The rest before the first request. A worker that was killed has left no
 //     word of when it asked its hosts, or of how long they asked it to stay
 //     away. Where that matters, use package redislimit, as command asynq does.
+//
+// What decides:
+//
+//   - FetchPollInterval decides how late a snoozed page comes back.
+//   - RescueStuckJobsAfter decides when the pages of a killed worker do. It
+//     must be longer than JobTimeout. One worker, the leader, looks every 30 s.
+//     If that one was killed, another takes its place within 16 s, and snoozed
+//     pages wait for it as well.
 package main
 
 import (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -56,6 +57,9 @@ func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, e
 	if err != nil {
 		return nil, err
 	}
+	if s.Rest > 0 {
+		fmt.Println("begins after", s.Rest, "(see -rest)")
+	}
 	select {
 	case <-ctx.Done():
 	case <-time.After(s.Rest):
@@ -71,10 +75,13 @@ func Main(put func(context.Context, []string) error, work func(context.Context) 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	switch flag.Arg(0) {
-	case "put":
-		err = put(ctx, urls(flag.Args()[1:]))
-	case "work":
+	switch {
+	case flag.Arg(0) == "put":
+		var pages []string
+		if pages, err = urls(flag.Args()[1:]); err == nil {
+			err = put(ctx, pages)
+		}
+	case flag.Arg(0) == "work" && flag.NArg() == 1: // work -part 1 would serve part 0
 		var done fmt.Stringer
 		if done, err = work(ctx); err == nil {
 			fmt.Println("summary:", done)
@@ -89,15 +96,23 @@ func Main(put func(context.Context, []string) error, work func(context.Context) 
 }
 
 // urls returns the arguments or, if there are none, the lines of standard
-// input.
-func urls(args []string) []string {
-	if len(args) > 0 {
-		return args
-	}
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if line := strings.TrimSpace(lines.Text()); line != "" {
-			args = append(args, line)
+// input. All must be URLs of pages.
+func urls(args []string) ([]string, error) {
+	if len(args) == 0 {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if line := strings.TrimSpace(lines.Text()); line != "" {
+				args = append(args, line)
+			}
 		}
 	}
-	return args
+	for _, arg := range args {
+		u, err := url.Parse(arg)
+		if err != nil {
+			return nil, err
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, fmt.Errorf("%q is not the URL of a page", arg)
+		}
+	}
+	return args, nil
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -17,6 +18,8 @@ type Tally struct {
 	fetched, dropped, putBack atomic.Int64
 }
 
+// count counts a page. It prints why the page was not fetched, unless its host
+// is just not due.
 func (t *Tally) count(again time.Time, err error) {
 	switch {
 	case err == nil:
@@ -25,6 +28,9 @@ func (t *Tally) count(again time.Time, err error) {
 		t.dropped.Add(1)
 	default:
 		t.putBack.Add(1)
+	}
+	if _, early := errors.AsType[*politeness.DelayError](err); err != nil && !early {
+		fmt.Println(err)
 	}
 }
 

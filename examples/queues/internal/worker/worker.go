@@ -46,15 +46,9 @@ func New(opts robotsmw.Options) (*Worker, error) {
 
 // Fetch fetches a page and hands the response to save. Without an error, the
 // page is done. If there is an error and again is not zero, the page should be
-// put back until then. If again is zero, it should not be tried any more. Fetch
-// prints the error, unless the host is just not due.
+// put back until then. If again is zero, it should not be tried any more.
 func (w *Worker) Fetch(ctx context.Context, page string, save func(*http.Response) error) (again time.Time, err error) {
-	defer func() {
-		w.count(again, err)
-		if _, early := errors.AsType[*politeness.DelayError](err); err != nil && !early {
-			fmt.Println(err)
-		}
-	}()
+	defer func() { w.count(again, err) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return time.Time{}, err
@@ -65,16 +59,16 @@ func (w *Worker) Fetch(ctx context.Context, page string, save func(*http.Respons
 	} else if errors.Is(err, robotsmw.ErrDisallowed) {
 		return time.Time{}, err
 	} else if no, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		return w.place(req.URL, no.Decision.NextTry), err // robots.txt is unreachable
+		return no.Decision.NextTry, err // robots.txt is unreachable
 	} else if err != nil {
-		return w.place(req.URL, time.Now().Add(time.Minute)), err
+		return time.Now().Add(time.Minute), err
 	}
 	defer resp.Body.Close()
 	if code := resp.StatusCode; code == http.StatusTooManyRequests || code >= 500 {
 		return w.place(req.URL, w.limiter.Next(req.URL)), fmt.Errorf("%s: %s", page, resp.Status)
 	}
 	if err := save(resp); err != nil {
-		return w.place(req.URL, time.Now().Add(time.Minute)), fmt.Errorf("%s could not be stored: %w", page, err)
+		return time.Now().Add(time.Minute), fmt.Errorf("%s could not be stored: %w", page, err)
 	}
 	return time.Time{}, nil
 }

@@ -1,0 +1,42 @@
+package worker
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A page that cannot be stored comes again after a minute. The other pages of
+// its host do not wait for it.
+func TestFetch_NotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("example.com", http.NotFoundHandler())
+		w, err := New(robotsmw.Options{
+			UserAgent: "TestBot", Base: &web,
+			Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := errors.New("disk full")
+		fetch := func(page string, want time.Duration) {
+			t.Helper()
+			again, err := w.Fetch(t.Context(), page, func(*http.Response) error { return full })
+			if got := time.Until(again); got != want {
+				t.Errorf("%s comes again in %v (%v), want %v", page, got, err, want)
+			}
+		}
+		fetch("http://example.com/a", time.Second) // its robots.txt came just before
+		time.Sleep(time.Second)
+		fetch("http://example.com/a", time.Minute) // it was fetched, but not stored
+		fetch("http://example.com/b", time.Second)
+		fetch("http://example.com/c", 2*time.Second)
+	})
+}
