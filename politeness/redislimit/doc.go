@@ -65,9 +65,8 @@
 // # At scale
 //
 // For more than one Redis, divide the crawl by host, each part with its own
-// fleet. Where a host's URLs always come to one process, no Redis is needed. Of
-// the workers in examples/queues, those of NATS JetStream and River do so, and
-// those of asynq have a fleet.
+// fleet. Where a host's URLs always come to one process, no Redis is needed.
+// examples/queues has both.
 //
 // # What can still go wrong
 //
