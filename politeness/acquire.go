@@ -83,14 +83,14 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 		// This URL is refused before Key is called. Whatever Key returns,
 		// net/http would convert the name, and that takes half a minute for a
 		// very long name.
-		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
+		return "", fmt.Errorf("politeness: no pace for this URL: %w", errHostTooLong)
 	}
 	key, err := l.set.key(ctx, u)
 	if err == nil && key == "" {
 		err = errors.New("the Limiter's Key is empty for it")
 	}
 	if err != nil {
-		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Redacted()), err)
+		return "", fmt.Errorf("politeness: no pace for this URL: %w", err)
 	}
 	return key, nil
 }

@@ -349,8 +349,7 @@ func checkTarget(req *http.Request) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("politeness: the request's target %q names another host than its URL, %q: give a URL without Opaque",
-		abbreviated(target), abbreviated(req.URL.Host))
+	return fmt.Errorf("politeness: the request's target names another host than its URL, %q: give a URL without Opaque", abbreviated(req.URL.Host))
 }
 
 // abbreviated returns a host or URL, cut to a length that suits an error.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -204,7 +203,7 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	var buf [128]byte
 	name, err := appendOrigin(buf[:0], u, host)
 	if err != nil {
-		return err
+		return &url.Error{Op: "Check", URL: cut(u.Redacted(), 700), Err: err}
 	}
 	_, err = c.decide(ctx, name, u, d)
 	return err
@@ -221,7 +220,7 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case u.Scheme == "":
-		return nil, fmt.Errorf("robotsmw: the URL %q has no scheme: give an absolute one", u.Redacted())
+		return nil, errors.New("robotsmw: the URL has no scheme: give an absolute one")
 	case !origin.HasPlainTarget(u) && len(name) > 0:
 		return name, origin.CheckTarget(u, host)
 	}

@@ -196,16 +196,20 @@ func (d Decision) String() string {
 		b.WriteByte(' ')
 	}
 	b.WriteByte('(')
-	b.WriteString(d.why())
+	b.WriteString(d.why(d.RobotsURL))
 	b.WriteByte(')')
-	// A rule or a cause is text from strangers, and must not control a
-	// terminal.
+	return printable(b.String())
+}
+
+// printable replaces the characters of a text that are not printable. A rule or
+// a cause is text from strangers, and must not control a terminal.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return utf8.RuneError
 		}
 		return r
-	}, b.String())
+	}, text)
 }
 
 // cut returns a text as it is, or only its beginning and "..." if the text has
@@ -217,9 +221,9 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// why returns the reason of the decision and the evidence for it.
-func (d Decision) why() string {
-	in := d.RobotsURL
+// why returns the reason of the decision and the evidence for it. It calls the
+// robots.txt in, which is "" if the origin has an override.
+func (d Decision) why(in string) string {
 	if in == "" {
 		in = "the robots.txt set for this origin"
 	}

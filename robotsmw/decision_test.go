@@ -92,7 +92,9 @@ func TestDecisionSaysWhy(t *testing.T) {
 				if got := d.String(); got != tt.text {
 					t.Errorf("got  %s\nwant %s", got, tt.text)
 				}
-				if got := (&DisallowedError{d}).Error(); got != "robotsmw: "+tt.text {
+				_, why, _ := strings.Cut(strings.TrimSuffix(tt.text, ")"), " (")
+				why = strings.ReplaceAll(why, "http://a.example/robots.txt", "robots.txt")
+				if got := (&DisallowedError{d}).Error(); got != "robotsmw: disallowed: "+why {
 					t.Errorf("as an error: %s", got)
 				}
 				b, err := json.Marshal(d)

@@ -1,6 +1,9 @@
 package robotsmw
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // For a *DisallowedError, errors.Is returns true with exactly one of these
 // values.
@@ -21,7 +24,16 @@ type DisallowedError struct {
 	Decision Decision
 }
 
-func (e *DisallowedError) Error() string { return "robotsmw: " + e.Decision.String() }
+// Error says why the URL may not be fetched. It leaves the URL out, because the
+// *url.Error of an http.Client names it. Decision.String names it too.
+func (e *DisallowedError) Error() string {
+	d := &e.Decision
+	file := d.RobotsURL
+	if d.URL != nil && strings.EqualFold(file, d.URL.Scheme+"://"+d.URL.Host+"/robots.txt") {
+		file = "robots.txt"
+	}
+	return "robotsmw: disallowed: " + printable(d.why(file))
+}
 
 // Is reports whether target is the error for the decision's reason:
 // ErrUnreachable for Unreachable, and ErrDisallowed for any other.

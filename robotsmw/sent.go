@@ -125,11 +125,11 @@ func unsent(req *http.Request) (*http.Request, error) {
 		return req, nil
 	}
 	if req.GetBody == nil {
-		return nil, fmt.Errorf("robotsmw: the robots.txt for %q has run out while the request waited, and its body cannot be read again: give the request a GetBody", req.URL.Redacted())
+		return nil, errors.New("robotsmw: robots.txt has run out while the request waited, and its body cannot be read again: give the request a GetBody")
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return nil, fmt.Errorf("robotsmw: the robots.txt for %q has run out while the request waited, and GetBody fails: %w", req.URL.Redacted(), err)
+		return nil, fmt.Errorf("robotsmw: robots.txt has run out while the request waited, and GetBody fails: %w", err)
 	}
 	again := req.WithContext(req.Context())
 	again.Body = body

@@ -37,7 +37,7 @@ func TestBlockedRequestIsNeverSent(t *testing.T) {
 				if d := blocked.Decision; d.Rule != "/private/" || d.Line != 2 || d.Reason != ByRule || d.RobotsURL != "http://a.example/robots.txt" {
 					t.Errorf("%+v", d)
 				}
-				if want := `rule "Disallow: /private/", line 2 of http://a.example/robots.txt`; !strings.Contains(err.Error(), want) {
+				if want := `: robotsmw: disallowed: rule "Disallow: /private/", line 2 of robots.txt`; !strings.Contains(err.Error(), want) {
 					t.Errorf("error %q does not say %q", err, want)
 				}
 				if ue, ok := errors.AsType[*url.Error](err); !ok || ue.Timeout() || blocked.Timeout() {

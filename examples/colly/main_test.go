@@ -35,7 +35,7 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `200 https://example.com/
-Get "https://example.com/private": robotsmw: disallowed: https://example.com/private (rule "Disallow: /private", line 2 of https://example.com/robots.txt)
+Get "https://example.com/private": robotsmw: disallowed: rule "Disallow: /private", line 2 of robots.txt
 200 https://example.com/about
 `
 	if string(printed) != want {

@@ -292,7 +292,7 @@ func ExampleExtension_Add() {
 	fmt.Println(detail.Visit("http://shop.example/cart"))
 	// Output:
 	// collyrobots: nofollow: the page http://shop.example/item/1 says so of its links
-	// Get "http://shop.example/cart": robotsmw: disallowed: http://shop.example/cart (rule "Disallow: /cart", line 2 of http://shop.example/robots.txt)
+	// Get "http://shop.example/cart": robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt
 }
 
 // A URL that Extension.Visit refuses does not count as visited.

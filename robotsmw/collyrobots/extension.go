@@ -138,7 +138,8 @@ func (x *Extension) Wait() {
 func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	d, err := x.checker.Check(c.Context, u)
 	if err == nil && !d.Allowed {
-		err = &blockedError{&robotsmw.DisallowedError{Decision: d}}
+		blocked := &blockedError{&robotsmw.DisallowedError{Decision: d}}
+		err = &url.Error{Op: "Get", URL: u.Redacted(), Err: blocked} // as http.Client wraps it for OnError
 	}
 	return err
 }

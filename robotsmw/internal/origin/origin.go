@@ -51,7 +51,7 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 		return buf, nil
 	}
 	if u.Host == "" {
-		return nil, fmt.Errorf("robotsmw: the URL %q has no host: give an absolute URL", u.Redacted())
+		return nil, errors.New("robotsmw: the URL has no host: give an absolute one")
 	}
 	buf = append(buf, prefix...)
 	start := len(buf)

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -45,7 +46,7 @@ func CheckTarget(u *url.URL, host string) error {
 	case target[0] == '/' || target == "*" || u.Opaque == "" && !isAbsolute(target):
 		return nil
 	case !isAbsolute(target):
-		return fmt.Errorf("robotsmw: the request target %s is neither a path nor an absolute URL: give a URL without Opaque", quoted(target))
+		return errors.New("robotsmw: the request target is neither a path nor an absolute URL: give a URL without Opaque")
 	}
 	scheme, authority, _ := strings.Cut(target, "://")
 	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
@@ -61,7 +62,7 @@ func CheckTarget(u *url.URL, host string) error {
 	}
 	named, err := appendHost([]byte(namedPrefix), namedPrefix, authority)
 	if err != nil || string(named) != string(own) {
-		return fmt.Errorf("robotsmw: the request target %s names another origin than %s: give a URL without Opaque", quoted(target), own)
+		return fmt.Errorf("robotsmw: the request target names another origin than %s: give a URL without Opaque", own)
 	}
 	return nil
 }

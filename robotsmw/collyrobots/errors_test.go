@@ -1,0 +1,185 @@
+package collyrobots_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// An http.Client names the URL, so the errors that it wraps do not name it once
+// more. The name of the host is said at most once more.
+func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
+	const host, page, open = "shop.example", "http://shop.example/cart/7", "http://shop.example/open"
+	with := func(limiter func() *politeness.Limiter) func(*robotsmw.Options) {
+		return func(o *robotsmw.Options) { o.Limiter = limiter() }
+	}
+	site := func(robots string) http.Handler { return robotstest.Site{"/robots.txt": robots, "/open": "open"} }
+	shut := site("User-agent: *\nDisallow: /cart\n")
+	failing := func(path string, err error) func(*robotsmw.Options) {
+		return func(o *robotsmw.Options) {
+			web := o.Base
+			o.Base = roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.URL.Path == path {
+					return nil, err
+				}
+				return web.RoundTrip(req)
+			})
+		}
+	}
+	loopback := netip.MustParseAddrPort("127.0.0.1:80")
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(loopback), Err: robotsmw.PublicOnly(loopback.Addr())}
+	// colly writes these URLs in another form, or refuses them itself.
+	notWithColly := []string{"a rule for another form of the path", "the host spelt otherwise", "a port that is none"}
+	for _, tt := range []struct {
+		name  string
+		site  http.Handler
+		first string // a URL to fetch before
+		url   string
+		edit  func(*robotsmw.Options)
+		says  string
+		is    func(error) bool
+	}{
+		{"a rule", shut, "", page, nil, `robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt`, as[*robotsmw.DisallowedError]},
+		{"a rule for another form of the path", shut, "", "http://shop.example/x/../cart/7", nil, "line 2 of robots.txt, as /cart/7", as[*robotsmw.DisallowedError]},
+		{"the host spelt otherwise", shut, "", "http://SHOP.example:80/cart/7", nil, "line 2 of http://shop.example/robots.txt", as[*robotsmw.DisallowedError]},
+		{"after a redirect", pages(map[string]http.Handler{"/": http.RedirectHandler("/cart/7", 302), "/robots.txt": shut}),
+			"", "http://shop.example/", nil, "line 2 of robots.txt", as[*robotsmw.DisallowedError]},
+		{"an override", shut, "", page, func(o *robotsmw.Options) {
+			o.Override = map[string]string{"http://shop.example": "User-agent: *\nDisallow: /"}
+		}, "line 2 of the robots.txt set for this origin", as[*robotsmw.DisallowedError]},
+		{"a 403 for robots.txt", robotstest.Status(403), "", page, func(o *robotsmw.Options) { o.DisallowForbidden = true },
+			"disallowed: robots.txt answered 403", as[*robotsmw.DisallowedError]},
+		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "disallowed: robots.txt is unreachable: status 503", as[*robotsmw.DisallowedError]},
+		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "disallowed: robots.txt is unreachable", as[*robotsmw.DisallowedError]},
+		{"an address that is refused", shut, "", page, failing("/robots.txt", refused),
+			"is not a public address: loopback", as[*robotsmw.DisallowedError]},
+
+		{"the interval of the host", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{MaxWait: -1} }), "(delay)", as[*politeness.DelayError]},
+		{"a long Crawl-delay", site("User-agent: *\nCrawl-delay: 300\n"), open, open, nil, "(crawl-delay)", as[*politeness.DelayError]},
+		{"a pause for robots.txt", pages(map[string]http.Handler{"/robots.txt": http.RedirectHandler("http://slow.example/robots.txt", 302)}),
+			"http://slow.example/", page, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Minute, MaxWait: -1} }), "may not be asked", as[*politeness.DelayError]},
+		{"a spent budget", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Budget: politeness.Budget{Requests: 2}} }), "(budget)", as[*politeness.DelayError]},
+		{"a cancelled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "cancelled while waiting for shop.example", nil},
+		{"a Key that fails", shut, open, open, func(o *robotsmw.Options) {
+			o.Limiter.Key = func(ctx context.Context, u *url.URL) (string, error) { return "", errors.New("it has no key") }
+		}, "no pace for this URL: it has no key", nil},
+		{"no answer in time", shut, "", open, func(o *robotsmw.Options) {
+			o.AttemptTimeout = time.Second
+			failing("/open", context.DeadlineExceeded)(o)
+		}, "context deadline exceeded", nil},
+		{"another protocol", pages(map[string]http.Handler{"/": robotstest.Raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"),
+			"/robots.txt": shut}), "", open, nil, "switched to another protocol", nil},
+		{"an identity of another crawler", shut, "", open, func(o *robotsmw.Options) { o.StrictIdentity = true }, "names none of the product tokens", as[*robotsmw.IdentityError]},
+		{"a port that is none", shut, "", "http://shop.example:99999/open", nil, "its port is not a number", nil},
+		{"a host that is too long", shut, "", "http://" + strings.Repeat("a", 300) + ".example/open", nil, "is longer than", nil},
+	} {
+		for _, through := range []string{"http.Client", "colly"} {
+			if through == "colly" && slices.Contains(notWithColly, tt.name) {
+				continue
+			}
+			t.Run(tt.name+" through "+through, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					if strings.HasPrefix(tt.says, "cancelled") {
+						time.AfterFunc(time.Minute, cancel)
+					}
+					var web robotstest.Internet
+					web.Handle(host, tt.site)
+					web.Handle("slow.example", robotstest.Site{})
+					opts := robotsmw.Options{UserAgent: agent, Base: &web, Limiter: new(politeness.Limiter), Logger: slog.New(slog.DiscardHandler)}
+					if tt.edit != nil {
+						tt.edit(&opts)
+					}
+					foreign := ""
+					if opts.StrictIdentity {
+						foreign = "Other/1.0"
+					}
+					var get func(url string) error
+					if through == "colly" {
+						c := colly.NewCollector(colly.StdlibContext(ctx), colly.AllowURLRevisit())
+						ext := attach(t, c, opts)
+						c.OnRequest(func(r *colly.Request) {
+							if foreign != "" {
+								r.Headers.Set("User-Agent", foreign)
+							}
+						})
+						get = c.Visit
+						if opts.Override == nil && as[*robotsmw.DisallowedError](c.Visit(tt.url)) {
+							get = ext.Visit // which does not request what robots.txt refuses
+						}
+					} else {
+						client, err := robotsmw.NewClient(opts)
+						if err != nil {
+							t.Fatal(err)
+						}
+						get = func(url string) error {
+							req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if foreign != "" {
+								req.Header.Set("User-Agent", foreign)
+							}
+							resp, err := client.Do(req)
+							if err == nil {
+								io.Copy(io.Discard, resp.Body)
+								resp.Body.Close()
+							}
+							return err
+						}
+					}
+					if tt.first != "" {
+						get(tt.first)
+					}
+					err := get(tt.url)
+					if err == nil {
+						t.Fatal("no error")
+					}
+					text := strings.ToLower(err.Error())
+					u, _ := url.Parse(tt.url)
+					target, name := tt.url, strings.ToLower(u.Hostname())
+					if wrapper, ok := errors.AsType[*url.Error](err); ok {
+						target = wrapper.URL
+					}
+					if !strings.Contains(err.Error(), tt.says) || tt.is != nil && !tt.is(err) {
+						t.Errorf("%v", err)
+					}
+					if n := strings.Count(err.Error(), target); n != 1 {
+						t.Errorf("the URL %d times: %v", n, err)
+					}
+					if n := strings.Count(text, name); n > 2 {
+						t.Errorf("the host %d times: %v", n, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func as[E error](err error) bool { _, ok := errors.AsType[E](err); return ok }
+
+// pages is a site whose other paths are those of "/".
+func pages(of map[string]http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	for path, h := range of {
+		mux.Handle(path, h)
+	}
+	return mux
+}
