@@ -44,14 +44,10 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 	if path == "" || path[0] != '/' {
 		path = "/" + path
 	}
-	var buf1, buf2 [256]byte
-	for _, isFirst := range [...]bool{true, false} {
-		var other []byte
-		if isFirst {
-			other = appendMerged(buf2[:0], asString(appendResolved(buf1[:0], path)))
-		} else {
-			other = appendResolved(buf2[:0], asString(appendMerged(buf1[:0], path)))
-		}
+	var buf [4][256]byte
+	resolved := appendMerged(buf[0][:0], asString(appendResolved(buf[1][:0], path)))
+	merged := appendResolved(buf[2][:0], asString(appendMerged(buf[3][:0], path)))
+	for _, other := range [...][]byte{resolved, merged} {
 		if string(other) == path {
 			continue
 		}
@@ -66,18 +62,8 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 // mayHaveOtherNames returns true for every path that has other names, and for
 // some that have none.
 func mayHaveOtherNames(path string) bool {
-	before := byte('/')
-	for i := range len(path) {
-		b := path[i]
-		switch {
-		case before == '/' && (b == '.' || b == '%' || b == '/' && i > 0):
-			return true
-		case b == '?' || b == '#':
-			return false
-		}
-		before = b
-	}
-	return false
+	path, _, _ = strings.Cut(path, "?")
+	return !strings.HasPrefix(path, "/") || strings.Contains(path, "//") || strings.Contains(path, "/.") || strings.Contains(path, "/%")
 }
 
 // appendResolved appends a path with its dot segments resolved (RFC 3986

@@ -124,9 +124,11 @@ func (s *Set) decideForm(target string) (decides, steps int) {
 				return TooMuch, steps
 			}
 		}
-		matches := strings.HasPrefix(target, pattern)
+		matches := false
 		if !r.rank.has(plainBit) {
 			matches = matchesWild(pattern, target)
+		} else if end := len(pattern) - 1; end < len(target) && target[end] == pattern[end] { // these often differ
+			matches = strings.HasPrefix(target, pattern)
 		}
 		if matches {
 			decides, best = i, r.rank
