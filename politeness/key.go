@@ -225,7 +225,11 @@ func isPlain(host string) bool {
 			return false
 		}
 	}
-	return !endsInNumber(host)
+	if !endsInNumber(host) {
+		return true
+	}
+	_, err := netip.ParseAddr(host) // reads IPv4 addresses only in their one form
+	return err == nil
 }
 
 // endsInNumber reports whether a host may be an IPv4 address: its last label
