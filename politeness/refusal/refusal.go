@@ -96,20 +96,18 @@ func Of(resp *http.Response) (Refusal, bool) {
 // value is the value of the sign's header field. It is empty if the status
 // alone is the sign.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
-	var name string
-	var values []string
-	for i := range headerSigns {
-		s := &headerSigns[i]
+	signs := headerSigns
+	if resp.StatusCode == http.StatusOK {
+		signs = signsOfOK
+	}
+	for _, s := range signs {
 		if !hasStatus(s.statuses, resp.StatusCode) {
 			continue
 		}
 		if s.field.name == "" {
 			return s, ""
 		}
-		if s.field.name != name { // the signs of one field follow each other
-			name, values = s.field.name, resp.Header[s.field.name]
-		}
-		for _, v := range values {
+		for _, v := range resp.Header[s.field.name] {
 			if s.field.matches(v) {
 				return s, strings.TrimSpace(v)
 			}
@@ -117,6 +115,10 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 	}
 	return nil, ""
 }
+
+// signsOfOK are the headerSigns that count with the status of nearly all
+// answers.
+var signsOfOK = slices.DeleteFunc(slices.Clone(headerSigns), func(s *headerSign) bool { return !hasStatus(s.statuses, http.StatusOK) })
 
 // hasStatus reports whether a sign with these statuses counts with status.
 func hasStatus(statuses []int, status int) bool {

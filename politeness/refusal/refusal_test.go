@@ -82,8 +82,8 @@ func TestOf(t *testing.T) {
 			covered[sign] = true
 		}
 	}
-	for i := range headerSigns {
-		if s := &headerSigns[i]; !covered[s] {
+	for _, s := range headerSigns {
+		if !covered[s] {
 			t.Errorf("the sign %s %s %s (%s) has no test", s.by, s.kind, s.field.name, s.source)
 		}
 	}

@@ -41,7 +41,7 @@ type pageSign struct {
 }
 
 // headerSigns are tried from the first to the last.
-var headerSigns = [...]headerSign{
+var headerSigns = []*headerSign{
 	{"Cloudflare", Challenge, true, nil, field{"Cf-Mitigated", equal, "challenge"},
 		"Cloudflare docs, Detect a Challenge Page response"},
 	{"AWS WAF", Challenge, true, nil, field{"X-Amzn-Waf-Action", equal, "challenge"},
