@@ -20,3 +20,5 @@ func indexOrLen(s, chars string) int {
 	}
 	return len(s)
 }
+
+func isLetter(c byte) bool { return 'a' <= c|' ' && c|' ' <= 'z' }

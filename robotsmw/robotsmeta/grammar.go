@@ -224,6 +224,9 @@ func everybody(name string) bool {
 // letter case and versions on both sides.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
+		if name == "" || token == "" || isLetter(name[0]) && isLetter(token[0]) && name[0]|' ' != token[0]|' ' {
+			continue // this is fast, and nearly always enough
+		}
 		if token = product(token); token != "" && strings.EqualFold(product(name), token) {
 			return true
 		}

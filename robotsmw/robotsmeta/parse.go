@@ -2,7 +2,6 @@ package robotsmeta
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -80,15 +79,12 @@ const (
 )
 
 func metaKind(name string, tokens []string) metaSort {
-	isAny := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return len(n) == len(name) && strings.EqualFold(n, name) })
-	}
 	switch {
-	case isAny("noai", "noimageai", "noml"):
+	case strings.EqualFold(name, "noai"), strings.EqualFold(name, "noimageai"), strings.EqualFold(name, "noml"):
 		return metaBare
-	case isAny("tdm-reservation", "tdm-policy"):
+	case strings.EqualFold(name, "tdm-reservation"), strings.EqualFold(name, "tdm-policy"):
 		return metaKept
-	case isAny("robots"), names(name, tokens):
+	case strings.EqualFold(name, "robots"), names(name, tokens):
 		return metaRobots
 	}
 	return metaOther

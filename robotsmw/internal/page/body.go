@@ -87,9 +87,6 @@ func (b *Body) noteRead(p []byte, err error) {
 	switch {
 	case b.scanner.Done():
 	case b.decode == nil:
-		if b.left > 0 {
-			b.scanner.Grow(int(min(b.left, htmlmeta.Window)))
-		}
 		b.scanner.Write(p)
 	default:
 		b.coded = append(b.coded, p[:min(len(p), maxCoded-len(b.coded))]...)

@@ -12,10 +12,8 @@ import (
 // not be the beginning of the page.
 func hasHTML(resp *http.Response, method string) bool {
 	switch code := resp.StatusCode; {
-	case code < 200, code == http.StatusNoContent, code == http.StatusPartialContent, code == http.StatusNotModified:
-		return false
-	}
-	if resp.Body == nil || resp.Body == http.NoBody || method == http.MethodHead || method == http.MethodConnect {
+	case code < 200, code == http.StatusNoContent, code == http.StatusPartialContent, code == http.StatusNotModified,
+		resp.Body == nil, resp.Body == http.NoBody, method == http.MethodHead, method == http.MethodConnect:
 		return false
 	}
 	kinds := resp.Header["Content-Type"]

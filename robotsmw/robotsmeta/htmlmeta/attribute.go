@@ -46,8 +46,10 @@ func nextAttribute(b []byte) (key, value, rest []byte, ok bool) {
 		return nil, nil, nil, false
 	}
 	if b[0] == '"' || b[0] == '\'' {
-		value, rest, ok = bytes.Cut(b[1:], b[:1])
-		return key, value, rest, ok
+		if end = bytes.IndexByte(b[1:], b[0]); end < 0 {
+			return nil, nil, nil, false
+		}
+		return key, b[1 : 1+end], b[2+end:], true
 	}
 	end = 0
 	for end < len(b) && !isSpace(b[end]) && b[end] != '>' {
@@ -58,7 +60,9 @@ func nextAttribute(b []byte) (key, value, rest []byte, ok bool) {
 
 const space = " \t\r\n\f"
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
+func isSpace(c byte) bool {
+	return c <= ' ' && (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f')
+}
 
 // skipSpace is a bytes.TrimLeft that is fast where there is nothing to trim.
 func skipSpace(b []byte) []byte {

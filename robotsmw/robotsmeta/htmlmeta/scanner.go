@@ -59,14 +59,6 @@ func (s *Scanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Grow announces that the page has about n bytes.
-func (s *Scanner) Grow(n int) {
-	if !s.finished && !s.Done() {
-		s.pooled = grown(s.pooled, min(n, Window))
-		s.buf = *s.pooled
-	}
-}
-
 // Finish ends the page, and drops it. Directives still returns what it says.
 func (s *Scanner) Finish() {
 	if s.finished {
