@@ -86,7 +86,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.inner, x.checker = robots, robots.Checker()
+	x.inner, x.checker, x.tokens = robots, robots.Checker(), robots.Checker().Tokens()
 	if outer != nil {
 		x.inner = outer(robots)
 	}
@@ -123,7 +123,7 @@ func (x *Extension) enroll(c *colly.Collector) {
 	if c.UserAgent == collyAgent() {
 		c.UserAgent = x.opts.UserAgent
 	}
-	m := &member{Extension: x, c: c}
+	m := &member{Extension: x, c: c, backend: backendAt(c), headerCallbacks: headerCallbacksOf(c)}
 	m.register()
 	key := weak.Make(c)
 	x.members.Store(key, struct{}{})

@@ -65,7 +65,7 @@ func (m *member) onRequest(r *colly.Request) {
 func (m *member) onResponseHeaders(r *colly.Response) {
 	answer := answerOf(r)
 	refused, _ := refusal.Of(answer)
-	if refused.Sure || robotsmeta.ParseHeader(answer.Header, m.checker.Tokens()...).NoFollow() {
+	if refused.Sure || robotsmeta.ParseHeader(answer.Header, m.tokens...).NoFollow() {
 		m.noFollow(r)
 	}
 }

@@ -24,7 +24,7 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 		return robotsmw.Page{Refusal: refused}
 	}
 	said := robotsmw.Page{
-		Directives: robotsmeta.ParseHeader(answer.Header, x.checker.Tokens()...),
+		Directives: robotsmeta.ParseHeader(answer.Header, x.tokens...),
 		State:      robotsmw.PageHeaderOnly,
 		Refusal:    refused,
 	}
@@ -35,7 +35,7 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 		said.State = robotsmw.PageNotExamined
 		return said
 	}
-	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.checker.Tokens()...))
+	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
 	said.State = robotsmw.PageComplete
 	if refused.Kind == 0 {
 		said.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)

@@ -52,6 +52,7 @@ type Extension struct {
 	main    sender            // its hub, which also fetches robots.txt
 	inner   http.RoundTripper // the robots transport, or Options.Outer around it
 	checker *robotsmw.Checker
+	tokens  []string // the checker's
 	sharing *sharing // nil means that robots.txt is not shared
 
 	members sync.Map // weak.Pointer[colly.Collector] → struct{}

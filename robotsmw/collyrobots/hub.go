@@ -1,12 +1,12 @@
 package collyrobots
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"reflect"
 	"sync"
 	"time"
 
@@ -99,10 +99,10 @@ func (h *hub) sync() error {
 		h.copy()
 	}
 	client := h.client
-	heed(h.users.Transport, &h.was.Transport, &client.Transport)
-	heed(h.users.CheckRedirect, &h.was.CheckRedirect, &client.CheckRedirect)
-	heed(h.users.Jar, &h.was.Jar, &client.Jar)
-	heed(h.users.Timeout, &h.was.Timeout, &client.Timeout)
+	heed(&h.users.Transport, &h.was.Transport, &client.Transport)
+	heed(&h.users.CheckRedirect, &h.was.CheckRedirect, &client.CheckRedirect)
+	heed(&h.users.Jar, &h.was.Jar, &client.Jar)
+	heed(&h.users.Timeout, &h.was.Timeout, &client.Timeout)
 	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
 		if own, ok := client.Jar.(*jar); !ok || own.hub != h {
 			client.Jar = &jar{client.Jar, h}
@@ -119,10 +119,10 @@ func (h *hub) sync() error {
 }
 
 // heed copies a field of the user's client to the hub's own client if it has
-// changed.
-func heed[T any](users T, was, own *T) {
-	if !same(users, *was) {
-		*was, *own = users, users
+// changed. It compares memory, because not all values can be compared.
+func heed[T any](users, was, own *T) {
+	if !bytes.Equal(memoryOf(users), memoryOf(was)) {
+		*was, *own = *users, *users
 	}
 }
 
@@ -225,20 +225,4 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 func dials(t *http.Transport) bool {
 	//lint:ignore SA1019 a transport that still uses these has to be noticed
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
-}
-
-// same reports whether two fields of clients are the same. Values of some types
-// cannot be compared: two values of one such type count as the same.
-func same(a, b any) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
-	if v.Type() != w.Type() {
-		return false
-	}
-	if v.Kind() == reflect.Func {
-		return v.Pointer() == w.Pointer()
-	}
-	return !v.Comparable() || v.Equal(w)
 }

@@ -63,9 +63,14 @@ func fieldOf[T any](pointer reflect.Value, name string) *T {
 	return (*T)(unsafe.Pointer(pointer.Elem().FieldByName(name).UnsafeAddr()))
 }
 
-func headerCallbacks(c *colly.Collector) int {
-	return len(*field[[]colly.RequestCallback](c, "requestHeadersCallbacks"))
+// headerCallbacksOf returns where a collector has its OnRequestHeaders
+// handlers.
+func headerCallbacksOf(c *colly.Collector) *[]colly.RequestCallback {
+	return field[[]colly.RequestCallback](c, "requestHeadersCallbacks")
 }
+
+// backendAt returns where a collector has the address of its backend.
+func backendAt(c *colly.Collector) *unsafe.Pointer { return field[unsafe.Pointer](c, "backend") }
 
 // beFirst registers callbacks before those that the collector has already.
 func beFirst(c *colly.Collector, onRequest colly.RequestCallback, onError colly.ErrorCallback) {
@@ -84,6 +89,11 @@ func ownerOf(r *colly.Request) **colly.Collector { return field[*colly.Collector
 // slotsOf returns where a LimitRule has its slots. A request takes one by
 // sending.
 func slotsOf(rule *colly.LimitRule) *chan bool { return field[chan bool](rule, "waitChan") }
+
+// memoryOf returns the bytes of a value.
+func memoryOf[T any](value *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(value)), unsafe.Sizeof(*value))
+}
 
 // gate is the matcher of a LimitRule that stands before all others. Colly asks
 // it about each request, in the request's goroutine, before it takes the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -17,7 +18,8 @@ import (
 // given the same rule share them.
 
 // enter waits for a slot of the LimitRule for a domain, if there is a rule. It
-// returns a function that gives the slot back after the rule's delay.
+// returns a function that gives the slot back after the rule's delay. Only its
+// first call counts.
 func (h *hub) enter(ctx context.Context, domain string) (leave func(), err error) {
 	rule := h.ruleFor(domain)
 	if rule == nil {
@@ -29,13 +31,13 @@ func (h *hub) enter(ctx context.Context, domain string) (leave func(), err error
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	return func() {
+	return sync.OnceFunc(func() {
 		rest := rule.Delay
 		if rule.RandomDelay > 0 {
 			rest += rand.N(rule.RandomDelay)
 		}
 		time.AfterFunc(rest, func() { <-slots })
-	}, nil
+	}), nil
 }
 
 // ruleFor returns the program's LimitRule for a domain, or nil.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/gocolly/colly/v2"
 
@@ -18,14 +19,27 @@ type member struct {
 	*Extension
 	c *colly.Collector
 
-	last    sync.Mutex
-	headers int // of the OnRequestHeaders handlers, if any, the last is the member's
+	// Where the collector has these. To look for a field takes time.
+	backend         *unsafe.Pointer
+	headerCallbacks *[]colly.RequestCallback
+
+	last    sync.Mutex     // guards what follows
+	hub     *hub           // the collector's; nil at first
+	of      unsafe.Pointer // the backend of hub
+	headers int            // of the OnRequestHeaders handlers, if any, the last is the member's
 }
 
 // sync makes sure that the collector's requests pass a hub.
 func (m *member) sync() {
-	if h, err := m.hubOf(m.c); err == nil {
-		h.sync()
+	m.last.Lock()
+	defer m.last.Unlock()
+	if at := *m.backend; at != m.of { // after Collector.Init it is another one
+		if h, err := m.hubOf(m.c); err == nil {
+			m.hub, m.of = h, at
+		}
+	}
+	if m.hub != nil {
+		m.hub.sync()
 	}
 }
 
@@ -34,9 +48,9 @@ func (m *member) sync() {
 func (m *member) beLast() {
 	m.last.Lock()
 	defer m.last.Unlock()
-	if headerCallbacks(m.c) != m.headers {
+	if len(*m.headerCallbacks) != m.headers {
 		m.c.OnRequestHeaders(m.onRequestHeaders)
-		m.headers = headerCallbacks(m.c)
+		m.headers = len(*m.headerCallbacks)
 	}
 }
 

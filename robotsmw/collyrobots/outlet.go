@@ -3,15 +3,20 @@ package collyrobots
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// page is a request for a page on its way. The hub puts it into the request's
-// context. The outlet finds it there. A request for robots.txt has none.
+// page is a request for a page on its way. The hub makes it the context of the
+// request. The outlet finds it there. A request for robots.txt has none.
 type page struct {
+	context.Context
+	trace   politeness.Trace
 	hub     *hub
 	since   time.Time       // when the request came to the hub
 	sent    time.Time       // when the request left for the first time
@@ -20,6 +25,18 @@ type page struct {
 }
 
 type pageKey struct{}
+
+func (p *page) Value(key any) any {
+	switch key {
+	case pageKey{}:
+		return p
+	case robotspage.ReadsItself{}:
+		if _, ok := p.hub.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Outer asks before Extension.Directives does
+			return true
+		}
+	}
+	return p.Context.Value(key)
+}
 
 // outlet is the transport by which requests leave, after the wait for their
 // host. It waits for the slot of a LimitRule and limits the attempt. Requests
@@ -50,10 +67,10 @@ func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		o.x.waited(p.sent.Sub(p.since))
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), timeout)
-	end := sync.OnceFunc(func() {
+	end := func() {
 		cancel()
 		leave()
-	})
+	}
 	p.attempt = ctx
 	sent := req.WithContext(ctx)
 	resp, err = base.RoundTrip(sent)
@@ -74,19 +91,5 @@ func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 func closeBody(req *http.Request, err *error) {
 	if *err != nil && req.Body != nil {
 		req.Body.Close()
-	}
-}
-
-// Unwrap returns the transport that sends. politeness.Transport looks at the
-// protocols of that transport, to know how to treat requests that net/http
-// sends again.
-func (o outlet) Unwrap() http.RoundTripper {
-	base, _, _ := o.x.main.now()
-	return base
-}
-
-func (o outlet) CloseIdleConnections() {
-	if c, ok := o.Unwrap().(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
-	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
 // RoundTrip enforces everything, below every callback, because a collector and
@@ -32,14 +31,9 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if err := h.sync(); err != nil {
 		return nil, err
 	}
-	p := &page{hub: h, since: time.Now(), attempt: req.Context()}
-	ctx := politeness.WithTrace(context.WithValue(req.Context(), pageKey{}, p), &politeness.Trace{
-		Queued: func(until time.Time, why politeness.Reason) { x.pause(req.URL, time.Now(), until, why) },
-	})
-	if _, ok := x.inner.(*robotsmw.Transport); ok { // nothing of Options.Outer asks before Extension.Directives does
-		ctx = context.WithValue(ctx, robotspage.ReadsItself{}, true)
-	}
-	out := req.WithContext(ctx)
+	p := &page{Context: req.Context(), hub: h, since: time.Now(), attempt: req.Context()}
+	p.trace.Queued = func(until time.Time, why politeness.Reason) { x.pause(req.URL, time.Now(), until, why) }
+	out := req.WithContext(politeness.WithTrace(p, &p.trace))
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
 		out.Header = req.Header.Clone()
 		out.Header.Del("User-Agent")

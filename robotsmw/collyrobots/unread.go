@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -20,9 +21,9 @@ const maxAhead = 16 << 20
 // is read into memory, which frees the slot of its host.
 type heldBody struct {
 	io.ReadCloser
-	alarm *time.Timer   // begins to read ahead, unless a Read or Close stops it first
-	own   bool          // it was stopped
-	done  chan struct{} // closed when nothing more is read ahead
+	alarm *time.Timer    // begins to read ahead, unless a Read or Close stops it first
+	own   bool           // it was stopped
+	done  sync.WaitGroup // for the end of reading ahead
 	ahead bytes.Buffer
 	err   error // the error that a Read gets after what was read ahead
 }
@@ -30,9 +31,10 @@ type heldBody struct {
 // hold returns a body in place of that of a response. The response's attempt
 // ends with the context.
 func hold(body io.ReadCloser, attempt context.Context) *heldBody {
-	b := &heldBody{ReadCloser: body, done: make(chan struct{})}
+	b := &heldBody{ReadCloser: body}
+	b.done.Add(1)
 	b.alarm = time.AfterFunc(patience, func() {
-		defer close(b.done)
+		defer b.done.Done()
 		var n int64
 		if n, b.err = io.CopyN(&b.ahead, body, maxAhead); n == maxAhead {
 			context.AfterFunc(attempt, func() { body.Close() })
@@ -49,7 +51,7 @@ func (b *heldBody) mine() bool {
 
 func (b *heldBody) Read(p []byte) (int, error) {
 	if !b.mine() {
-		<-b.done
+		b.done.Wait()
 		if b.ahead.Len() > 0 {
 			return b.ahead.Read(p)
 		}
