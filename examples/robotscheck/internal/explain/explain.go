@@ -123,17 +123,12 @@ type fetchInfo struct {
 	SHA256  string    `json:"sha256,omitempty"`
 }
 
-func fetchedOf(s *robots.Source) *fetchInfo {
-	if s.Decision == nil {
-		return nil
-	}
-	d := s.Decision
-	return &fetchInfo{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
-}
-
 func explain(s *robots.Source, agent, target string) explanation {
 	sent := robots.Sent(target)
-	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(s.File.Rules(agent), sent), Doubt: s.Doubt(), Fetched: fetchedOf(s)}
+	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(s.File.Rules(agent), sent), Doubt: s.Doubt()}
+	if d := s.Decision; d != nil {
+		x.Fetched = &fetchInfo{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
+	}
 	if s.Absent != "" {
 		return x
 	}
@@ -157,7 +152,7 @@ func explain(s *robots.Source, agent, target string) explanation {
 	if use, by := in.ContentUse(); use != "" {
 		x.Reuse = &by
 	}
-	x.Dialects = map[string]robots.Verdict{"google": s.JudgeAs(robotstxt.Google, agent, sent)}
+	x.Dialects = map[string]robots.Verdict{"google": robots.VerdictOf(robotstxt.Google.Parse(s.Text).Rules(agent).Match(sent))}
 	return x
 }
 

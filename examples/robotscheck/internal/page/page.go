@@ -27,7 +27,7 @@ var Command = command.Command{
 	Setup: func(flags *flag.FlagSet) command.Action {
 		p := check{header: make(http.Header)}
 		flags.Func("agent", "product `token` of the robot; default: everybody for a FILE, the robot of -user-agent for a URL", func(s string) error {
-			if p.agent = s; s == "*" {
+			if p.tokens = []string{s}; s == "*" {
 				return errors.New("leave it out for what is said to everybody")
 			}
 			return robots.CheckName(s)
@@ -68,7 +68,7 @@ var Command = command.Command{
 }
 
 type check struct {
-	agent  string // "" means the report is about what the page tells all robots
+	tokens []string // the robot's name; nil means what the page tells all robots
 	header http.Header
 	links  bool
 	terms  []string // the names of the RSL files to read
@@ -83,23 +83,16 @@ func (p *check) addHeader(line string) error {
 	return nil
 }
 
-func (p *check) tokens() []string {
-	if p.agent == "" {
-		return nil
-	}
-	return []string{p.agent}
-}
-
 func (p *check) read(ctx context.Context, e command.Env, name, base string) (*report, error) {
 	text, err := e.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	says := robotsmw.Page{
-		Directives: robotsmeta.ParseHeader(p.header, p.tokens()...).Union(htmlmeta.Scan(text, p.tokens()...)),
+		Directives: robotsmeta.ParseHeader(p.header, p.tokens...).Union(htmlmeta.Scan(text, p.tokens...)),
 		State:      robotsmw.PageComplete,
 	}
-	in := preference.Input{Tokens: p.tokens(), Target: base, Header: p.header, Page: says.Directives}
+	in := preference.Input{Tokens: p.tokens, Target: base, Header: p.header, Page: says.Directives}
 	for _, name := range p.terms {
 		text, err := e.ReadFile(name)
 		if err != nil {
@@ -130,14 +123,14 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if err != nil {
 		return nil, err
 	}
-	v, err := robots.NewVisitor(e, userAgent, p.tokens()...)
+	v, err := robots.NewVisitor(e, userAgent, p.tokens...)
 	if err != nil {
 		return nil, err
 	}
-	p.agent = v.Checker().Tokens()[0] // the report is about the robot that fetches the page
+	p.tokens = v.Checker().Tokens() // the report is about the robot that fetches the page
 	resp, err := get(ctx, v, u)
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
-		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{},
+		return &report{Source: blocked.Decision.URL.String(), Agent: p.tokens[0], Decision: &blocked.Decision, Restrictions: []string{},
 			Doubt: v.Doubt(&blocked.Decision), doubtful: blocked.Decision.RobotsURL}, nil
 	}
 	if err != nil {
@@ -165,7 +158,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	in := preference.Input{
 		Robots: decision.File(),
-		Tokens: v.Checker().Tokens(),
+		Tokens: p.tokens,
 		Target: page.String(),
 		Header: resp.Header,
 		Page:   says.Directives,
@@ -190,7 +183,7 @@ func (p *check) report(source string, text []byte, says robotsmw.Page, in prefer
 	}
 	r := &report{
 		Source:       source,
-		Agent:        p.agent,
+		Agent:        strings.Join(p.tokens, ", "),
 		Examined:     says.State.String(),
 		Restrictions: restrictions(says.Directives),
 		Directives:   slices.Collect(says.Rules()),

@@ -63,12 +63,9 @@ func Named(files ...*robotstxt.File) (names []string) {
 	return names
 }
 
-// defaultUserAgent is the User-Agent of requests unless -user-agent is given.
-const defaultUserAgent = "robotscheck/1.0 (+https://github.com/goodbots/courtesy)"
-
-// UserAgentFlag declares -user-agent.
+// UserAgentFlag declares -user-agent, the User-Agent of requests.
 func UserAgentFlag(flags *flag.FlagSet) *string {
-	return flags.String("user-agent", defaultUserAgent, "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
+	return flags.String("user-agent", "robotscheck/1.0 (+https://github.com/goodbots/courtesy)", "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
 }
 
 // TokensFlag declares -agent, which may be given several times. An element of

@@ -6,6 +6,7 @@ package robots
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -63,11 +64,6 @@ func (s *Source) Judge(rules *robotstxt.Rules, target string) Verdict {
 	return Judge(rules, target)
 }
 
-// JudgeAs returns what the parser of a dialect says about the target alone.
-func (s *Source) JudgeAs(dialect robotstxt.Dialect, agent, target string) Verdict {
-	return verdictOf(dialect.Parse(s.Text).Rules(agent).Match(target))
-}
-
 var notInURLs = regexp.MustCompile(`[^!-~]`)
 
 // Sent returns a target in the form that it has in a request. Characters that a
@@ -81,13 +77,10 @@ func (s *Source) CheckTarget(target string) error {
 	if err := command.CheckScheme(target); err != nil {
 		return err
 	}
-	if !command.IsURL(target) {
-		if !strings.HasPrefix(target, "/") {
-			return command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
-		}
-		return nil
-	}
-	if s.Decision == nil {
+	switch isURL := command.IsURL(target); {
+	case !isURL && !strings.HasPrefix(target, "/"):
+		return command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
+	case !isURL, s.Decision == nil:
 		return nil
 	}
 	u, err := command.ParseURL(target)
@@ -101,11 +94,8 @@ func (s *Source) CheckTarget(target string) error {
 }
 
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
-	}
-	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
 // A Verdict is what a robots.txt says about one target. Its fields are part of
@@ -137,13 +127,13 @@ var reasons = [...]robotsmw.Reason{
 // returns the verdict on that path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
 	m, resolved := rules.MatchResolved(target)
-	v := verdictOf(m)
+	v := VerdictOf(m)
 	v.Resolved = resolved
 	return v
 }
 
-// verdictOf turns the parser's answer into a Verdict.
-func verdictOf(m robotstxt.Match) Verdict {
+// VerdictOf turns the parser's answer about a target alone into a Verdict.
+func VerdictOf(m robotstxt.Match) Verdict {
 	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
 	if m.Reason == robotstxt.ByRule {
 		v.Rule = m.Kind.String() + ": " + m.Pattern

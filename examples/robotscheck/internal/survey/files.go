@@ -169,14 +169,11 @@ func isWARC(name string) bool {
 // eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset:
 // every answer to a request for robots.txt, if the host matches.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each visit) error {
-	isFirst := true
 	for resp, err := range audit.RobotsTxts(in) {
 		var text []byte
 		switch {
 		case err != nil:
-			if err = fmt.Errorf("%s: %w", arg, err); resp == nil && isFirst {
-				return err
-			}
+			err = fmt.Errorf("%s: %w", arg, err)
 		case !matches(resp.Request.URL.Host):
 			continue
 		case resp.StatusCode/100 != 2:
@@ -184,7 +181,6 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each v
 		default:
 			text, err = io.ReadAll(resp.Body)
 		}
-		isFirst = false
 		if err := each(text, err); err != nil {
 			return err
 		}
