@@ -51,12 +51,11 @@ var Command = command.Command{
 }
 
 type options struct {
-	asJSON, verbose bool
-	robots, page    string
-	head            string
-	against         []string
-	since, until    time.Time
-	groups          map[string][]string
+	asJSON, verbose    bool
+	robots, head, page string
+	against            []string
+	since, until       time.Time
+	groups             map[string][]string
 }
 
 var headForm = regexp.MustCompile(`^([0-9]+:)?[0-9A-Fa-f]{64}$`)

@@ -69,13 +69,8 @@ func (b *breaches) sort() {
 }
 
 // ofRobot returns what a robot broke.
-func (b *breaches) ofRobot(name string) (list []*breach) {
-	for _, one := range b.all {
-		if one.Robot == name {
-			list = append(list, one)
-		}
-	}
-	return list
+func (b *breaches) ofRobot(name string) []*breach {
+	return slices.DeleteFunc(slices.Clone(b.all), func(one *breach) bool { return one.Robot != name })
 }
 
 // String says which rule was broken, how often, when and from where.

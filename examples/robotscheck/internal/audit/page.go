@@ -96,22 +96,24 @@ const stripCells = 92
 // strip returns the cells of a robot, for the days from first to last. The
 // strips of all robots show the same days.
 func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
-	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
-	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1
+	const day = 24 * time.Hour
+	first = first.Truncate(day)
+	date := func(i int) string { return first.AddDate(0, 0, i).Format(time.DateOnly) }
+	days := int(last.Sub(first)/day) + 1
 	each := (days + stripCells - 1) / stripCells
 	for from := 0; from < days; from += each {
 		var sum audit.Tally
 		unaudited := 0
 		for i := from; i < min(from+each, days); i++ {
-			if d := robot.Days[day(first).AddDate(0, 0, i).Format(time.DateOnly)]; d != nil {
+			if d := robot.Days[date(i)]; d != nil {
 				sum.Requests += d.Requests
 				sum.Violations += d.Violations
 				unaudited += d.Counts["unaudited"]
 			}
 		}
-		title := day(first).AddDate(0, 0, from).Format(time.DateOnly)
+		title := date(from)
 		if each > 1 {
-			title += " to " + day(first).AddDate(0, 0, min(from+each, days)-1).Format(time.DateOnly)
+			title += " to " + date(min(from+each, days)-1)
 		}
 		c := cell{Title: fmt.Sprintf("%s: %s, %s", title, command.Count(sum.Requests, "request"), command.Count(sum.Violations, "violation"))}
 		switch {
