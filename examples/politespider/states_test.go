@@ -50,6 +50,19 @@ func TestReport_States(t *testing.T) {
 			}
 		})
 	}
+	asked := 0
+	busy := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // answers each seventh request with a pause
+		if r.URL.Path == "/robots.txt" {
+			io.WriteString(w, "User-agent: *\nCrawl-delay: 3\nDisallow: /private/\n")
+			return
+		}
+		if asked++; asked%7 == 6 {
+			w.Header().Set("Retry-After", "20")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		archive(40).ServeHTTP(w, r)
+	})
 	many := 600
 	if *reports != "" {
 		many = 10_000
@@ -72,6 +85,9 @@ func TestReport_States(t *testing.T) {
 			[]string{"The pace was kept."}},
 		"two hosts": {map[string]http.Handler{"a.example": archive(80), "www.a-rather-long-name-of-a-host.a.example": archive(30)}, []string{"-compare", "", "http://a.example/archive/0", "http://www.a-rather-long-name-of-a-host.a.example/archive/0"}, 0, tool.ExitOK,
 			[]string{"Since the earlier crawl"}},
+		"ports and pauses": {map[string]http.Handler{"a.example:8080": busy, "a.example": archive(30), "b.example": archive(12)},
+			[]string{"-max-time=5m", "http://a.example:8080/archive/0", "http://a.example/archive/0", "http://b.example/archive/0"}, 0, tool.ExitOK,
+			[]string{`a.example:8080`, "pauses"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
