@@ -251,8 +251,7 @@ func message(problems []lint.Problem, codes ...string) string {
 // suspicious reports whether the linter should examine the text. It is fast,
 // because it looks only at the length and the first 1024 bytes.
 func suspicious(text []byte) bool {
-	isOdd := func(c rune) bool { // also of a byte that is not UTF-8
-		return c == '<' || c == utf8.RuneError || c < ' ' && !strings.ContainsRune("\t\n\r", c)
-	}
-	return len(text) > robotstxt.MaxSize || bytes.ContainsFunc(text[:min(len(text), 1024)], isOdd)
+	const odd = "<\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
+	head := text[:min(len(text), 1024)]
+	return len(text) > robotstxt.MaxSize || bytes.ContainsAny(head, odd) || !utf8.Valid(head) || bytes.Contains(head, []byte("\ufffd"))
 }
