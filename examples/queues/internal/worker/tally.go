@@ -42,15 +42,19 @@ func (t *Tally) String() string {
 }
 
 // Follow prints the Tally every few seconds. It returns when ctx ends, or when
-// left, which returns how many pages are in the queue, has returned 0.
+// left, which returns how many pages are in the queue, has returned 0. Follow
+// prints the errors of left, but for the first call, whose error it returns:
+// the queue's server may be away for a while.
 func (t *Tally) Follow(ctx context.Context, out io.Writer, left func(context.Context) (int, error)) error {
 	for ticks := 0; ; ticks++ {
 		n, err := left(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil:
+		case err != nil && ticks == 0:
 			return err
+		case err != nil:
+			fmt.Fprintln(out, "the queue does not answer:", err)
 		case n == 0:
 			return nil
 		case ticks%5 == 0:

@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,5 +40,27 @@ func TestFetch_NotStored(t *testing.T) {
 		fetch("http://example.com/a", time.Minute) // it was fetched, but not stored
 		fetch("http://example.com/b", time.Second)
 		fetch("http://example.com/c", 2*time.Second)
+	})
+}
+
+// The queue's server is away for a while. A worker says so and goes on. If the
+// server is away when the worker starts, the worker ends.
+func TestFollow_ServerAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := errors.New("connection refused")
+		var out strings.Builder
+		answers := []error{nil, away, away, nil}
+		err := new(Tally).Follow(t.Context(), &out, func(context.Context) (int, error) {
+			err := answers[0]
+			answers = answers[1:]
+			return len(answers), err
+		})
+		if err != nil || len(answers) != 0 || !strings.Contains(out.String(), "connection refused") {
+			t.Errorf("Follow returned %v, %d answers too soon, and printed\n%s", err, len(answers), &out)
+		}
+		err = new(Tally).Follow(t.Context(), &out, func(context.Context) (int, error) { return 0, away })
+		if err != away {
+			t.Errorf("a server that is away at the start: %v, want %v", err, away)
+		}
 	})
 }
