@@ -59,7 +59,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 			patience = time.Until(deadline)
 		}
 	}
-	if wait, ok := l.maxWait(); ok {
+	if wait, ok := l.maxWait(g.follows); ok {
 		patience, g.timed = min(patience, wait), true
 	}
 	if l.whole != nil || l.Within != nil {
@@ -117,23 +117,27 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 		if err != nil {
 			return 0, err
 		}
-		if wait, ok := l.maxWait(); ok {
+		if wait, ok := l.maxWait(g.follows); ok {
 			patience, g.timed = min(patience, wait), true
 		}
 		add(l, key)
 	}
 }
 
+// redirectWait is how much longer than MaxWait a request may wait that follows
+// a redirect.
+const redirectWait = time.Minute
+
 // maxWait returns the shortest wait that MaxWait refuses, or false if MaxWait
-// limits nothing.
-func (l *Limiter) maxWait() (time.Duration, bool) {
-	switch {
-	case l.MaxWait < 0:
-		return 0, true
-	case l.MaxWait > 0:
-		return later(l.MaxWait, 1), true // a wait of exactly MaxWait is allowed
+// limits nothing. follows says whether the request follows a redirect.
+func (l *Limiter) maxWait(follows bool) (wait time.Duration, limited bool) {
+	if l.MaxWait > 0 {
+		wait = later(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
 	}
-	return 0, false
+	if follows {
+		wait = later(wait, redirectWait+1)
+	}
+	return wait, l.MaxWait != 0
 }
 
 // wait returns when g has started or is refused, or ctx has ended. It calls

@@ -39,6 +39,7 @@ type Grant struct {
 	state      state
 	paced      bool // set at the start: an interval follows, so the time of sending matters
 	leaving    bool // it was granted, and is not sent yet
+	follows    bool // it follows a redirect: see MaxWait; set like overtakes
 	unread     bool // a response with a body has come, and the log has not called the body unread
 	host       *host
 	prev, next *Grant

@@ -41,6 +41,10 @@ type Limiter struct {
 	// MaxWait is the longest time that Acquire waits. A request that would wait
 	// longer is refused with a [*DelayError] as soon as that is known. 0 means
 	// as long as the context allows. Negative means no wait at all.
+	//
+	// In a Transport, a request that follows a redirect of an http.Client (its
+	// Response is set) may wait one minute longer. The interval after the
+	// redirect would refuse it each time that its caller comes back.
 	MaxWait time.Duration
 
 	// How the pace heeds what a host says:

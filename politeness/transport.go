@@ -95,6 +95,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := req
 	for range maxReplays + 1 {
 		a := new(attempt)
+		a.grant.follows = req.Response != nil
 		if err := t.limiter().acquire(req.Context(), req.URL, &a.grant); err != nil {
 			if sent.Body != nil {
 				sent.Body.Close() // a RoundTripper closes the body on errors too

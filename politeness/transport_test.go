@@ -91,6 +91,43 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	})
 }
 
+// The second request of a redirect has to wait for the interval after the
+// first. If MaxWait refused it, it would be refused each time that its caller
+// comes back, and the first request would be made for nothing each time.
+func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			delay, maxWait time.Duration
+			refused        bool
+		}{
+			{time.Second, -1, false},
+			{time.Minute, -1, false},
+			{time.Minute + time.Second, -1, true},
+			{time.Minute + time.Second, time.Second, false},
+			{2 * time.Minute, time.Second, true},
+			{2 * time.Minute, 0, false},
+		} {
+			var asked []string
+			client := &http.Client{Transport: &Transport{
+				Limiter: &Limiter{Delay: c.delay, MaxWait: c.maxWait},
+				Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+					asked = append(asked, r.URL.Path)
+					if r.URL.Path == "/old" {
+						return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"/new"}}, Body: http.NoBody, Request: r}, nil
+					}
+					return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+				}),
+			}}
+			zero := time.Now()
+			_, err := client.Get("http://example.com/old")
+			_, refused := errors.AsType[*DelayError](err)
+			if refused != c.refused || !refused && (err != nil || len(asked) != 2 || time.Since(zero) != c.delay) {
+				t.Errorf("Delay %v, MaxWait %v: %v; asked for %v within %v", c.delay, c.maxWait, err, asked, time.Since(zero))
+			}
+		}
+	})
+}
+
 type countingBody struct {
 	io.Reader
 	closed atomic.Int32

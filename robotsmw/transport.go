@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -140,7 +139,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		return nil, nil, err
 	}
 	var d Decision
-	rec, err := t.checker.decide(req.Context(), name, req.URL, &d)
+	rec, err := t.checker.decideFor(req, name, &d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -186,25 +185,6 @@ func (t *Transport) identify(agent string) error {
 	}
 	t.foreign.Do(func() { t.cfg.Logger.Warn(strings.TrimPrefix(err.Error(), "robotsmw: "), "user_agent", agent) })
 	return nil
-}
-
-// checkRedirect returns an error for a redirect to a host that is longer than
-// any DNS name, and closes the response. http.Client would convert the host
-// before it sends the next request. For a very long host, the conversion takes
-// half a minute and ignores deadlines.
-func checkRedirect(resp *http.Response) error {
-	location := resp.Header.Get("Location")
-	if len(location) <= 253 {
-		return nil
-	}
-	u, err := url.Parse(location)
-	if err != nil || len(u.Host) <= 253 {
-		return nil
-	}
-	if _, err = origin.Of(u, ""); err != nil && resp.Body != nil {
-		resp.Body.Close()
-	}
-	return err
 }
 
 // CloseIdleConnections closes the idle connections of Base, if Base has a

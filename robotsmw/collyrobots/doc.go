@@ -32,9 +32,9 @@
 // Crawl-delay is over a minute is not waited for: all its pages but the first
 // come to OnError with a *politeness.DelayError. Raise Limiter.MaxCrawlDelay,
 // or set Extension.PutBack, which repeats each at its time. A slow host may
-// hold all threads of a queue, unless you refuse what would have to wait:
+// hold all threads of a queue, unless you refuse long waits:
 //
-//	Limiter: &politeness.Limiter{MaxWait: -1} // in Options
+//	Limiter: &politeness.Limiter{MaxWait: 3 * time.Second} // in Options
 //
 //	ext.PutBack = true
 //	for !q.IsEmpty() {
@@ -43,31 +43,34 @@
 //		ext.Wait() // makes what is put back, a login too; callbacks may call q.AddURL
 //	}
 //
+// To stop, call q.Stop and ext.Wait: if Collector.Context ends, colly loses the
+// rest of the queue. Processes that share a queue need a Limiter.Fleet (package
+// redislimit).
+//
 // # Retries in OnError
 //
-// The Example "Retries" of Attach repeats what time can heal, three times. A
-// Retry at once after a refusal returns it. A later one waits until the time
-// that it names. What PutBack and RetryThrottled repeat comes to OnError too,
-// but a Retry of it only returns the error. As in plain colly, c.Visit and
-// c.Post return the first error, even if a Retry succeeded.
+//	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
+//		return // a rule says no, and that is final
+//	}
+//	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
+//
+// The Example "Retries" (example_test.go) counts the tries. A Retry at once
+// after a refusal returns the same error. A later one waits until the time in
+// it. What PutBack and RetryThrottled repeat comes to OnError too, but a Retry
+// of it only returns the error. c.Visit and c.Post return the first error, even
+// if a repeat succeeds.
 //
 // # Proxies, clients and timeouts
 //
-// Set them before Attach or after it. SetProxy and SetProxyFunc change the
-// proxy alone, also for robots.txt. A client is copied and not changed; what
-// changes on it later takes effect. SetRequestTimeout limits each attempt; a
-// wait never counts.
+// Set them at any time, also on a clone, in a callback or after Collector.Init.
+// SetProxy and SetProxyFunc change the proxy alone, also for robots.txt. A
+// client is copied and not changed; what changes on it later takes effect.
+// SetRequestTimeout limits each attempt; a wait never counts.
 //
 // # Decisions
 //
-//   - Enforcement is in the transport: it applies to every method (also to the
-//     HEAD of CheckHead), to redirects, to Request.Retry, to queues, and to
-//     clones made before or after Attach.
-//   - If a transport, proxy or client is set, the extension sends by it from
-//     then on. A clone, a clone of a clone or a callback may set it, at any
-//     time, also after Collector.Init.
-//   - A rule's refusal is final. If the request would be refused again, nothing
-//     is sent.
+//   - The transport checks everything: each method (also the HEAD of
+//     CheckHead), redirects, Retry, and clones made before or after Attach.
 //   - The links of a nofollow page, or of a sure challenge, are refused. Their
 //     URLs stay unvisited, so a link from another page can still lead there.
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more

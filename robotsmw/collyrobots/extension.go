@@ -43,8 +43,11 @@ type Extension struct {
 	// other work. OnError gets the error each time, but need not do anything: a
 	// Retry of the request sends nothing and returns the error. Together with
 	// Limiter.MaxWait, PutBack prevents a slow host from holding all threads of
-	// a colly/queue: see the package doc. False means that the URL is not
-	// fetched, unless an OnError handler calls Retry.
+	// a colly/queue: see the package doc. What is put back is in the memory of
+	// this process, so it is lost if the process dies, and no other process
+	// that shares a queue can take it. If a host whose Crawl-delay is over
+	// Limiter.MaxCrawlDelay redirects to itself, the request is given up. False
+	// means that the URL is not fetched, unless an OnError handler calls Retry.
 	PutBack bool
 
 	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger
@@ -139,8 +142,8 @@ func (x *Extension) Wait() {
 func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	d, err := x.checker.Check(c.Context, u)
 	if err == nil && !d.Allowed {
-		blocked := &blockedError{&robotsmw.DisallowedError{Decision: d}}
-		err = &url.Error{Op: "Get", URL: u.Redacted(), Err: blocked} // as http.Client wraps it for OnError
+		// An http.Client wraps it like this for OnError.
+		err = &url.Error{Op: "Get", URL: u.Redacted(), Err: &blockedError{&robotsmw.DisallowedError{Decision: d}}}
 	}
 	return err
 }

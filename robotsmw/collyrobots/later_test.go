@@ -153,6 +153,62 @@ func TestCrawlDelayOfHoursIsPutBack(t *testing.T) {
 	})
 }
 
+// moved is a site whose page /old redirects to /new, and /new to /newest.
+func moved(crawlDelay int) *robotstest.Internet {
+	web := new(robotstest.Internet)
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", robotsText(fmt.Sprintf("User-agent: *\nCrawl-delay: %d", crawlDelay)))
+	mux.Handle("/old", http.RedirectHandler("/new", http.StatusFound))
+	mux.Handle("/new", http.RedirectHandler("https://moved.example/newest", http.StatusMovedPermanently))
+	mux.HandleFunc("/newest", func(http.ResponseWriter, *http.Request) {})
+	web.Handle("moved.example", mux)
+	return web
+}
+
+// A redirect to the same host has to wait for the host's interval, whatever
+// MaxWait says: a repeat of the request would only meet the redirect again.
+func TestPutBackFollowsRedirectsOnTheirHost(t *testing.T) {
+	for _, wait := range []time.Duration{-1, time.Second, 0} {
+		for _, async := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				web := moved(20)
+				c := colly.NewCollector(colly.Async(async), colly.AllowURLRevisit())
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{MaxWait: wait}})
+				ext.PutBack = true
+				var got notes
+				c.OnResponse(func(r *colly.Response) { got.add(r.Request.URL.Path) })
+				for page := range 3 {
+					c.Visit(fmt.Sprintf("http://moved.example/old?%d", page))
+				}
+				ext.Wait()
+				if want := []string{"/newest", "/newest", "/newest"}; !slices.Equal(got.sorted(), want) || len(asked(web)) != 9 {
+					t.Errorf("MaxWait %v, async %v: got %v, asked for %v", wait, async, got.sorted(), asked(web))
+				}
+				wantPace(t, web, "moved.example", 20*time.Second)
+			})
+		}
+	}
+}
+
+func TestPutBackGivesUpARedirectWithinACrawlDelayThatIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := moved(3600)
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext.PutBack = true
+		var failed error
+		c.OnError(func(_ *colly.Response, err error) { failed = err })
+		c.Visit("http://moved.example/old")
+		ext.Wait()
+		if n := ext.Counts(); n.GivenUp != 1 || n.PutBack != 0 || n.Lost != 1 || n.Fetched != 1 {
+			t.Errorf("counts: %v", n)
+		}
+		if delay, ok := errors.AsType[*politeness.DelayError](failed); !ok || delay.Reason != "crawl-delay" {
+			t.Errorf("the error is %v", failed)
+		}
+	})
+}
+
 func TestPutBackEndsWithTheContext(t *testing.T) {
 	for _, async := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -90,7 +90,8 @@ func (m *member) markFailed(r *colly.Request, err error) {
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		b.until, why = delay.Until, delay.Reason
-		b.final = m.PutBack && m.c.Context.Err() == nil
+		_, circle := errors.AsType[*circleError](err)
+		b.final = m.PutBack && !circle && m.c.Context.Err() == nil
 	}
 	target := *r.URL
 	b.wait = func() error {

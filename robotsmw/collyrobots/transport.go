@@ -76,8 +76,11 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 		u := *own.Decision.URL
 		own.Decision.URL = &u
 		err = &blockedError{&own}
-	} else if _, ok := errors.AsType[*politeness.DelayError](err); !ok {
+	} else if delay, ok := errors.AsType[*politeness.DelayError](err); !ok {
 		return err
+	} else if from := req.Response; x.PutBack && from != nil && from.Request.URL.Hostname() == req.URL.Hostname() {
+		x.tally(&x.counts.GivenUp, 1)
+		err = &circleError{delay}
 	}
 	turn := max(cmp.Or(x.opts.Limiter.Delay, time.Second), atOnce)
 	if x.loops.note(req.URL.Hostname(), req.URL.String(), turn) {
@@ -85,6 +88,13 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	}
 	return err
 }
+
+// circleError is the refusal of a redirect's target on the same host. Only a
+// Crawl-delay over Limiter.MaxCrawlDelay causes it. PutBack does not repeat the
+// request: it would meet the redirect again, and then the same refusal.
+type circleError struct{ *politeness.DelayError }
+
+func (e *circleError) Unwrap() error { return e.DelayError }
 
 // sayUnchanged writes into the header of a 304 what the page that it stands for
 // says to robots. colly hands on no more of a response than its header.

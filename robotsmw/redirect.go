@@ -1,0 +1,59 @@
+package robotsmw
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
+)
+
+// redirectWait is how long a request that follows a redirect waits for a
+// robots.txt, even if Limiter.MaxWait is shorter.
+const redirectWait = time.Minute
+
+// decideFor decides about req. If req follows a redirect, and robots.txt may
+// only be fetched later, decideFor waits. If it refused req, then each repeat
+// would meet the redirect first, and the same refusal after it.
+func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision) (*record.Record, error) {
+	for asked := time.Now(); ; {
+		rec, err := c.decide(req.Context(), name, req.URL, d)
+		if err == nil || req.Response == nil {
+			return rec, err
+		}
+		delay, ok := errors.AsType[*politeness.DelayError](err)
+		if !ok {
+			return nil, err
+		}
+		due := time.Now().Add(max(time.Until(delay.Until), time.Millisecond))
+		if deadline, limited := req.Context().Deadline(); limited && deadline.Before(due) || due.Sub(asked) > redirectWait {
+			return nil, err
+		}
+		select {
+		case <-time.After(time.Until(due)):
+		case <-req.Context().Done():
+		}
+	}
+}
+
+// checkRedirect returns an error for a redirect to a host that is longer than
+// any DNS name, and closes the response. http.Client would convert the host
+// before it sends the next request. For a very long host, the conversion takes
+// half a minute and ignores deadlines.
+func checkRedirect(resp *http.Response) error {
+	location := resp.Header.Get("Location")
+	if len(location) <= 253 {
+		return nil
+	}
+	u, err := url.Parse(location)
+	if err != nil || len(u.Host) <= 253 {
+		return nil
+	}
+	if _, err = origin.Of(u, ""); err != nil && resp.Body != nil {
+		resp.Body.Close()
+	}
+	return err
+}
