@@ -9,7 +9,9 @@ import (
 	"path"
 	"runtime"
 	"sync"
+	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
@@ -31,7 +33,7 @@ var Command = command.Command{
 			case err != nil:
 				return 0, command.Usagef("-match %q: %v", *match, err)
 			}
-			s := survey{stderr: e.Stderr}
+			s := survey{stderr: e.Stderr, live: cli.IsTerminal(e.Stderr)}
 			total, err := s.run(ctx, func(each visit) error { return eachFile(e, args[0], *match, each) })
 			if err != nil {
 				return 0, err
@@ -53,7 +55,8 @@ var Command = command.Command{
 
 type survey struct {
 	stderr io.Writer
-	failed int // how many files could not be read
+	live   bool // whether stderr is a terminal
+	failed int  // how many files could not be read
 }
 
 // run reads each file and gives it to a worker. It returns the tally of all
@@ -73,6 +76,7 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 			}
 		})
 	}
+	done, began, shown := 0, time.Now(), time.Time{}
 	err := eachFile(func(text []byte, err error) error {
 		if status, ok := errors.AsType[noFile](err); ok {
 			total.Without[fmt.Sprintf("%dxx", status/100)]++
@@ -88,9 +92,19 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if done++; s.live && time.Since(shown) > 100*time.Millisecond {
+			shown = time.Now()
+			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", cli.EraseLine, command.Count(done, "file"), float64(done)/time.Since(began).Seconds())
+		}
 		return nil
 	})
 	close(files)
 	workers.Wait()
-	return total, err
+	if s.live {
+		fmt.Fprint(s.stderr, cli.EraseLine)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return total, nil
 }

@@ -14,10 +14,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
@@ -158,6 +160,30 @@ func TestTally_CountsOverFiles(t *testing.T) {
 	if got := fmt.Sprint(all.Sizes[1]); got != "{lines 3 4 4 4}" {
 		t.Errorf("the lines are %s", got)
 	}
+}
+
+// On a terminal, a survey shows its progress ten times a second at most, and
+// erases it at the end.
+func TestSurvey_Progress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen strings.Builder
+		s := survey{stderr: &screen, live: true}
+		if _, err := s.run(t.Context(), func(each visit) error {
+			for _, took := range []time.Duration{500 * time.Millisecond, 50 * time.Millisecond, time.Second} {
+				time.Sleep(took)
+				if err := each(nil, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := cli.EraseLine + "  1 file, 2 a second\r" + cli.EraseLine + "  3 files, 2 a second\r" + cli.EraseLine
+		if got := screen.String(); got != want {
+			t.Errorf("the terminal got\n%q, want\n%q", got, want)
+		}
+	})
 }
 
 // The corpus of real files is not part of this repository. COURTESY_SHARED is
