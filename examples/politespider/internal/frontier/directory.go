@@ -49,10 +49,10 @@ func (q *Queue) load(dir string, about About, rest time.Duration, logger *slog.L
 	}
 	now := time.Now()
 	for _, p := range r.added {
-		if r.queued[p.URL.String()] == nil {
+		if r.queued[p.URL] == nil {
 			continue // it is done
 		}
-		last := r.rests[HostKey(p.URL)]
+		last := r.rests[p.Host]
 		due := now.Add(max(rest, time.Duration(last.Interval*float64(time.Second))))
 		if last.Next.After(due) {
 			due = last.Next
@@ -78,22 +78,19 @@ func (r *replay) line(l line) error {
 			return err
 		}
 	}
-	for _, e := range l.Add {
-		p, err := e.Page()
-		if err != nil {
+	for _, p := range l.Add {
+		if err := p.SetHost(); err != nil {
 			return err
 		}
-		u := p.URL.String()
-		if r.seen[u] {
-			continue
+		if !r.seen[p.URL] {
+			r.seen[p.URL] = true
+			r.added = append(r.added, p)
+			r.queued[p.URL] = p
 		}
-		r.seen[u] = true
-		r.added = append(r.added, p)
-		r.queued[u] = p
 	}
 	if p := r.queued[l.Put]; p != nil {
 		p.Puts, p.Due = l.Puts, l.Due
-		r.rest(HostKey(p.URL), l)
+		r.rest(p.Host, l)
 	}
 	if p := r.queued[l.Done]; p != nil {
 		delete(r.queued, l.Done)
@@ -101,7 +98,7 @@ func (r *replay) line(l line) error {
 			r.state.Free++
 		} else {
 			r.state.Spent++
-			r.rest(HostKey(p.URL), l)
+			r.rest(p.Host, l)
 		}
 	}
 	return nil

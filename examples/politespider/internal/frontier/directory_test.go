@@ -22,7 +22,7 @@ func crawlSite(t testing.TB, f queue) []string {
 		if !ok {
 			return fetched
 		}
-		fetched = append(fetched, p.URL.String())
+		fetched = append(fetched, p.URL)
 		f.Add(linksOf(t, p)...)
 		f.Done(p, time.Now(), 0)
 	}
@@ -143,7 +143,7 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 		d.Add(newPage(t, "http://asked.example/1"), newPage(t, "http://asked.example/2"),
 			newPage(t, "http://busy.example/"), newPage(t, "http://new.example/"))
 		for range 3 {
-			switch p, _ := d.Take(t.Context()); p.URL.Host {
+			switch p, _ := d.Take(t.Context()); p.Host {
 			case "asked.example":
 				d.Done(p, time.Now(), 30*time.Second)
 			case "busy.example":
@@ -165,10 +165,10 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 			if !ok {
 				t.Fatal("a page was lost")
 			}
-			if waited := time.Since(start); waited != want[p.URL.Host] {
-				t.Errorf("%s was handed out after %v, want %v", p.URL, waited, want[p.URL.Host])
+			if waited := time.Since(start); waited != want[p.Host] {
+				t.Errorf("%s was handed out after %v, want %v", p.URL, waited, want[p.Host])
 			}
-			if p.URL.Host == "busy.example" && p.Puts != 1 {
+			if p.Host == "busy.example" && p.Puts != 1 {
 				t.Error("how often a page was put off is forgotten")
 			}
 			d.Done(p, time.Now(), 0)

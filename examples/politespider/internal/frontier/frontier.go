@@ -22,50 +22,37 @@ import (
 	"time"
 )
 
-// A Page is one URL of the crawl.
+// A Page is one URL of the crawl. Its JSON is the form in which it is stored.
 type Page struct {
-	URL  *url.URL // absolute, without a fragment
-	From string   // the page on which the URL was found; "" for a start URL
-	Puts int      // how many times the server has put the page off
+	URL  string `json:"url"`            // absolute, without a fragment
+	Host string `json:"-"`              // the HostKey of the URL
+	From string `json:"from,omitempty"` // the page on which the URL was found; "" for a start URL
+	Puts int    `json:"puts,omitempty"` // how many times the server has put the page off
 
 	// Due is the earliest time at which the page may be handed out, even if its
 	// host may be asked earlier. A zero Due means at once. Set Due before
 	// PutBack. Take resets it to zero.
-	Due time.Time
+	Due time.Time `json:"due,omitzero"`
 
-	Depth   int  // how many links lead from a start URL to the page, on the first path found
-	Sitemap bool // the page is a sitemap: its URLs count as start URLs
+	Depth   int  `json:"depth,omitempty"`   // how many links lead from a start URL to the page, on the first path found
+	Sitemap bool `json:"sitemap,omitempty"` // the page is a sitemap: its URLs count as start URLs
 
-	Ready time.Time // from this time on, the page waited only for its host's pace; set by Take
+	Ready time.Time `json:"-"` // from this time on, the page waited only for its host's pace; set by Take
 
-	ID string // names the page in a frontier that processes share; else ""
+	ID string `json:"-"` // names the page in a frontier that processes share; else ""
 }
 
-// An Entry is a page as it is stored.
-type Entry struct {
-	URL     string    `json:"url"`
-	From    string    `json:"from,omitempty"`
-	Puts    int       `json:"puts,omitempty"`
-	Due     time.Time `json:"due,omitzero"`
-	Depth   int       `json:"depth,omitempty"`
-	Sitemap bool      `json:"sitemap,omitempty"`
-}
-
-// EntryOf returns the page in the form in which it is stored.
-func EntryOf(p *Page) Entry {
-	return Entry{URL: p.URL.String(), From: p.From, Puts: p.Puts, Due: p.Due.UTC(), Depth: p.Depth, Sitemap: p.Sitemap}
-}
-
-// Page returns the page that was stored.
-func (e Entry) Page() (*Page, error) {
-	u, err := url.Parse(e.URL)
+// SetHost sets the Host of a page that was read from its JSON. It returns an
+// error if the URL has no host.
+func (p *Page) SetHost() error {
+	u, err := url.Parse(p.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the state of the crawl has an invalid URL: %w", err)
+		return fmt.Errorf("the state of the crawl has an invalid URL: %w", err)
 	}
-	if u.Hostname() == "" { // an empty URL would match journal lines without a URL
-		return nil, fmt.Errorf("the state of the crawl has a page without a host: %q", e.URL)
+	if p.Host = HostKey(u); p.Host == "" { // an empty URL would match journal lines without a URL
+		return fmt.Errorf("the state of the crawl has a page without a host: %q", p.URL)
 	}
-	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil
+	return nil
 }
 
 // A State is a summary of a frontier.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -102,12 +102,14 @@ func openDirectory(t testing.TB, dir string, max int) *frontier.Queue {
 
 func newPage(t testing.TB, rawURL string) *frontier.Page {
 	t.Helper()
-	u, err := url.Parse(rawURL)
-	if err != nil {
+	p := &frontier.Page{URL: rawURL}
+	if err := p.SetHost(); err != nil {
 		t.Fatal(err)
 	}
-	return &frontier.Page{URL: u}
+	return p
 }
+
+func pathOf(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
 
 func TestHostsTakeTurns(t *testing.T) {
 	everyFrontier(t, func(s setting) {
@@ -120,8 +122,8 @@ func TestHostsTakeTurns(t *testing.T) {
 		}
 		first, _ := f.Take(s.Context())
 		second, _ := f.Take(s.Context())
-		if first.URL.Host == second.URL.Host {
-			s.Errorf("two pages of %s were out at a time", first.URL.Host)
+		if first.Host == second.Host {
+			s.Errorf("two pages of %s were out at a time", first.Host)
 		}
 		f.Done(first, time.Now(), 0)
 		f.Done(second, time.Now(), 0)
@@ -131,7 +133,7 @@ func TestHostsTakeTurns(t *testing.T) {
 			if !ok {
 				break
 			}
-			rest = append(rest, p.URL.String())
+			rest = append(rest, p.URL)
 			f.Done(p, time.Now(), 0)
 		}
 		if want := []string{"http://a.example/2", "http://a.example/3"}; !slices.Equal(rest, want) {
@@ -151,7 +153,7 @@ func TestPage(t *testing.T) {
 		f.Add(p)
 		for puts := range 3 {
 			got, ok := f.Take(s.Context())
-			if !ok || got.URL.String() != p.URL.String() || got.From != p.From || got.Puts != puts || got.Depth != 3 || !got.Sitemap {
+			if !ok || got.URL != p.URL || got.From != p.From || got.Puts != puts || got.Depth != 3 || !got.Sitemap {
 				s.Fatalf("%+v, %t; want %+v with %d puts", got, ok, p, puts)
 			}
 			got.Puts++
@@ -176,7 +178,7 @@ func TestPutBack(t *testing.T) {
 		s.since(start, s.unit)
 		f.Done(first, time.Now(), 0)
 		second, ok := f.Take(s.Context())
-		if !ok || second.URL.Path == first.URL.Path {
+		if !ok || pathOf(second) == pathOf(first) {
 			s.Error("a page was lost")
 		}
 	})
@@ -195,7 +197,7 @@ func TestWaitsByItself(t *testing.T) {
 		takes := func(path string, after time.Duration) *frontier.Page {
 			s.Helper()
 			p, ok := f.Take(s.Context())
-			if !ok || p.URL.Path != path {
+			if !ok || pathOf(p) != path {
 				s.Fatalf("%v was handed out, want %s", p, path)
 			}
 			s.since(start, after)
@@ -241,7 +243,7 @@ func TestHurt(t *testing.T) {
 		take := func(want string) *frontier.Page {
 			s.Helper()
 			p, ok := f.Take(s.Context())
-			if !ok || p.URL.Path != want {
+			if !ok || pathOf(p) != want {
 				s.Fatalf("%v was handed out, want %s", p, want)
 			}
 			return p
@@ -291,14 +293,14 @@ func TestInterval(t *testing.T) {
 		p, _ := f.Take(s.Context())
 		start := time.Now()
 		f.Done(p, start, s.unit)
-		f.Add(newPage(s, "http://"+p.URL.Host+"/late"))
+		f.Add(newPage(s, "http://"+p.Host+"/late"))
 
 		other, _ := f.Take(s.Context())
-		if other.URL.Host == p.URL.Host {
-			s.Fatalf("%s was not left alone", p.URL.Host)
+		if other.Host == p.Host {
+			s.Fatalf("%s was not left alone", p.Host)
 		}
 		late, ok := f.Take(s.Context())
-		if !ok || late.URL.Path != "/late" {
+		if !ok || pathOf(late) != "/late" {
 			s.Fatalf("%v, %t", late, ok)
 		}
 		s.since(start, s.unit)
@@ -386,15 +388,15 @@ func TestManyWorkers(t *testing.T) {
 						return
 					}
 					mu.Lock()
-					if busy[p.URL.Host] {
-						s.Errorf("two pages of %s were out at a time", p.URL.Host)
+					if busy[p.Host] {
+						s.Errorf("two pages of %s were out at a time", p.Host)
 					}
-					busy[p.URL.Host] = true
-					fetched[p.URL.String()]++
+					busy[p.Host] = true
+					fetched[p.URL]++
 					mu.Unlock()
 					f.Add(linksOf(s, p)...)
 					mu.Lock()
-					busy[p.URL.Host] = false
+					busy[p.Host] = false
 					mu.Unlock()
 					f.Done(p, time.Now(), 0)
 				}
@@ -419,14 +421,14 @@ func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5,
 
 func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
 	var n int
-	if _, err := fmt.Sscanf(p.URL.Path, "/%d", &n); err != nil {
+	if _, err := fmt.Sscanf(pathOf(p), "/%d", &n); err != nil {
 		t.Error(err)
 	}
 	var links []*frontier.Page
 	for _, to := range []int{2*n + 1, 2*n + 2, n / 2} {
 		if to < sitePages {
 			link := newPage(t, pageURL(to))
-			link.From = p.URL.String()
+			link.From = p.URL
 			links = append(links, link)
 		}
 	}

@@ -35,7 +35,7 @@ import (
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
-	Add      []Entry   `json:"add,omitempty"`
+	Add      []*Page   `json:"add,omitempty"`
 	Done     string    `json:"done,omitempty"`
 	Free     bool      `json:"free,omitempty"`
 	Put      string    `json:"put,omitempty"`

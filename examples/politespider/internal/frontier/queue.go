@@ -85,16 +85,13 @@ func (q *Queue) Add(pages ...*Page) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var fresh []*Page
-	var entries []Entry
 	for _, p := range pages {
-		e := EntryOf(p)
-		if !q.seen[e.URL] {
-			q.seen[e.URL] = true
+		if !q.seen[p.URL] {
+			q.seen[p.URL] = true
 			fresh = append(fresh, p)
-			entries = append(entries, e)
 		}
 	}
-	if len(fresh) > 0 && q.write(line{Add: entries}) {
+	if len(fresh) > 0 && q.write(line{Add: fresh}) {
 		for _, p := range fresh {
 			q.push(p, time.Time{})
 		}
@@ -177,9 +174,9 @@ func (q *Queue) Done(p *Page, asked time.Time, interval time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next := asked.Add(interval)
-	q.write(line{Done: p.URL.String(), Next: next.UTC(), Interval: interval.Seconds()})
+	q.write(line{Done: p.URL, Next: next.UTC(), Interval: interval.Seconds()})
 	q.state.Spent++
-	q.hosts[HostKey(p.URL)].hurt = p.Puts > 0
+	q.hosts[p.Host].hurt = p.Puts > 0
 	q.release(p, next)
 }
 
@@ -189,8 +186,8 @@ func (q *Queue) Done(p *Page, asked time.Time, interval time.Duration) {
 func (q *Queue) Refund(p *Page) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.write(line{Done: p.URL.String(), Free: true})
-	host := q.hosts[HostKey(p.URL)]
+	q.write(line{Done: p.URL, Free: true})
+	host := q.hosts[p.Host]
 	idle := host.idle
 	q.release(p, host.rest)
 	host.idle = idle
@@ -202,10 +199,10 @@ func (q *Queue) Refund(p *Page) {
 func (q *Queue) PutBack(p *Page, until time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.write(line{Put: p.URL.String(), Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
+	q.write(line{Put: p.URL, Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
 	q.push(p, until)
 	if !p.Due.IsZero() {
-		q.hosts[HostKey(p.URL)].hurt = true
+		q.hosts[p.Host].hurt = true
 	}
 	q.release(p, until)
 }
@@ -238,11 +235,10 @@ func (q *Queue) Close() error {
 // push queues a page. If its host is new, no page of the host is handed out
 // before the time rest.
 func (q *Queue) push(p *Page, rest time.Time) {
-	key := HostKey(p.URL)
-	host := q.hosts[key]
+	host := q.hosts[p.Host]
 	if host == nil {
-		host = &hostQueue{name: key, rest: rest, place: -1}
-		q.hosts[key] = host
+		host = &hostQueue{name: p.Host, rest: rest, place: -1}
+		q.hosts[p.Host] = host
 	}
 	p.Ready = time.Now()
 	if p.Due.After(p.Ready) {
@@ -262,7 +258,7 @@ func (q *Queue) push(p *Page, rest time.Time) {
 }
 
 func (q *Queue) release(p *Page, rest time.Time) {
-	host := q.hosts[HostKey(p.URL)]
+	host := q.hosts[p.Host]
 	host.busy = false
 	host.idle = time.Now()
 	host.rest = rest

@@ -28,7 +28,6 @@ func (j *Job) seed(decision *robotsmw.Decision) {
 	if _, known := j.seeded.LoadOrStore(decision.RobotsURL, true); known {
 		return
 	}
-	anywhere := func(*url.URL) bool { return true }
 	j.add(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
 }
 
@@ -49,9 +48,11 @@ func (j *Job) add(such frontier.Page, links []string, wanted func(*url.URL) bool
 	for _, link := range links {
 		if u, err := normalize(link); err == nil && wanted(u) {
 			p := such
-			p.URL = u
+			p.URL, p.Host = u.String(), frontier.HostKey(u)
 			pages = append(pages, &p)
 		}
 	}
 	return j.frontier.Add(pages...)
 }
+
+func anywhere(*url.URL) bool { return true }

@@ -26,7 +26,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		v.giveBack()
 		return
 	}
-	r := record.Record{URL: v.URL(), Host: frontier.HostKey(p.URL), From: p.From, Decision: v.seen.decision}
+	r := record.Record{URL: v.URL(), Host: p.Host, From: p.From, Decision: v.seen.decision}
 	if !v.seen.sent.IsZero() {
 		r.Waited = record.Seconds(v.seen.sent.Sub(p.Ready))
 		for _, request := range v.seen.requests {
@@ -49,7 +49,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		v.putOff(r)
 	default:
 		if v.response.StatusCode < http.StatusInternalServerError {
-			v.job.health.answer(originOf(v.page.URL), r.URL, v.fitForCheck())
+			v.job.health.answer(record.OriginOf(v.page.URL), r.URL, v.fitForCheck())
 		}
 		v.fetched(r)
 	}
@@ -63,7 +63,7 @@ func (v *Visit) checked(r record.Record, err error) {
 		v.unanswered(r, err) // the page waits until the host may be asked
 		return
 	}
-	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL.String()
+	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL
 	answered, rest := false, v.seen.sent.Add(v.interval())
 	switch {
 	case err != nil:
@@ -76,7 +76,7 @@ func (v *Visit) checked(r record.Record, err error) {
 			rest = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
 		}
 	}
-	v.job.health.checked(originOf(v.page.URL), answered)
+	v.job.health.checked(record.OriginOf(v.page.URL), answered)
 	if !v.seen.sent.IsZero() {
 		v.job.ledger.Add(r)
 	}
@@ -125,7 +125,7 @@ func (v *Visit) fetched(r record.Record) {
 			j.revisits.keep(r.URL, v.links)
 		}
 		if v.page.Sitemap {
-			r.Links, v.links.Follow = j.sow(v.page.URL, v.response.Body), nil
+			r.Links, v.links.Follow = j.sow(v.response.Request.URL, v.response.Body), nil
 		}
 	case record.Moved:
 		next.Depth, next.Sitemap = v.page.Depth, v.page.Sitemap
@@ -189,7 +189,7 @@ func (v *Visit) putOff(r record.Record) {
 	p.Puts++
 	r.Status, r.Tries = v.response.StatusCode, p.Puts
 	wait, asked := retryAfter(*v.response.Headers, now)
-	broken := r.Status == http.StatusServiceUnavailable && !asked && v.job.health.putOff(originOf(p.URL), r.URL, p.Puts)
+	broken := r.Status == http.StatusServiceUnavailable && !asked && v.job.health.putOff(record.OriginOf(p.URL), r.URL, p.Puts)
 	if broken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
 		if r.Tries < record.MaxTries {

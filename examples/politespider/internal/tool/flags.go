@@ -64,7 +64,7 @@ type options struct {
 	store        string  // directory for robots.txt records; "" means the place where the crawl is kept
 
 	// finish sets the fields below.
-	start   []*url.URL
+	start   []string
 	inScope func(*url.URL) bool // whether a link is to be followed
 	through *url.URL            // the proxy; nil means none
 	isDemo  bool

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +23,7 @@ import (
 // The zero value is ready to use. A health is safe for concurrent use.
 type health struct {
 	mu      sync.Mutex
-	servers map[string]*server   // by originOf
+	servers map[string]*server   // by scheme, host and port: each port of a host may have a server of its own
 	put     map[string]time.Time // URL → when the page was last put off
 }
 
@@ -132,10 +131,6 @@ func (h *health) checked(origin string, answered bool) {
 	}
 	s.proved, s.failing, s.checks, s.missed = time.Now(), max(0, s.failing-1), s.checks+1, 0
 }
-
-// originOf returns the scheme, the host and the port of a URL. Each port of a
-// host may have a server of its own.
-func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // fromCache reports whether an answer surely came from a cache. Then it says
 // nothing about the server behind the cache.

@@ -70,9 +70,7 @@ func (j *Job) Record(opts *robotsmw.Options) error {
 // before the first page is handed out.
 func (j *Job) begin() {
 	j.ledger.Begin()
-	for _, u := range j.opts.start {
-		j.frontier.Add(&frontier.Page{URL: u})
-	}
+	j.add(frontier.Page{}, j.opts.start, anywhere)
 	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
 		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
 			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))

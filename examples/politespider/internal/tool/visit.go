@@ -41,7 +41,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 				return
 			}
 			v := &Visit{job: j, page: page}
-			v.check = j.health.check(originOf(page.URL), page.URL.String())
+			v.check = j.health.check(record.OriginOf(page.URL), page.URL)
 			j.witness.pages.Store(v.URL(), &v.seen)
 			if !yield(v) {
 				return
@@ -53,7 +53,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 // URL returns the URL to ask for. This is the URL of the page, or another URL
 // if the host must be checked first.
 func (v *Visit) URL() string {
-	return cmp.Or(v.check, v.page.URL.String())
+	return cmp.Or(v.check, v.page.URL)
 }
 
 // Header returns the header of the request. It is nil unless the page has to

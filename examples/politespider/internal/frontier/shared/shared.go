@@ -160,9 +160,8 @@ func (r *Queue) Add(pages ...*frontier.Page) int {
 	for batch := range slices.Chunk(pages, batchSize) {
 		var args []any
 		for _, p := range batch {
-			u := p.URL.String()
-			hash := sha256.Sum256([]byte(u))
-			args = append(args, hash[:16], frontier.HostKey(p.URL), written(p))
+			hash := sha256.Sum256([]byte(p.URL))
+			args = append(args, hash[:16], p.Host, written(p))
 		}
 		if reply, ok := r.call(addScript, args...); ok {
 			fresh += int(reply[0].(int64))
@@ -219,9 +218,9 @@ func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 }
 
 func written(p *frontier.Page) []byte {
-	text, err := json.Marshal(frontier.EntryOf(p))
+	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // cannot happen: JSON can hold all values of an entry
+		panic(err) // cannot happen: JSON can hold all values of a page
 	}
 	return text
 }
@@ -229,12 +228,11 @@ func written(p *frontier.Page) []byte {
 // pageOf returns the page in a reply. The reply holds the host, the ID of the
 // page's entry in the stream, and the page as stored.
 func pageOf(reply []any) (*frontier.Page, error) {
-	var e frontier.Entry
-	if err := json.Unmarshal([]byte(reply[2].(string)), &e); err != nil {
+	p := new(frontier.Page)
+	if err := json.Unmarshal([]byte(reply[2].(string)), p); err != nil {
 		return nil, fmt.Errorf("read a page of the crawl in Redis: %w", err)
 	}
-	p, err := e.Page()
-	if err != nil {
+	if err := p.SetHost(); err != nil {
 		return nil, err
 	}
 	p.ID, p.Ready, p.Due = reply[1].(string), time.Now(), time.Time{}
@@ -247,7 +245,7 @@ func pageOf(reply []any) (*frontier.Page, error) {
 func (r *Queue) hold(p *frontier.Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := p.ID + " " + frontier.HostKey(p.URL)
+	key := p.ID + " " + p.Host
 	if r.held[key] != nil {
 		return false
 	}
@@ -281,9 +279,9 @@ func (r *Queue) PutBack(p *frontier.Page, until time.Time) {
 // put off at least once. The argument "hurt" is 1 for yes, 0 for no, and -1 for
 // no change.
 func (r *Queue) give(p *frontier.Page, fate string, rest time.Duration, hurt int) {
-	r.call(giveScript, frontier.HostKey(p.URL), p.ID, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
+	r.call(giveScript, p.Host, p.ID, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
-	delete(r.held, p.ID+" "+frontier.HostKey(p.URL))
+	delete(r.held, p.ID+" "+p.Host)
 	r.mu.Unlock()
 	r.hurry()
 }
@@ -324,7 +322,7 @@ func (r *Queue) beat() {
 			args := []any{r.Lease.Milliseconds()}
 			r.mu.Lock()
 			for _, p := range r.held {
-				args = append(args, frontier.HostKey(p.URL), p.ID)
+				args = append(args, p.Host, p.ID)
 			}
 			r.mu.Unlock()
 			if len(args) > 1 {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -104,14 +103,14 @@ func TestRedis_TakesOver(t *testing.T) {
 
 	live := openRedis(t, server, Options{Lease: lease})
 	p, ok := live.Take(t.Context())
-	if !ok || p.URL.String() != held.URL.String() {
+	if !ok || p.URL != held.URL {
 		t.Fatalf("%v, %t; want what the dead process held", p, ok)
 	}
 	if time.Since(start) < lease-5*time.Millisecond { // Redis counts in milliseconds
 		t.Errorf("it was taken over after %v already", time.Since(start))
 	}
 	live.Done(p, time.Now(), 0)
-	if p, ok := live.Take(t.Context()); !ok || p.URL.Path != "/2" {
+	if p, ok := live.Take(t.Context()); !ok || pathOf(p) != "/2" {
 		t.Fatalf("%v, %t; want the next page", p, ok)
 	} else {
 		live.Done(p, time.Now(), 0)
@@ -136,7 +135,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	p, _ := dead.Take(t.Context())
 	p.Due = time.Now().Add(20 * time.Millisecond)
 	dead.PutBack(p, time.Now())
-	if p, _ = dead.Take(t.Context()); p.URL.Path != "/2" {
+	if p, _ = dead.Take(t.Context()); pathOf(p) != "/2" {
 		t.Fatalf("%s was handed out, want what does not wait", p.URL)
 	}
 	time.Sleep(20 * time.Millisecond)
@@ -152,7 +151,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 		if !ok {
 			break
 		}
-		got = append(got, p.URL.Path)
+		got = append(got, pathOf(p))
 		alive.Done(p, time.Now(), 0)
 	}
 	if want := []string{"/1", "/3"}; !slices.Equal(got, want) {
@@ -163,7 +162,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 func mustTake(t *testing.T, r *Queue, path string) *frontier.Page {
 	t.Helper()
 	p, ok := r.Take(t.Context())
-	if !ok || p.URL.Path != path {
+	if !ok || pathOf(p) != path {
 		t.Fatalf("%v was handed out, want %s", p, path)
 	}
 	return p
@@ -309,7 +308,7 @@ func TestRedis_Away(t *testing.T) {
 						if !ok {
 							return
 						}
-						fetched <- p.URL.String()
+						fetched <- p.URL
 						r.Add(linksOf(t, p)...)
 						time.Sleep(20 * time.Millisecond)
 						r.Done(p, time.Now(), 0)
@@ -388,10 +387,10 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 				if !ok {
 					t.Fatal(r.State().Err)
 				}
-				if was, ok := last[p.URL.Host]; ok && was != m {
+				if was, ok := last[p.Host]; ok && was != m {
 					moves++
 				}
-				out[p], last[p.URL.Host] = m, m
+				out[p], last[p.Host] = m, m
 			}
 		}
 		for p, m := range out { // in any order, as this is a map
@@ -447,7 +446,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	time.Sleep(lease) // time for a heartbeat
 	dead.die()
 	for range 3 {
-		if p, ok := live.Take(t.Context()); ok && p.Puts == 0 && p.URL.Host == "a.example" {
+		if p, ok := live.Take(t.Context()); ok && p.Puts == 0 && p.Host == "a.example" {
 			p.Puts++
 			live.PutBack(p, time.Now())
 		} else if ok {
@@ -580,12 +579,14 @@ func BenchmarkRedis(b *testing.B) {
 
 func newPage(t testing.TB, rawURL string) *frontier.Page {
 	t.Helper()
-	u, err := url.Parse(rawURL)
-	if err != nil {
+	p := &frontier.Page{URL: rawURL}
+	if err := p.SetHost(); err != nil {
 		t.Fatal(err)
 	}
-	return &frontier.Page{URL: u}
+	return p
 }
+
+func pathOf(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
 
 // sitePages is how many pages the tests' site has, on five hosts. Each page
 // links to three pages at most. All pages can be reached from page 0.
@@ -595,14 +596,14 @@ func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5,
 
 func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
 	var n int
-	if _, err := fmt.Sscanf(p.URL.Path, "/%d", &n); err != nil {
+	if _, err := fmt.Sscanf(pathOf(p), "/%d", &n); err != nil {
 		t.Error(err)
 	}
 	var links []*frontier.Page
 	for _, to := range []int{2*n + 1, 2*n + 2, n / 2} {
 		if to < sitePages {
 			link := newPage(t, pageURL(to))
-			link.From = p.URL.String()
+			link.From = p.URL
 			links = append(links, link)
 		}
 	}
