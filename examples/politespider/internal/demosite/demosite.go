@@ -95,10 +95,7 @@ func (s *Site) Pages() []Page {
 // any other name, it returns a [net.DNSError] inside a [net.OpError], like a
 // real dialer that finds no such host.
 func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	name, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
-	}
+	name, _, _ := net.SplitHostPort(addr)
 	if _, ok := s.hosts[strings.ToLower(name)]; !ok {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}}
 	}

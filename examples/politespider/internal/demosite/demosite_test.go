@@ -114,13 +114,9 @@ func TestDialContext_Unknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for addr, want := range map[string]string{
-		"elsewhere.example:80": "dial tcp: lookup elsewhere.example: no such host",
-		"museum.example":       "dial tcp: address museum.example: missing port in address",
-	} {
-		if _, err := site.DialContext(t.Context(), "tcp", addr); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %q", addr, err, want)
-		}
+	const want = "dial tcp: lookup elsewhere.example: no such host"
+	if _, err := site.DialContext(t.Context(), "tcp", "elsewhere.example:80"); err == nil || err.Error() != want {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

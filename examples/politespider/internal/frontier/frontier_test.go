@@ -80,7 +80,7 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 		n := 0
 		test(setting{T: t, unit: 300 * time.Millisecond, real: true, open: func(max int) queue {
 			n++
-			q, err := shared.Open(t.Context(), client, shared.Options{Crawl: fmt.Sprint("crawl", n), Max: max, Logger: slog.New(slog.DiscardHandler)})
+			q, err := shared.Open(t.Context(), client, shared.Options{Crawl: fmt.Sprint("crawl", n), Max: max, Lease: 15 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -200,17 +200,15 @@ type HostSummary struct {
 
 // Count returns how many URLs have the verdict v. It returns 0 for PutOff,
 // RobotsTxt and Checked.
-func (s Summary) Count(v Verdict) int {
-	if count := kinds[v].count; count != nil {
-		return *count(&s)
-	}
-	return 0
-}
+func (s Summary) Count(v Verdict) int { return *s.count(v) }
 
 // Add counts a URL with the verdict v. It ignores PutOff, RobotsTxt and
 // Checked.
-func (s *Summary) Add(v Verdict) {
+func (s *Summary) Add(v Verdict) { *s.count(v)++ }
+
+func (s *Summary) count(v Verdict) *int {
 	if count := kinds[v].count; count != nil {
-		*count(s)++
+		return count(s)
 	}
+	return new(int)
 }

@@ -49,23 +49,17 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	}
 	c.Counts = append(c.Counts, change{What: "seconds", Then: int(before.Seconds), Now: int(now.Seconds)})
 
-	fetched := make(map[string]*change)
-	host := func(name string) *change {
-		if fetched[name] == nil {
-			fetched[name] = &change{What: name}
-		}
-		return fetched[name]
-	}
+	fetched := make(map[string]change) // by host
 	for _, h := range before.Hosts {
-		host(h.Host).Then = h.Fetched
+		fetched[h.Host] = change{What: h.Host, Then: h.Fetched}
 	}
 	for _, h := range now.Hosts {
-		host(h.Host).Now = h.Fetched
+		fetched[h.Host] = change{What: h.Host, Then: fetched[h.Host].Then, Now: h.Fetched}
 	}
 	for _, row := range fetched {
 		if row.Then != row.Now {
 			row.Worse = row.Now < row.Then
-			c.Hosts = append(c.Hosts, *row)
+			c.Hosts = append(c.Hosts, row)
 		}
 	}
 	slices.SortFunc(c.Hosts, func(a, b change) int {

@@ -29,9 +29,9 @@ func (v *Visit) End(ctx context.Context, err error) {
 	r := record.Record{URL: v.URL(), Host: p.Host, From: p.From, Decision: v.seen.decision}
 	if !v.seen.sent.IsZero() {
 		r.Waited = record.Seconds(v.seen.sent.Sub(p.Ready))
-		for _, request := range v.seen.requests {
-			request.Interval = record.Seconds(v.interval())
-			r.Requests = append(r.Requests, request)
+		r.Requests = v.seen.requests
+		for i := range r.Requests {
+			r.Requests[i].Interval = record.Seconds(v.interval())
 		}
 		r.PausedUntil = j.witness.pause(r.Host)
 	}

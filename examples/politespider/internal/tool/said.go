@@ -18,7 +18,7 @@ import (
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
-	said := record.Said{Examined: says.State.String(), Directives: slices.Collect(says.Rules()), Uses: usesOf(in)}
+	said := record.Said{Examined: says.State.String(), Directives: slices.Collect(says.Rules())}
 	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
 		said.Examined = robotsmw.PagePartial.String()
 	}
@@ -26,6 +26,12 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 		said.Coding = r.Headers.Get("Content-Encoding")
 	}
 	said.UnavailableAfter, _ = says.UnavailableAfter()
+	for _, use := range uses {
+		said.Uses = append(said.Uses, in.For(use))
+	}
+	if !slices.ContainsFunc(said.Uses, func(v preference.Verdict) bool { return len(v.Evidence) > 0 }) {
+		said.Uses = nil
+	}
 	if reuse, by := in.ContentUse(); reuse != "" {
 		said.Reuse = &preference.Verdict{Use: preference.Use(reuse), Answer: by.Answer, Evidence: []preference.Statement{by}}
 	}
@@ -33,16 +39,6 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 		said.Licenses = append(said.Licenses, record.License(l))
 	}
 	return said
-}
-
-func usesOf(in preference.Input) (all []preference.Verdict) {
-	for _, use := range uses {
-		all = append(all, in.For(use))
-	}
-	if !slices.ContainsFunc(all, func(u preference.Verdict) bool { return len(u.Evidence) > 0 }) {
-		return nil
-	}
-	return all
 }
 
 // linksOf returns the links that may be followed and the links that may not be

@@ -73,7 +73,7 @@ type Options struct {
 	Crawl  string         // the crawl's name: processes that use the same name share a crawl
 	About  frontier.About // what is crawled: the same for all processes
 	Max    int            // the maximum number of pages to hand out, to all processes together
-	Lease  time.Duration  // how long a process may be silent before it counts as dead; 0 means 15 s
+	Lease  time.Duration  // how long a process may be silent before it counts as dead
 	Logger *slog.Logger   // logs when Redis stops answering, and when it answers again
 }
 
@@ -111,9 +111,6 @@ var (
 // after the end of the context, pages can be given back. Close does not close
 // the client.
 func Open(ctx context.Context, client redis.Scripter, opts Options) (*Queue, error) {
-	if opts.Lease == 0 {
-		opts.Lease = 15 * time.Second
-	}
 	r := &Queue{
 		client:  client,
 		Options: opts,
@@ -218,10 +215,7 @@ func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 }
 
 func written(p *frontier.Page) []byte {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // cannot happen: JSON can hold all values of a page
-	}
+	text, _ := json.Marshal(p) // JSON can hold all values of a page
 	return text
 }
 
@@ -256,30 +250,18 @@ func (r *Queue) hold(p *frontier.Page) bool {
 // Done is like [frontier.Queue.Done]. If another process has taken over the
 // page, Done has no effect on the page.
 func (r *Queue) Done(p *frontier.Page, asked time.Time, interval time.Duration) {
-	hurt := 0
-	if p.Puts > 0 {
-		hurt = 1
-	}
-	r.give(p, "done", time.Until(asked.Add(interval)), hurt)
+	r.give(p, "done", time.Until(asked.Add(interval)))
 }
 
 // Refund is like [frontier.Queue.Refund].
-func (r *Queue) Refund(p *frontier.Page) { r.give(p, "refund", 0, -1) }
+func (r *Queue) Refund(p *frontier.Page) { r.give(p, "refund", 0) }
 
 // PutBack is like [frontier.Queue.PutBack].
-func (r *Queue) PutBack(p *frontier.Page, until time.Time) {
-	hurt := -1
-	if !p.Due.IsZero() {
-		hurt = 1
-	}
-	r.give(p, "putback", time.Until(until), hurt)
-}
+func (r *Queue) PutBack(p *frontier.Page, until time.Time) { r.give(p, "putback", time.Until(until)) }
 
-// give() gives a page back. Redis remembers whether a host's latest page was
-// put off at least once. The argument "hurt" is 1 for yes, 0 for no, and -1 for
-// no change.
-func (r *Queue) give(p *frontier.Page, fate string, rest time.Duration, hurt int) {
-	r.call(giveScript, p.Host, p.ID, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
+// give() gives a page back, and lets its host rest.
+func (r *Queue) give(p *frontier.Page, fate string, rest time.Duration) {
+	r.call(giveScript, p.Host, p.ID, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), p.Puts)
 	r.mu.Lock()
 	delete(r.held, p.ID+" "+p.Host)
 	r.mu.Unlock()

@@ -75,6 +75,9 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts Options) *Qu
 	if opts.Max == 0 {
 		opts.Max = 1000
 	}
+	if opts.Lease == 0 {
+		opts.Lease = 15 * time.Second
+	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -484,7 +487,7 @@ func TestRedis_Interrupted(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Max: 10})
+	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Max: 10, Lease: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

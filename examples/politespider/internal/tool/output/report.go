@@ -18,14 +18,13 @@ func CheckReport(path string) error {
 	if path == "" {
 		return nil
 	}
-	_, err := os.Lstat(path)
-	isNew := errors.Is(err, fs.ErrNotExist)
+	_, found := os.Lstat(path)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
 	err = file.Close()
-	if isNew {
+	if errors.Is(found, fs.ErrNotExist) {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
