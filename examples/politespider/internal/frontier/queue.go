@@ -178,8 +178,9 @@ func (q *Queue) Done(p *Page, asked time.Time, interval time.Duration) {
 	next := asked.Add(interval)
 	q.write(line{Done: p.URL, Next: next.UTC(), Interval: interval.Seconds()})
 	q.state.Spent++
-	q.hosts[p.Host].hurt = p.Puts > 0
-	q.release(p, next)
+	host := q.hosts[p.Host]
+	host.hurt, host.idle = p.Puts > 0, time.Now()
+	q.release(host, next)
 }
 
 // Refund is like Done for a page that needed no request. The page does not
@@ -189,11 +190,9 @@ func (q *Queue) Refund(p *Page) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.write(line{Done: p.URL, Free: true})
-	host := q.hosts[p.Host]
-	idle := host.idle
-	q.release(p, host.rest)
-	host.idle = idle
 	q.state.Free++
+	host := q.hosts[p.Host]
+	q.release(host, host.rest)
 }
 
 // PutBack queues a page again. Until the given time, no page of its host is
@@ -203,10 +202,9 @@ func (q *Queue) PutBack(p *Page, until time.Time) {
 	defer q.mu.Unlock()
 	q.write(line{Put: p.URL, Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
 	q.push(p, until)
-	if !p.Due.IsZero() {
-		q.hosts[p.Host].hurt = true
-	}
-	q.release(p, until)
+	host := q.hosts[p.Host]
+	host.hurt, host.idle = host.hurt || !p.Due.IsZero(), time.Now()
+	q.release(host, until)
 }
 
 // State returns a summary of the frontier as it is now.
@@ -259,10 +257,9 @@ func (q *Queue) push(p *Page, rest time.Time) {
 	q.signal()
 }
 
-func (q *Queue) release(p *Page, rest time.Time) {
-	host := q.hosts[p.Host]
+// release() lets a host, whose page was given back, rest until the given time.
+func (q *Queue) release(host *hostQueue, rest time.Time) {
 	host.busy = false
-	host.idle = time.Now()
 	host.rest = rest
 	q.state.Out--
 	if len(host.pages)+len(host.later) > 0 {

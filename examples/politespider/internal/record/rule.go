@@ -13,7 +13,10 @@ type Rule struct {
 }
 
 // RuleOf returns the rule that blocked the record's URL, or nil if none did.
-func RuleOf(r Record) *Rule {
+// known has the hashes of the robots.txt files whose lines earlier Rules have.
+// If it lacks that of the rule's file, RuleOf adds it, and the Rule has the
+// lines.
+func RuleOf(r Record, known map[string]bool) *Rule {
 	d := r.Decision
 	if r.Verdict != Blocked || d == nil {
 		return nil
@@ -22,19 +25,11 @@ func RuleOf(r Record) *Rule {
 	for _, agent := range d.Group {
 		rule.Group = append(rule.Group, agent.Line)
 	}
-	return rule
-}
-
-// LinesOf returns the lines of the robots.txt that decided about the record's
-// URL, or nil if they were not kept.
-func LinesOf(r Record) (lines []string) {
-	if r.Decision == nil {
-		return nil
-	}
-	if file := r.Decision.File(); file != nil {
+	if file := d.File(); file != nil && !known[rule.SHA256] {
+		known[rule.SHA256] = true
 		for _, line := range file.Lines() {
-			lines = append(lines, line)
+			rule.Lines = append(rule.Lines, line)
 		}
 	}
-	return lines
+	return rule
 }

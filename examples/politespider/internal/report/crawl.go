@@ -5,7 +5,7 @@
 // write the Crawl:
 //
 //	crawl := report.New("http://example.com/", "ExampleBot/1.0", time.Now(), time.Second)
-//	crawl.Add(r, record.RuleOf(r), 0) // each record
+//	crawl.Add(r, record.RuleOf(r, known), 0) // each record
 //	err := crawl.Write(file, summary)
 //
 // For each host, the file shows when requests were sent, the interval that they
@@ -132,7 +132,7 @@ func (c *Crawl) Add(r record.Record, rule *record.Rule, began time.Duration) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)
 	if rule != nil {
-		c.blocked(h, r, rule, h.note(c, note))
+		c.blocked(h, rule, h.note(c, note))
 	}
 	h.heard(c, r)
 
@@ -161,7 +161,7 @@ var robotsTxt = record.RobotsTxt.Letter()
 
 // blocked() counts a URL that a line of robots.txt has blocked, and keeps the
 // lines of the file.
-func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) {
+func (c *Crawl) blocked(h *host, by *record.Rule, note uint32) {
 	key := fmt.Sprint(by.Robots, " ", by.SHA256, " ", by.Line)
 	if known := h.ruled[key]; known != nil {
 		known.Count++
@@ -177,15 +177,12 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 	if c.files[by.SHA256] != nil {
 		return
 	}
-	lines, size := by.Lines, 0
-	if lines == nil {
-		lines = record.LinesOf(r)
-	}
-	for _, line := range lines {
+	size := 0
+	for _, line := range by.Lines {
 		size += len(line) + 16
 	}
-	if lines != nil && c.spend(size) {
-		c.files[by.SHA256] = lines
+	if by.Lines != nil && c.spend(size) {
+		c.files[by.SHA256] = by.Lines
 	}
 }
 

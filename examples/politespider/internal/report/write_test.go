@@ -430,4 +430,4 @@ func TestWrite_FoldsLinks(t *testing.T) {
 	}
 }
 
-func add(c *Crawl, r record.Record) { c.Add(r, record.RuleOf(r), 0) }
+func add(c *Crawl, r record.Record) { c.Add(r, record.RuleOf(r, make(map[string]bool)), 0) }

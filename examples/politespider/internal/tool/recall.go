@@ -40,13 +40,12 @@ func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, rec
 	if was == nil {
 		return args, false, nil
 	}
-	given := make(map[string]bool)
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	given := aboutFlags(flags)
 	for name, values := range was.Flags {
+		if given[name] != nil {
+			continue
+		}
 		for _, value := range values {
-			if given[name] {
-				continue
-			}
 			if err := flags.Set(name, value); err != nil {
 				return nil, false, fmt.Errorf("-resume %s: the last run of the crawl there had -%s %s: %w", o.resume, name, value, err)
 			}

@@ -191,4 +191,4 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	return c, s
 }
 
-func add(c *report.Crawl, r record.Record) { c.Add(r, record.RuleOf(r), 0) }
+func add(c *report.Crawl, r record.Record) { c.Add(r, record.RuleOf(r, make(map[string]bool)), 0) }

@@ -17,8 +17,7 @@ import (
 // records of each run, a line says when the run began.
 type History struct {
 	file  *os.File
-	lines *json.Encoder   // writes to the file
-	known map[string]bool // hashes of the robots.txt files whose lines this run has added to the History
+	lines *json.Encoder // writes to the file
 	err   error
 }
 
@@ -32,7 +31,7 @@ type event struct {
 // openHistory opens the history in dir.
 func openHistory(dir string) (*History, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	return &History{file: file, lines: frontier.NewEncoder(file), known: make(map[string]bool)}, err
+	return &History{file: file, lines: frontier.NewEncoder(file)}, err
 }
 
 // Past calls add with each record of the earlier runs, and with the time at
@@ -57,13 +56,8 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 // Begin adds a line with the time at which a run begins.
 func (h *History) Begin(at time.Time) { h.write(event{Began: at.UTC()}) }
 
-// Add adds a record of the run.
-func (h *History) Add(r record.Record) {
-	rule := record.RuleOf(r)
-	if rule != nil && !h.known[rule.SHA256] {
-		h.known[rule.SHA256] = true
-		rule.Lines = record.LinesOf(r)
-	}
+// Add adds a record of the run, with the rule that blocked its URL, or nil.
+func (h *History) Add(r record.Record, rule *record.Rule) {
 	r.Decision = nil
 	h.write(event{Record: &r, Rule: rule})
 }

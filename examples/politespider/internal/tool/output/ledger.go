@@ -48,6 +48,7 @@ type Ledger struct {
 	before float64 // how many seconds the earlier runs took
 	added  int     // how many records this run has added
 	hosts  map[string]*host
+	files  map[string]bool // hashes of the robots.txt files whose lines this run has reported
 }
 
 // New returns the ledger of a run that begins now and prints to w. It reads
@@ -61,6 +62,7 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 		out:   &checkedWriter{w: w, failed: opts.Failed},
 		total: record.Summary{Drafts: make(map[string]string)},
 		hosts: make(map[string]*host),
+		files: make(map[string]bool),
 	}
 	l.print = newPrinter(w, l.out, opts.JSON)
 	if opts.Report != "" {
@@ -99,7 +101,8 @@ func (l *Ledger) recall() error {
 	return err
 }
 
-// addPast adds a record of an earlier run that began at the given time.
+// addPast adds a record of an earlier run that began at the given time. Only
+// New calls it, before anybody else has the Ledger.
 func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	for _, request := range r.Requests {
 		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(record.Duration(request.At)))
@@ -108,8 +111,6 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 		last := r.Requests[len(r.Requests)-1]
 		l.Paused(r.Host, began.Add(record.Duration(last.At+last.Took)), began.Add(record.Duration(r.PausedUntil)))
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.add(r, rule, began)
 }
 
@@ -157,9 +158,10 @@ func (l *Ledger) Add(r record.Record) {
 	r.Seconds = record.Since(l.start)
 	l.print.record(r)
 	l.added++
-	l.add(r, record.RuleOf(r), l.start)
+	rule := record.RuleOf(r, l.files)
+	l.add(r, rule, l.start)
 	if l.opts.History != nil {
-		l.opts.History.Add(r)
+		l.opts.History.Add(r, rule)
 	}
 }
 
