@@ -147,11 +147,9 @@ func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, err
 	return redis.NewClient(opts), nil
 }
 
+// redactURL returns the URL, which newClient has accepted, without passwords.
 func redactURL(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return "URL"
-	}
+	u, _ := url.Parse(rawURL)
 	u.RawQuery = "" // the query may contain a password, too
 	return u.Redacted()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
@@ -18,16 +20,7 @@ func number(n int) string {
 	return s
 }
 
-func count(n int, noun string) string {
-	return number(n) + " " + nounFor(n, noun)
-}
-
-func nounFor(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
-}
+func count(n int, noun string) string { return number(n) + " " + record.Noun(n, noun) }
 
 // seconds() returns a time as 12 ms, 1.50 s or 1:02:03. The argument is the
 // time in milliseconds.

@@ -27,7 +27,7 @@ var (
 	script string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"seconds": seconds, "count": count, "noun": nounFor, "number": number, "visible": record.Printable,
+		"seconds": seconds, "count": count, "noun": record.Noun, "number": number, "visible": record.Printable,
 	}).Parse(pageHTML))
 )
 

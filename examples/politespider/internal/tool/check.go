@@ -8,14 +8,11 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
-	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -24,7 +21,7 @@ import (
 
 // finish checks the options, and reads the files that they name. It makes no
 // file, so a rejected command line leaves none behind.
-func (o *options) finish(flags *flag.FlagSet, args []string) error {
+func (o *options) finish(flags *flag.FlagSet, args []string) (err error) {
 	if err := o.choose(flags, args); err != nil {
 		return err
 	}
@@ -34,7 +31,8 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err := output.CheckReport(o.output.Report); err != nil {
 		return err
 	}
-	return o.earlier()
+	o.output.Before, err = output.ReadSummary(o.compare)
+	return err
 }
 
 // choose decides what to crawl.
@@ -219,29 +217,4 @@ func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconne
 		return transport, func() { transport.CloseIdleConnections(); site.Close() }, nil
 	}
 	return http.DefaultTransport, func() {}, nil
-}
-
-// earlier reads the summary at the end of an earlier crawl's JSON lines, if
-// -compare names them.
-func (o *options) earlier() error {
-	if o.compare == "" {
-		return nil
-	}
-	file, err := os.Open(o.compare)
-	if err != nil {
-		return fmt.Errorf("-compare: %w", err)
-	}
-	defer file.Close()
-	type line struct{ Summary *record.Summary }
-	_, err = frontier.ReadLines(file, func(l line) error {
-		o.output.Before = cmp.Or(l.Summary, o.output.Before)
-		return nil
-	})
-	if err != nil && !errors.Is(err, frontier.ErrDamaged) {
-		return fmt.Errorf("-compare: %w", err)
-	}
-	if err != nil || o.output.Before == nil {
-		return fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", o.compare)
-	}
-	return nil
 }

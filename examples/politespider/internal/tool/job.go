@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
@@ -64,18 +63,6 @@ func (j *Job) Record(opts *robotsmw.Options) error {
 		return nil
 	}
 	return j.proof.Observe(opts)
-}
-
-// begin starts the output and queues the start URLs. Visits calls it once,
-// before the first page is handed out.
-func (j *Job) begin() {
-	j.ledger.Begin()
-	j.add(frontier.Page{}, j.opts.start, anywhere)
-	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
-		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
-			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
-	}
-	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)
 }
 
 var (

@@ -130,9 +130,7 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	if err != nil {
 		return ExitFailed, err
 	}
-	if kept.Disconnect != nil {
-		defer kept.Disconnect()
-	}
+	defer kept.Disconnect()
 	if job.proof, err = openProof(o.evidence, o.keep.Logger, c.say); err != nil {
 		return ExitFailed, err
 	}

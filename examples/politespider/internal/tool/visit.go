@@ -50,6 +50,18 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 	}
 }
 
+// begin starts the output and queues the start URLs. Visits calls it once,
+// before the first page is handed out.
+func (j *Job) begin() {
+	j.ledger.Begin()
+	j.add(frontier.Page{}, j.opts.start, anywhere)
+	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
+		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
+			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
+	}
+	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)
+}
+
 // URL returns the URL to ask for. This is the URL of the page, or another URL
 // if the host must be checked first.
 func (v *Visit) URL() string {

@@ -15,7 +15,7 @@ import (
 // directory dir or, if dir is "", in memory alone.
 func Open(dir string, opts Options) (*Kept, error) {
 	if dir == "" {
-		return &Kept{Queue: frontier.NewQueue(opts.Max)}, nil
+		return &Kept{Queue: frontier.NewQueue(opts.Max), Disconnect: func() {}}, nil
 	}
 	store, err := diskstore.Open(filepath.Join(dir, "robots"))
 	if err != nil {
@@ -34,9 +34,10 @@ func Open(dir string, opts Options) (*Kept, error) {
 		History: history,
 		// Hide the locks of the Store. Only this process uses the directory,
 		// and a process that was killed may have left locks there.
-		Store:    struct{ robotsmw.Store }{store},
-		GoOn:     "it goes on with: politespider -resume " + shellWord(dir),
-		Complete: "the crawl in " + dir + " is complete: to crawl again, name another directory",
+		Store:      struct{ robotsmw.Store }{store},
+		Disconnect: func() {},
+		GoOn:       "it goes on with: politespider -resume " + shellWord(dir),
+		Complete:   "the crawl in " + dir + " is complete: to crawl again, name another directory",
 	}, nil
 }
 

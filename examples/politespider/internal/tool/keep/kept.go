@@ -29,7 +29,7 @@ type Kept struct {
 	GoOn     string           // how to continue a stopped crawl; "" if it cannot be continued
 	Complete string           // what to tell the user if the crawl has no more pages to fetch
 
-	Disconnect func() // closes the connections; call it last; nil if there are none
+	Disconnect func() // closes the connections; call it last
 }
 
 // A Queue is the part of a frontier that the spider uses. [frontier.Queue]

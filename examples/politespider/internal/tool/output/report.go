@@ -1,11 +1,13 @@
 package output
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
@@ -28,6 +30,32 @@ func CheckReport(path string) error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
+}
+
+// ReadSummary reads the summary at the end of the JSON lines of an earlier
+// crawl. It returns nil if path is "".
+func ReadSummary(path string) (*record.Summary, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("-compare: %w", err)
+	}
+	defer file.Close()
+	type line struct{ Summary *record.Summary }
+	var summary *record.Summary
+	_, err = frontier.ReadLines(file, func(l line) error {
+		summary = cmp.Or(l.Summary, summary)
+		return nil
+	})
+	if err != nil && !errors.Is(err, frontier.ErrDamaged) {
+		return nil, fmt.Errorf("-compare: %w", err)
+	}
+	if err != nil || summary == nil {
+		return nil, fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", path)
+	}
+	return summary, nil
 }
 
 // WriteReport writes the report of a crawl with this summary, if Options names

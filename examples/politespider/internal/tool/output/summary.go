@@ -62,9 +62,7 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 	if ports {
 		notes += ";\n  the ports of a host share one pace, and have a robots.txt each, perhaps with different Crawl-delays"
 	}
-	for line := range strings.SplitSeq(notes, "\n") {
-		fmt.Fprintln(p.w, p.paint(dim, line))
-	}
+	fmt.Fprintln(p.w, p.paint(dim, notes))
 }
 
 func ifAny(s float64) string {
