@@ -4,8 +4,6 @@ import "strings"
 
 const space = " \t\r\n\f"
 
-func isSpace(c byte) bool { return strings.IndexByte(space, c) >= 0 }
-
 func trim(s string) string {
 	if s == "" || s[0] > ' ' && s[len(s)-1] > ' ' {
 		return s // the usual case, and faster

@@ -43,7 +43,7 @@ func readDate(s string) (t time.Time, n int) {
 	return time.Time{}, 0
 }
 
-func endsDate(c byte) bool { return isSpace(c) || c == ',' || c == ';' }
+func endsDate(c byte) bool { return strings.IndexByte(space+",;", c) >= 0 }
 
 // dateLayouts are layouts for [time.Parse], by the number of their words.
 var dateLayouts = func() (byWords [7][]string) {

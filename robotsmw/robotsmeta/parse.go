@@ -80,11 +80,15 @@ const (
 
 func metaKind(name string, tokens []string) metaSort {
 	switch {
+	case name == "" || strings.IndexByte("nrt", name[0]|' ') < 0: // as most names
 	case strings.EqualFold(name, "noai"), strings.EqualFold(name, "noimageai"), strings.EqualFold(name, "noml"):
 		return metaBare
 	case strings.EqualFold(name, "tdm-reservation"), strings.EqualFold(name, "tdm-policy"):
 		return metaKept
-	case strings.EqualFold(name, "robots"), names(name, tokens):
+	case strings.EqualFold(name, "robots"):
+		return metaRobots
+	}
+	if names(name, tokens) {
 		return metaRobots
 	}
 	return metaOther

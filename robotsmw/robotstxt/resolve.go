@@ -3,7 +3,6 @@ package robotstxt
 import (
 	"bytes"
 	"strings"
-	"unsafe"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
@@ -45,14 +44,14 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 		path = "/" + path
 	}
 	var buf [4][256]byte
-	resolved := appendMerged(buf[0][:0], asString(appendResolved(buf[1][:0], path)))
-	merged := appendResolved(buf[2][:0], asString(appendMerged(buf[3][:0], path)))
+	resolved := appendMerged(buf[0][:0], match.AsString(appendResolved(buf[1][:0], path)))
+	merged := appendResolved(buf[2][:0], match.AsString(appendMerged(buf[3][:0], path)))
 	for _, other := range [...][]byte{resolved, merged} {
 		if string(other) == path {
 			continue
 		}
 		other = append(other, query...)
-		if m = r.Match(asString(other)); !m.Allowed { // the Match keeps no part of the buffer
+		if m = r.Match(match.AsString(other)); !m.Allowed { // the Match keeps no part of the buffer
 			return m, string(other)
 		}
 	}
@@ -116,7 +115,3 @@ func dots(segment string) int {
 	}
 	return n
 }
-
-// asString returns b as a string without copying it. b must not change while
-// the string is in use.
-func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

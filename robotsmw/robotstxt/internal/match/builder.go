@@ -49,7 +49,7 @@ func (b *Builder) Add(pattern string, line uint32, allow bool) {
 func (b *Builder) addForm(pattern, written string, line uint32, allow bool) {
 	from := len(b.text)
 	b.text = AppendPattern(b.text, pattern, b.set.dialect)
-	form := asString(b.text[from:])
+	form := AsString(b.text[from:])
 	b.add(len(form), firstSpecial(form), line, allow)
 	if form != written {
 		b.text = append(b.text, written...)
@@ -60,7 +60,7 @@ func (b *Builder) addForm(pattern, written string, line uint32, allow bool) {
 // the index of the first byte that does not stand for itself.
 func (b *Builder) add(nbytes, special int, line uint32, allow bool) {
 	from := len(b.text) - nbytes
-	form := asString(b.text[from:])
+	form := AsString(b.text[from:])
 	r := rule{from: uint32(from), rank: rank(nbytes)<<lenShift | bit(allow, allowBit) | rank(maxLine-line)<<lineShift}
 	if special < nbytes-1 {
 		r.key = uint32(neededBy(form))

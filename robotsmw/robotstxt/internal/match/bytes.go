@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// asString returns b as a string without copying it. b must not change while
+// AsString returns b as a string without copying it. b must not change while
 // the string is in use.
-func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func AsString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // stackBuffer is the size in bytes of a buffer on the stack. It is enough for
 // nearly all targets in canonical form. Longer targets and patterns use a

@@ -95,10 +95,10 @@ func (s *Set) decide(target string) (decides, steps int) {
 		buf := buffers.Get().(*[]byte)
 		defer buffers.Put(buf)
 		*buf = AppendTarget(slices.Grow((*buf)[:0], need), target, s.dialect)
-		return s.decideForm(asString(*buf))
+		return s.decideForm(AsString(*buf))
 	}
 	var buf [stackBuffer]byte
-	return s.decideForm(asString(AppendTarget(buf[:0], target, s.dialect)))
+	return s.decideForm(AsString(AppendTarget(buf[:0], target, s.dialect)))
 }
 
 // decideForm does the same as decide, for a target in the form that the dialect

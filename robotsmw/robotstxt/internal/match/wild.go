@@ -69,9 +69,9 @@ func matchesEither(pattern, target string) bool {
 		spellings = *pooled
 	}
 	spellings = appendEither(spellings, pattern, false)
-	inPath := asString(spellings)
+	inPath := AsString(spellings)
 	spellings = appendEither(spellings, pattern, true)
-	inQuery := asString(spellings[len(inPath):])
+	inQuery := AsString(spellings[len(inPath):])
 
 	query := strings.IndexByte(target, '?') // where the "?" is; the spelling for the path is used up to the "?" itself
 	if query < 0 {
