@@ -157,7 +157,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	if t.cfg.Observer.Decided != nil {
 		s.decision.Store(new(d))
 	}
-	if rec != nil {
+	if _, bare := t.cfg.wire.(*http.Transport); rec != nil && !bare { // nothing waits in a bare one
 		s.record.Store(rec)
 		s.Context = politeness.WithCheck(req.Context(), s.check)
 	}

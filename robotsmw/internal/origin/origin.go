@@ -38,7 +38,7 @@ func prefixOf(scheme string) string { return prefixes[strings.ToLower(scheme)] }
 
 var (
 	prefixes     = map[string]string{"http": "http://", "https": "https://", "ftp": "ftp://"}
-	defaultPorts = map[string]string{"http://": "80", "https://": "443", "ftp://": "21"}
+	defaultPorts = map[string]uint64{"http://": 80, "https://": 443, "ftp://": 21}
 )
 
 // Append appends the origin of u to buf. If robots.txt does not apply to the
@@ -99,32 +99,26 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 		// server gets another Host header, so its rules may differ.
 		buf = append(append(append(buf, "[::ffff:"...), name...), ']')
 	}
-	if port, err = canonicalPort(prefix, port); err != nil {
+	if buf, err = appendPort(buf, prefix, port); err != nil {
 		return nil, fmt.Errorf("robotsmw: the host %s: %w", quoted(hostport), err)
-	}
-	if port != "" {
-		buf = append(append(buf, ':'), port...)
 	}
 	return buf, nil
 }
 
-// canonicalPort returns a port as a number without leading zeros, or "" for the
-// default port of the scheme with that prefix.
-func canonicalPort(prefix, port string) (string, error) {
+// appendPort appends a colon and a port, as a number without leading zeros. For
+// the default port of the scheme with that prefix, it appends nothing.
+func appendPort(buf []byte, prefix, port string) ([]byte, error) {
 	if port == "" {
-		return "", nil
+		return buf, nil
 	}
-	n := strings.TrimLeft(port, "0")
-	if n == "" {
-		n = "0"
+	n, err := strconv.ParseUint(port, 10, 16)
+	switch {
+	case err != nil:
+		return nil, errors.New("its port is not a number of 65535 or less")
+	case n == defaultPorts[prefix]:
+		return buf, nil
 	}
-	if len(n) > 5 || len(n) == 5 && n > "65535" || strings.Trim(n, "0123456789") != "" {
-		return "", errors.New("its port is not a number of 65535 or less")
-	}
-	if n == defaultPorts[prefix] {
-		return "", nil
-	}
-	return n, nil
+	return strconv.AppendUint(append(buf, ':'), n, 10), nil
 }
 
 // quoted returns a host or a request target in quotes, cut to a length that

@@ -25,6 +25,9 @@ func hasHTML(resp *http.Response, method string) bool {
 // HTML (WHATWG MIME Sniffing §7.1). A parameter may follow the type without a
 // semicolon.
 func mayBeHTML(contentType string) bool {
+	if contentType == "text/html" || strings.HasPrefix(contentType, "text/html;") {
+		return true // the usual case
+	}
 	kind := strings.TrimSpace(contentType)
 	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
 		kind = kind[:end]
