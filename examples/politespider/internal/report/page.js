@@ -455,7 +455,7 @@ function drawPauses(c, d, width, height, dense) {
 		c.restore();
 		const text = (d.status[i] || 'no answer') + ': ' + seconds(pauseOf(d, i)), wide = c.measureText(text).width + 8;
 		const x = Math.min(from + 8, width - wide);
-		if (to - from < (dense ? wide + 16 : 3) || x < labelled) continue;
+		if (to - from < (dense ? wide + 16 : 3) || x < labelled || xOf(d.at[i + 1], width) < x + wide / 2) continue; // the next mark would strike it through
 		c.fillStyle = p.card;
 		c.fillRect(x, 20, wide, 15);
 		c.fillStyle = p.later;
