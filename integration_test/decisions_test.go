@@ -226,7 +226,7 @@ func docsIn(t *testing.T, dir string) string {
 // The docs of these packages teach in 600 words what most users need. What
 // concerns one name or one file stands beside it.
 func TestDecisions_LeaveTheDocsShort(t *testing.T) {
-	for _, dir := range []string{"politeness", "politeness/redislimit", "robotsmw", "robotsmw/collyrobots"} {
+	for _, dir := range []string{"politeness", "politeness/redislimit", "robotsmw", "robotsmw/collyrobots", "robotsmw/evidence", "robotsmw/robotstxt"} {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", filepath.FromSlash(dir), "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
 		if err != nil {
 			t.Fatal(err)

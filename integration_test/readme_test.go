@@ -94,6 +94,9 @@ func TestReadme_NamesThePackages(t *testing.T) {
 			t.Errorf("README.md does not name %s", name)
 		}
 	}
+	for _, get := range regexp.MustCompile(`go (?:get|install) `+module+`/([a-z/]+)@latest`).FindAllStringSubmatch(string(readme), -1) {
+		named = append(named, get[1])
+	}
 	for _, name := range named {
 		if !slices.Contains(packages, name) {
 			t.Errorf("README.md names %s, which is no package", name)

@@ -44,6 +44,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"no host", []string{agent, "http://"}, "as in http://example.com/\n"},
 		{"an empty URL", []string{agent, ""}, "as in http://example.com/\n"},
 		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "write 5s, if that is in seconds"},
+		{"a part of a second without a unit", []string{agent, "-delay=0.2", "http://a.example/"}, "write 200ms, if that is in seconds"},
 		{"a port that there is not", []string{agent, "http://a.example:99999/"}, "\"http://a.example:99999/\" is not a URL"},
 		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},

@@ -98,6 +98,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
 		{"a crawl of nothing in Redis", []string{redis}, "no URL to crawl"},
 		{"robots.txt kept in two places", []string{redis, "-store=a"}, "-store"},
+		{"a mistyped flag", []string{"-redi=redis://127.0.0.1:1"}, "did you mean -redis? (fleet -h lists the flags)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
