@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -194,27 +193,4 @@ func proxyURL(raw string) (*url.URL, error) {
 		return nil, errors.New("-proxy: write it as in http://user:password@127.0.0.1:3128, or with https or socks5")
 	}
 	return u, nil
-}
-
-// network returns the RoundTripper that sends requests to the crawl's sites.
-// With -proxy, the RoundTripper uses the proxy. Without -proxy, it is base or,
-// if base is nil, a transport to the demo or to the internet. Call disconnect()
-// to close what was opened.
-func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
-	switch {
-	case o.through != nil:
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.Proxy = http.ProxyURL(o.through)
-		return transport, transport.CloseIdleConnections, nil
-	case base != nil:
-		return base, func() {}, nil
-	case o.isDemo:
-		site, err := demosite.Start()
-		if err != nil {
-			return nil, nil, err
-		}
-		transport := &http.Transport{DialContext: site.DialContext}
-		return transport, func() { transport.CloseIdleConnections(); site.Close() }, nil
-	}
-	return http.DefaultTransport, func() {}, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/robotsmw/diskstore"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -110,21 +109,6 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume it is kept there")
 }
 
-// open opens the state of the crawl, and the store of robots.txt.
-func (o *options) open(ctx context.Context) (kept *keep.Kept, err error) {
-	o.keep.Delay = o.Delay
-	if o.shared != nil {
-		return o.shared.Open(ctx, o.keep)
-	}
-	kept, err = keep.Open(o.resume, o.keep)
-	if err == nil && o.store != "" {
-		if kept.Store, err = diskstore.Open(o.store); err != nil {
-			return nil, fmt.Errorf("-store: %w", err)
-		}
-	}
-	return kept, err
-}
-
 // setCard reads the flag: -card, for which text is "true", or -card=URL.
 func (o *options) setCard(text string) error {
 	u, err := url.Parse(text)
@@ -133,17 +117,6 @@ func (o *options) setCard(text string) error {
 	}
 	o.card = &card{ClientID: strings.TrimPrefix(text, "true")}
 	return nil
-}
-
-// purpose says what is done with the pages.
-func (o *options) purpose() string {
-	switch {
-	case o.pages.Dir == "":
-		return "pages are read for links and directives, and not kept"
-	case o.pages.All:
-		return "a copy of each page is kept"
-	}
-	return "a copy of each page is kept, but for those that say noindex or noarchive"
 }
 
 func (o *options) policyToken(text string) error {

@@ -110,6 +110,17 @@ func (c Command) printCard(ctx context.Context, o *options) (status int, err err
 	return ExitOK, nil
 }
 
+// purpose says what is done with the pages.
+func (o *options) purpose() string {
+	switch {
+	case o.pages.Dir == "":
+		return "pages are read for links and directives, and not kept"
+	case o.pages.All:
+		return "a copy of each page is kept"
+	}
+	return "a copy of each page is kept, but for those that say noindex or noarchive"
+}
+
 // crawl opens what a run needs, runs the crawl, and prints its outcome.
 func (c Command) crawl(ctx context.Context, o *options) (status int, err error) {
 	base, disconnect, err := o.network(c.Base)
