@@ -51,7 +51,8 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	}
 	g.limiter, g.key, g.url, g.limit, g.trace = l, key, u, forever, traceOf(ctx)
 	if d := crawlDelayOf(ctx); d != nil {
-		g.told, g.exempt, g.overtakes, g.crawl = true, *d < 0, *d == Exempt, max(*d, 0)
+		g.exempt, g.overtakes = *d < 0, *d == Exempt
+		g.told, g.crawl = !g.exempt, max(*d, 0)
 	}
 	patience := forever
 	if g.ends = ctx.Done() != nil; g.ends {
@@ -140,35 +141,23 @@ func (l *Limiter) maxWait(follows bool) (wait time.Duration, limited bool) {
 	return wait, l.MaxWait != 0
 }
 
-// wait returns when g has started or is refused, or ctx has ended. It calls
-// g.try again when g is woken, and when look.wait is over. Before g starts, it
-// calls the check of ctx.
+// wait returns when g has started or is refused, or ctx has ended. It tries g
+// again when g is woken, and when look.wait is over.
 func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	check, asked := checkOf(ctx), l.now()
 	var timer *time.Timer
 	var waits spell
 	told, toldWhy := never, whyNot
 	var look look
-	for checked := check == nil; ; {
-		look = g.try(checked)
-		if look.notice != nil {
-			l.report(g.key, look.notice)
-		}
-		if look.ready && !checked {
-			if err = g.pass(ctx, check); err != nil {
-				break
-			}
-			checked = true
-			continue
-		}
-		if look.ready || look.refused {
+	for {
+		look, err = l.tryChecked(ctx, g, check)
+		if err != nil || look.ready || look.refused {
 			break
 		}
-		checked = check == nil
 		waits.turnTo(look.why, l.now())
-		if g.trace != nil && (look.until != told || look.why != toldWhy) {
+		if g.trace != nil && g.trace.Queued != nil && (look.until != told || look.why != toldWhy) {
 			told, toldWhy = look.until, look.why
-			l.traceWait(g, told, toldWhy)
+			g.trace.Queued(at(told-l.now()), reasons[toldWhy])
 		}
 		var alarm <-chan time.Time
 		if look.wait != forever {
@@ -194,10 +183,36 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	return l.waited(ctx, g, &look, asked, &waits, err)
 }
 
-func (l *Limiter) traceWait(g *Grant, until time.Duration, why why) {
-	if g.trace.Queued != nil {
-		g.trace.Queued(at(until-l.now()), reasons[why])
+// tryChecked starts g, if it may start now and check, if there is one, agrees.
+func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.Context) error) (look, error) {
+	if check != nil {
+		look := g.try(false)
+		l.report(g.key, look.notice)
+		if !look.ready {
+			return look, nil
+		}
+		if err := g.pass(ctx, check); err != nil {
+			return look, err
+		}
 	}
+	look := g.try(true)
+	l.report(g.key, look.notice)
+	return look, nil
+}
+
+// pass calls check. If check fails or panics, g leaves all queues.
+func (g *Grant) pass(ctx context.Context, check func(context.Context) error) error {
+	passed := false
+	defer func() {
+		if !passed {
+			g.leave(false)
+		}
+	}()
+	if err := check(ctx); err != nil {
+		return fmt.Errorf("politeness: the request to %s is not made: %w", g.key, err)
+	}
+	passed = true
+	return nil
 }
 
 // waited reports how g's wait has ended, and returns its error. failed is the
@@ -221,32 +236,17 @@ func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked time.D
 	return l.ended(ctx, g, waited, why)
 }
 
-// pass calls check. If check fails, g leaves all queues.
-func (g *Grant) pass(ctx context.Context, check func(context.Context) error) error {
-	passed := false
-	defer func() {
-		if !passed { // check failed or panicked
-			g.leave(false)
-		}
-	}()
-	if err := check(ctx); err != nil {
-		return fmt.Errorf("politeness: the request to %s is not made: %w", g.key, err)
-	}
-	passed = true
-	return nil
-}
-
 // refuse reports that g is refused, and returns its DelayError. g has waited
 // for the first duration, and may come back after the second.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
-	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
+	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.obstacle(g.key)}
 	l.tellRefused(ctx, g, waited, err.Until, why)
 	return err
 }
 
-// why returns the error, of the Budget or of the fleet, that holds up requests
+// obstacle returns the error, of the Budget or of the fleet, that holds up requests
 // to the host with this key. It returns nil if they wait only for their time.
-func (l *Limiter) why(key string) error {
+func (l *Limiter) obstacle(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.accountOf(key); a != nil && l.bookErr != nil && l.Budget.lacks(a.left) {

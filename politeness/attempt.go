@@ -65,9 +65,9 @@ func (a *attempt) explain(err error) error {
 // when a Read returns io.EOF or another error.
 type body struct {
 	io.ReadCloser
-	attempt *attempt
-	ended   atomic.Bool // a Read has ended the attempt
-	clean   bool        // signOf found no refusal in the status and header
+	attempt   *attempt
+	ended     atomic.Bool // a Read has ended the attempt
+	noRefusal bool        // signOf found no refusal in the status and header
 }
 
 // wrap returns a body that reads resp.Body and ends the attempt. If the body of
@@ -87,7 +87,7 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 // NoRefusal reports whether package refusal has examined the response's status
 // and header and found no refusal. A robotsmw.Transport calls NoRefusal, so
 // that it need not examine them again.
-func (b *body) NoRefusal() bool { return b.clean }
+func (b *body) NoRefusal() bool { return b.noRefusal }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
@@ -100,6 +100,16 @@ func (b *body) Read(p []byte) (int, error) {
 		b.ended.Store(true)
 	}
 	return n, err
+}
+
+// read counts n bytes that were read from a response's body.
+func (g *Grant) read(n int) {
+	g.reads.Add(1)
+	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.spend(g, amount{bytes: int64(n)})
+	}
 }
 
 func (b *body) Close() error {

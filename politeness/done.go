@@ -50,12 +50,12 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 }
 
 // answered tells the Limiter about a response whose body has not been read yet.
-// clean reports whether signOf examined its status and header and found no
+// noRefusal reports whether signOf examined its status and header and found no
 // refusal.
-func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
+func (g *Grant) answered(ctx context.Context, o Outcome) (noRefusal bool) {
 	l := g.limiter
 	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
-	s, clean := signOf(&o)
+	s, noRefusal := signOf(&o)
 	l.mu.Lock()
 	var event *Event
 	if g.state != over {
@@ -75,49 +75,5 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	if event != nil {
 		l.tellBackOff(ctx, event)
 	}
-	return clean
-}
-
-// leaves tells the Limiters that the request is on its way. After the grant, a
-// busy scheduler, a dial and a handshake may delay the request for an unknown
-// time. Such a delay could make two requests reach the host at one moment,
-// however far apart they were granted. To prevent that, no other request starts
-// until this one is sent.
-func (g *Grant) leaves() { g.moves(true) }
-
-// sent tells the Limiters that the request has reached the host.
-func (g *Grant) sent() { g.moves(false) }
-
-func (g *Grant) moves(leaving bool) {
-	for ; g != nil; g = g.then {
-		if !g.paced {
-			continue
-		}
-		l := g.limiter
-		l.mu.Lock()
-		switch h := g.host; g.state {
-		case flying:
-			h.stamp(l.now(), g.exempt)
-			g.setLeaving(leaving)
-			if !leaving && h.inFlight < l.slots(h, anyone) {
-				h.pokeHeads() // the next requests may have waited for nothing else
-			}
-			l.settle(h) // a fleet may have waited for the sending
-		case expired: // its slot is free again, but the request reaches the host nevertheless
-			now := l.now()
-			l.recall(g, now)
-			g.host.stamp(now, g.exempt)
-		}
-		l.mu.Unlock()
-	}
-}
-
-// read counts n bytes that were read from a response's body.
-func (g *Grant) read(n int) {
-	g.reads.Add(1)
-	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.spend(g, amount{bytes: int64(n)})
-	}
+	return noRefusal
 }

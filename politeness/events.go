@@ -73,6 +73,9 @@ func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
 }
 
 func (l *Limiter) report(host string, n *notice) {
+	if n == nil {
+		return
+	}
 	if n.cut > 0 {
 		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
 			"host", host, "crawl_delay", n.cut, "max", l.set.maxCrawl)

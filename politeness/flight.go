@@ -9,7 +9,7 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	h.inFlight++
 	l.stats.InFlight++
 	g.state = flying
-	g.hold = nil
+	g.holdUp = nil
 	g.since = now
 	g.until = later(now, l.set.lease)
 	g.paced = l.paces(h, g)

@@ -23,13 +23,14 @@ type Grant struct {
 	// Except for wake, the fields of this block are set before the Grant is
 	// queued, and do not change after that. The small fields stand next to the
 	// small fields of the block below, so that a Grant takes less memory.
-	crawl        time.Duration // the Crawl-delay from the request's context; 0 means none
-	limit        time.Duration // the request must start before this time
-	trace        *Trace
-	wake         chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
-	told, exempt bool          // what the context said about Crawl-delay
-	timed        bool          // MaxWait limits its wait, which only try() checks: no context has this limit
-	ends         bool          // whether the context has a Done channel; if not, its deadline is ignored
+	crawl  time.Duration // the Crawl-delay from the request's context; 0 means none
+	limit  time.Duration // the request must start before this time
+	trace  *Trace
+	wake   chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
+	told   bool          // whether the context gave crawl, perhaps as 0
+	exempt bool          // it keeps no Crawl-delay: Exempt or ExemptInTurn
+	timed  bool          // MaxWait limits its wait, which only try() checks: no context has this limit
+	ends   bool          // whether the context has a Done channel; if not, its deadline is ignored
 
 	reads atomic.Uint32 // how often the response's body was read
 
@@ -47,7 +48,7 @@ type Grant struct {
 	since      time.Duration // when it queued; after its start: when it started
 	until      time.Duration // its estimated start; after its start: the end of its lease
 	token      *token
-	hold       *holdUp
+	holdUp     *holdUp
 	keeps      inForce // set at its start, only if there is an Observer
 }
 
@@ -97,7 +98,7 @@ type holdUp struct {
 // A look is what a request learns when it checks whether it may start. The
 // struct is small because it lies on the stack of each request that waits.
 type look struct {
-	ready   bool // it may start; if that was checked, it has started
+	ready   bool // it may start, or has started if try was told to start it
 	refused bool
 	why     why           // what the request has to wait for
 	notice  *notice       // to be reported when no lock is held any more

@@ -149,7 +149,7 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 // tell stores the Crawl-delay that g was told. When ClampCrawlDelay cuts a
 // Crawl-delay of this host for the first time, tell returns a notice.
 func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
-	if !g.told || g.exempt {
+	if !g.told {
 		return nil
 	}
 	if h.hold != nil && !h.hold.owned {

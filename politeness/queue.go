@@ -2,13 +2,12 @@ package politeness
 
 import "time"
 
-// try starts g if all Limiters of the chain are ready. If checked is false, g's
-// check has to be called first, so try starts nothing and only says that g is
-// ready. If a Limiter is not ready, g stays in the queue of the first such
+// try looks whether all Limiters of the chain are ready. If they are, and start
+// is true, g starts. If a Limiter is not ready, g stays in the queue of the first such
 // Limiter, and in those of the Limiters before it. g leaves the queues of all
 // Limiters after it. Limiters are locked in the order of the chain, and each
 // stays locked while the next is asked. So all of them start g, or none does.
-func (g *Grant) try(checked bool) (v look) {
+func (g *Grant) try(start bool) (v look) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -21,7 +20,7 @@ func (g *Grant) try(checked bool) (v look) {
 		return look{refused: true, wait: g.until - now, why: l.whyDue(g.host, g)}
 	case asking:
 		var in bool
-		if v, in = l.join(g, checked, now); !in {
+		if v, in = l.join(g, start, now); !in {
 			return v
 		}
 		cut = v.notice
@@ -29,7 +28,7 @@ func (g *Grant) try(checked bool) (v look) {
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
 		if g.then != nil {
-			v = g.tryThen(v, checked, now)
+			v = g.tryThen(v, start, now)
 		}
 	} else {
 		v = look{wait: forever, until: g.until, why: whyQueue}
@@ -39,7 +38,7 @@ func (g *Grant) try(checked bool) (v look) {
 	}
 	switch {
 	case v.ready:
-		if checked {
+		if start {
 			g.token = nil // it is spent, so dequeue must not give it back
 			l.dequeue(g)
 			l.start(g, now)
@@ -67,13 +66,13 @@ func (g *Grant) try(checked bool) (v look) {
 // there, tryThen tries to start g at the next Limiter. If not, g leaves the
 // queues of all later Limiters. v.until then also counts the wait that g can
 // expect in those queues.
-func (g *Grant) tryThen(v look, checked bool, now time.Duration) look {
+func (g *Grant) tryThen(v look, start bool, now time.Duration) look {
 	if !v.ready {
 		g.leaveThen() // g's turn in those queues must not hold up requests to other hosts
 		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
-	inner := g.then.try(checked)
+	inner := g.then.try(start)
 	if !inner.ready {
 		inner.why = g.whyThen(inner.why)
 	}
@@ -84,9 +83,9 @@ func (g *Grant) tryThen(v look, checked bool, now time.Duration) look {
 
 // join puts g at the end of its host's queue. It returns false if g is in no
 // queue, because g was refused or is ready at once. g is ready at once if no
-// request is before it and nothing makes it wait. It then starts if checked is
+// request is before it and nothing makes it wait. It then starts if start is
 // true.
-func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bool) {
+func (l *Limiter) join(g *Grant, start bool, now time.Duration) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
 		return look{refused: true, wait: wait, why: whyBudget}, false
 	}
@@ -98,7 +97,7 @@ func (l *Limiter) join(g *Grant, checked bool, now time.Duration) (v look, in bo
 		v.notice = l.tell(h, g, now)
 	}
 	if h.waiting == 0 && g.then == nil && l.gate == nil && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
-		if checked {
+		if start {
 			l.engage(h)
 			g.host, g.since = h, now
 			l.start(g, now)
@@ -297,13 +296,13 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	}
 	reads := by.reads.Load()
 	switch {
-	case g.hold == nil || g.hold.by != by || g.hold.reads != reads:
-		g.hold = &holdUp{by, reads, now}
-	case now-g.hold.since >= unreadAfter:
+	case g.holdUp == nil || g.holdUp.by != by || g.holdUp.reads != reads:
+		g.holdUp = &holdUp{by, reads, now}
+	case now-g.holdUp.since >= unreadAfter:
 		by.unread = false // the log names it only once
-		v.notice = &notice{unread: by.url, unreadFor: now - g.hold.since}
+		v.notice = &notice{unread: by.url, unreadFor: now - g.holdUp.since}
 		return v
 	}
-	v.wait = min(v.wait, g.hold.since+unreadAfter-now)
+	v.wait = min(v.wait, g.holdUp.since+unreadAfter-now)
 	return v
 }

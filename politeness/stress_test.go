@@ -50,7 +50,7 @@ func TestStress(t *testing.T) {
 				l.Next(u)
 				if err == nil && r.IntN(20) > 0 { // one Grant in twenty is lost: nobody calls its Done
 					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
-					g.sent()
+					g.setOnItsWay(false)
 					go g.Done(Outcome{Status: []int{200, 200, 200, 404, 429, 503}[r.IntN(6)], Latency: time.Duration(r.IntN(2_000_000))})
 					g.Done(Outcome{Status: 200})
 				}

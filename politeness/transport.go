@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,12 +50,7 @@ type Transport struct {
 	own Limiter
 }
 
-func (t *Transport) limiter() *Limiter {
-	if t.Limiter != nil {
-		return t.Limiter
-	}
-	return &t.own
-}
+func (t *Transport) limiter() *Limiter { return cmp.Or(t.Limiter, &t.own) }
 
 func (t *Transport) base() http.RoundTripper {
 	if t.Base != nil {
@@ -92,33 +88,33 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	sent := req
+	fresh := req
 	for range maxReplays + 1 {
 		a := new(attempt)
 		a.grant.follows = req.Response != nil
 		if err := t.limiter().acquire(req.Context(), req.URL, &a.grant); err != nil {
-			if sent.Body != nil {
-				sent.Body.Close() // a RoundTripper closes the body on errors too
+			if fresh.Body != nil {
+				fresh.Body.Close() // a RoundTripper closes the body on errors too
 			}
 			return nil, err
 		}
-		resp, err := t.try(a, req, sent)
+		resp, err := t.send(a, req, fresh)
 		if err == nil || !canReplay(req) || !a.wire.isReplay() {
 			return resp, err
 		}
-		if sent, err = replay(req); err != nil {
+		if fresh, err = replay(req); err != nil {
 			return nil, err
 		}
 	}
-	if sent.Body != nil {
-		sent.Body.Close()
+	if fresh.Body != nil {
+		fresh.Body.Close()
 	}
 	return nil, &replayError{req.URL.Host}
 }
 
-// try makes one request and makes sure that its slot is freed. fresh is req
+// send makes one request and makes sure that its slot is freed. fresh is req
 // with a body that has not been read.
-func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
+func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
 	u := CanonicalURL(req.URL)
 	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, 30*time.Second, 0))
 	start := time.Now()
@@ -127,12 +123,12 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 			a.end(Outcome{})
 		}
 	}()
-	sent := fresh.WithContext(a.ctx)
-	if sent.Host == req.URL.Host {
-		sent.Host = u.Host
+	out := fresh.WithContext(a.ctx)
+	if out.Host == req.URL.Host {
+		out.Host = u.Host
 	}
-	sent.URL = u
-	resp, err = t.base().RoundTrip(sent)
+	out.URL = u
+	resp, err = t.base().RoundTrip(out)
 	var latency time.Duration
 	if a.grant.limiter.Adaptive > 0 { // otherwise nothing uses the latency
 		latency = time.Since(start)
@@ -145,9 +141,9 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 	if resp == nil {
 		return nil, errors.New("politeness: Base returned neither a response nor an error")
 	}
-	if resp.Request == sent {
-		// The request in the variable sent has the attempt's context, which
-		// ends with the attempt. The request req has the caller's context.
+	if resp.Request == out {
+		// The request out has the attempt's context, which ends with the
+		// attempt. The request req has the caller's context.
 		resp.Request = req
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
@@ -162,7 +158,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		a.end(outcome)
 		return resp, nil
 	}
-	a.body.clean = a.grant.answered(req.Context(), outcome)
+	a.body.noRefusal = a.grant.answered(req.Context(), outcome)
 	resp.Body = a.wrap(resp)
 	return resp, nil
 }

@@ -73,7 +73,7 @@ func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.C
 // pool for HTTP/2 is locked during this call, so getConn must not block.
 func (w *wire) getConn(address string) {
 	if w.mayConnect(address) {
-		w.grant.leaves()
+		w.grant.setOnItsWay(true)
 	} else {
 		w.cancel()
 	}
@@ -135,7 +135,36 @@ func (w *wire) wroteHeaders() {
 	w.mu.Lock()
 	w.wrote, w.asked = true, 0
 	w.mu.Unlock()
-	w.grant.sent()
+	w.grant.setOnItsWay(false)
+}
+
+// setOnItsWay tells the Limiters that the request is on its way, and in the end
+// that it has reached the host. After the grant, a busy scheduler, a dial and a
+// handshake may delay the request for an unknown time. Such a delay could make
+// two requests reach the host at one moment, however far apart they were
+// granted. To prevent that, no other request starts until this one is sent.
+func (g *Grant) setOnItsWay(leaving bool) {
+	for ; g != nil; g = g.then {
+		if !g.paced {
+			continue
+		}
+		l := g.limiter
+		l.mu.Lock()
+		switch h := g.host; g.state {
+		case flying:
+			h.stamp(l.now(), g.exempt)
+			g.setLeaving(leaving)
+			if !leaving && h.inFlight < l.slots(h, anyone) {
+				h.pokeHeads() // the next requests may have waited for nothing else
+			}
+			l.settle(h) // a fleet may have waited for the sending
+		case expired: // its slot is free again, but the request reaches the host nevertheless
+			now := l.now()
+			l.recall(g, now)
+			g.host.stamp(now, g.exempt)
+		}
+		l.mu.Unlock()
+	}
 }
 
 // answered is called with the first byte of an answer. After an answer, Base

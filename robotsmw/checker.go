@@ -192,21 +192,13 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 // given.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
-	err := c.check(ctx, u, "", &d)
-	return d, err
-}
-
-// check is like Check, for a request whose Host is host. It fills d, which must
-// be zero, and leaves d zero if there is an error. It does not return the
-// Decision, because a Decision is large and would be copied at each return.
-func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decision) error {
 	var buf [128]byte
-	name, err := appendOrigin(buf[:0], u, host)
+	name, err := appendOrigin(buf[:0], u, "")
 	if err != nil {
-		return &url.Error{Op: "Check", URL: cut(u.Redacted(), 700), Err: err}
+		return d, &url.Error{Op: "Check", URL: cut(u.Redacted(), 700), Err: err}
 	}
-	_, err = c.decide(ctx, name, u, d)
-	return err
+	_, err = c.decide(ctx, name, u, &d)
+	return d, err
 }
 
 // appendOrigin appends to buf the origin of a request, and checks the request's
@@ -227,8 +219,9 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return name, nil
 }
 
-// decide is like check, but the caller passes the name of u's origin. It also
-// returns the record that decided, or nil if nothing that ends did.
+// decide fills d, which must be zero, with the decision about u, a URL of the
+// origin with this name. If a record decided that will run out, decide returns
+// it. If there is an error, d stays zero.
 func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) (rec *record.Record, err error) {
 	switch override := c.loader.Override(name); {
 	case len(name) == 0:

@@ -2,6 +2,7 @@ package robotsmw
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"net/http"
 
@@ -39,49 +40,59 @@ func PageDirectives(resp *http.Response) Page {
 			return p
 		}
 	}
-	tokens, body, refused, state := lookedAt(resp)
-	if refused != nil && refused.Sure {
-		return Page{Refusal: *refused}
+	e := examinedOf(resp)
+	if e.refused != nil && e.refused.Sure {
+		return Page{Refusal: *e.refused}
 	}
-	d := robotsmeta.ParseHeader(resp.Header, tokens...)
-	if body != nil {
+	d := robotsmeta.ParseHeader(resp.Header, e.opts.Tokens...)
+	if e.body != nil {
 		var found robotsmeta.Directives
 		var marks *refusal.Refusal
-		found, marks, state = body.Says()
-		d, refused = d.Union(found), cmp.Or(refused, marks)
+		found, marks, e.state = e.body.Says()
+		d, e.refused = d.Union(found), cmp.Or(e.refused, marks)
 	}
-	says := Page{Directives: d, State: PageState(state)}
-	if refused != nil {
-		says.Refusal = *refused
+	says := Page{Directives: d, State: PageState(e.state)}
+	if e.refused != nil {
+		says.Refusal = *e.refused
 	}
 	return says
 }
 
-// lookedAt returns what the Transport knows about resp. It takes this from the
-// context of the request that was sent, because http.Client may wrap the body.
-func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
-	if resp.Request != nil {
-		if s, ok := resp.Request.Context().Value(sentKey{}).(*sent); ok {
-			return s.opts.Tokens, s.body, s.refused, s.state
-		}
-	}
-	return nil, nil, refusalOf(resp), page.NotExamined
+// examined is what the Transport knows about a response.
+type examined struct {
+	opts    *page.Options
+	state   page.State       // what is known of the page if body is nil
+	body    *page.Body       // set if there is HTML to examine
+	refused *refusal.Refusal // a refusal found by status and header; nil if none
 }
 
-// look arranges that resp, the answer to req, is examined while the caller
+type examinedKey struct{}
+
+// examinedOf takes what is known about resp from the context of the request
+// that was sent, because http.Client may wrap the body.
+func examinedOf(resp *http.Response) examined {
+	if resp.Request != nil {
+		if e, ok := resp.Request.Context().Value(examinedKey{}).(*examined); ok {
+			return *e
+		}
+	}
+	return examined{opts: new(page.Options), refused: refusalOf(resp), state: page.NotExamined}
+}
+
+// examine arranges that resp, the answer to req, is examined while the caller
 // reads the body. It may replace resp.Body, and sets resp.Request if Base has
-// not set it. It changes nothing else of resp. If paced is true, resp comes
-// directly from a politeness.Transport, which has already looked for a refusal.
-func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
+// not set it. It changes nothing else of resp. If clean is true, the politeness.Transport
+// of the pace has found no refusal.
+func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.Request, clean bool) {
 	if resp.Request == nil {
 		resp.Request = req
 	}
-	if !paced || !isClean(resp.Body) {
-		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
+	if !clean {
+		if e.refused = refusalOf(resp); e.refused != nil && e.refused.Sure {
 			return // a sure refusal is not the page, so it is not examined
 		}
 	}
-	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)
+	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }
 
 // refusalOf returns what refusal.Of finds, or nil if there is no refusal.

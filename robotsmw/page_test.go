@@ -494,9 +494,9 @@ func TestPageAllocations(t *testing.T) {
 		body := io.NopCloser(strings.NewReader(""))
 		resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, ContentLength: -1}
 		got := testing.AllocsPerRun(100, func() {
-			s := &sent{Context: req.Context(), opts: &tr.cfg.page}
+			s := &sent{Context: req.Context(), examined: examined{opts: &tr.cfg.page}}
 			resp.Body = body
-			s.look(resp, req, false)
+			s.examine(s.Context, resp, req, false)
 		})
 		if got > want {
 			t.Errorf("%s: %v allocations, want %v", kind, got, want)

@@ -50,7 +50,10 @@ func TestShapesOfURLs(t *testing.T) {
 			req, _ := http.NewRequest("GET", "http://a.example/", nil)
 			tc.edit(req)
 			var d Decision
-			err := c.check(t.Context(), req.URL, req.Host, &d)
+			name, err := appendOrigin(nil, req.URL, req.Host)
+			if err == nil {
+				_, err = c.decide(t.Context(), name, req.URL, &d)
+			}
 			if err != nil || d.Allowed {
 				t.Errorf("%+v: %v %v", req.URL, d, err)
 			}

@@ -80,53 +80,29 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.roundTrip(req, 1)
-}
-
-func (t *Transport) roundTrip(req *http.Request, turns int) (*http.Response, error) {
-	// prepare: names the origin and asks the Checker to decide, which loads the
-	// record of robots.txt. A sent is the state of a request that may go, and
-	// its context.
-	// wire: is Options.Base, under the pace if there is a Limiter. When the
-	// host may be asked, it calls sent.check, which decides again.
-	// look: prepares the answer for PageDirectives.
-	out, s, err := t.prepare(req)
-	if err != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, err
-	}
-	s.turns = turns
-	resp, err := t.cfg.wire.RoundTrip(out)
-	if err == nil && resp == nil {
-		return nil, errors.New("robotsmw: Base returned neither a response nor an error")
-	}
-	if err != nil {
-		if refused, ok := errors.AsType[*DisallowedError](err); ok {
-			return nil, refused // without what Base has wrapped it in
-		}
-		if s.isExpired(err) {
-			if req, err = unsent(req); err == nil {
-				return t.roundTrip(req, turns+1)
+	for turn := 1; ; turn++ {
+		out, s, err := t.prepare(req, turn)
+		if err != nil {
+			if req.Body != nil {
+				req.Body.Close()
 			}
-		}
-		return resp, err
-	}
-	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
-		if err := checkRedirect(resp); err != nil {
 			return nil, err
 		}
+		// With a Limiter, wire calls s.judgeAgain when the host may be asked.
+		resp, err := t.cfg.wire.RoundTrip(out)
+		if !s.isExpired(err) {
+			return t.receive(s, out, resp, err)
+		}
+		if req, err = unsent(req); err != nil {
+			return resp, err
+		}
 	}
-	_, paced := t.cfg.wire.(*politeness.Transport)
-	s.look(resp, out, paced)
-	return resp, nil
 }
 
 // prepare decides about a request and returns the request to send. It differs
 // from req in its context, its User-Agent, and the spelling of its host. The
-// context is the state of the request, which prepare returns too.
-func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
+// context is the returned *sent.
+func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, error) {
 	agent, plain := userAgentOf(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
 		if err := t.identify(agent); err != nil {
@@ -150,16 +126,16 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		return nil, nil, &DisallowedError{Decision: d}
 	}
 	s := &sent{
-		Context: req.Context(), opts: &t.cfg.page,
-		tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay, // a 0 too, or the Limiter would keep the previous Crawl-delay
-		checker: t.checker, origin: string(name), url: req.URL, time: d.Time,
+		Context: req.Context(), examined: examined{opts: &t.cfg.page},
+		tells:  d.Reason.knowsGroup(), // or the Limiter would keep the previous Crawl-delay
+		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn},
 	}
 	if t.cfg.Observer.Decided != nil {
 		s.decision.Store(new(d))
 	}
 	if _, bare := t.cfg.wire.(*http.Transport); rec != nil && !bare { // nothing waits in a bare one
 		s.record.Store(rec)
-		s.Context = politeness.WithCheck(req.Context(), s.check)
+		s.Context = politeness.WithCheck(req.Context(), s.judgeAgain)
 	}
 	out := req.WithContext(s)
 	if !plain {
@@ -185,6 +161,28 @@ func (t *Transport) identify(agent string) error {
 	}
 	t.foreign.Do(func() { t.cfg.Logger.Warn(strings.TrimPrefix(err.Error(), "robotsmw: "), "user_agent", agent) })
 	return nil
+}
+
+// receive returns what RoundTrip returns for the result of wire. It arranges
+// that the response is examined for PageDirectives.
+func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		if refused, ok := errors.AsType[*DisallowedError](err); ok {
+			return nil, refused // without what Base has wrapped it in
+		}
+		return resp, err
+	}
+	if resp == nil {
+		return nil, errors.New("robotsmw: Base returned neither a response nor an error")
+	}
+	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+		if err := checkRedirect(resp); err != nil {
+			return nil, err
+		}
+	}
+	_, paced := t.cfg.wire.(*politeness.Transport)
+	s.examine(s.Context, resp, out, paced && isClean(resp.Body))
+	return resp, nil
 }
 
 // CloseIdleConnections closes the idle connections of Base, if Base has a

@@ -87,7 +87,7 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 			return e.rec, nil, false
 		}
 	}
-	c.take(e)
+	c.detach(e)
 	c.flying++
 	e.flight = newFlight(name, e.rec, after)
 	c.shrink(now)
@@ -116,7 +116,7 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 		c.evict(e)
 		return
 	}
-	c.take(e)
+	c.detach(e)
 	if e.rec.InForce(now) == record.None && e.rec.Waiting(now) {
 		heap.Push(&c.held, e)
 	} else {
@@ -139,7 +139,7 @@ func (c *Cache) Size() (origins, fetches int, bytes int64) {
 func (c *Cache) shrink(now time.Time) {
 	for len(c.held) > 0 && !c.held[0].rec.Waiting(now) {
 		e := c.held[0]
-		c.take(e)
+		c.detach(e)
 		e.linkAfter(c.lru.prev)
 	}
 	for {
@@ -158,9 +158,9 @@ func (c *Cache) shrink(now time.Time) {
 	}
 }
 
-// take removes an entry from the list or the heap, or separates it from its
+// detach removes an entry from the list or the heap, or separates it from its
 // flight.
-func (c *Cache) take(e *entry) {
+func (c *Cache) detach(e *entry) {
 	switch {
 	case e.flight != nil:
 		e.flight = nil
@@ -173,7 +173,7 @@ func (c *Cache) take(e *entry) {
 }
 
 func (c *Cache) evict(e *entry) {
-	c.take(e)
+	c.detach(e)
 	c.setRecord(e, nil)
 	c.bytes -= e.cost()
 	delete(c.entries, e.origin)

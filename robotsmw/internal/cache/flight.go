@@ -58,9 +58,9 @@ type Flight struct {
 	refresh bool                   // whether it goes on if nobody waits for it
 	begun   bool                   // it has had a slot
 	dropped bool                   // nobody waited for it any more, so ctx was cancelled
-	delay   *politeness.DelayError // when its slot is expected; nil means it waits for none
+	delay   *politeness.DelayError // what Expect was told last: when it gets its slot; nil means it waits for none
 	instead *record.Record         // a good copy, marked as delayed, for use while the host rests
-	moved   chan struct{}          // closed when the expected time of the slot changes
+	moved   chan struct{}          // closed by Expect when delay changes
 }
 
 // newFlight returns a flight with one caller that waits for it.
@@ -73,47 +73,55 @@ func newFlight(name string, prev *record.Record, after <-chan struct{}) *Flight 
 	return f
 }
 
-// end ends the flight, and wakes all callers that wait for it.
-func (f *Flight) end(rec *record.Record, err error) {
-	f.rec, f.err = rec, err
-	close(f.done)
-	f.drop(nil) // nobody needs ctx any more; this frees it
-}
-
-// Context returns a context that ends when the flight is dropped or has ended.
-// If it was dropped, the context's cause is a *politeness.DelayError. It says
-// when the flight would have got its slot.
-func (f *Flight) Context() context.Context { return f.ctx }
-
-// Expect tells the flight until when it has to wait for its slot, and why. nil
-// means that it has the slot.
-func (f *Flight) Expect(delay *politeness.DelayError) {
-	rests := delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait
-	if rests && f.used != nil {
-		f.used()
-		f.used = nil
-	}
+// join adds a caller that waits. It returns false if the flight is dropped.
+func (f *Flight) join() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dropped {
-		return
+		return false
 	}
-	f.begun = f.begun || delay == nil
-	if delay == f.delay {
-		return
-	}
-	f.delay, f.instead = delay, nil
-	if rests {
-		f.instead = f.copy.Delayed(f.RobotsURL, time.Now(), delay)
-	}
-	close(f.moved)
-	f.moved = make(chan struct{})
-	f.settle()
+	f.waiting++
+	return true
 }
 
-// Found tells the flight of a copy in the Store that is newer than Prev. The
-// flight calls used before any caller gets this copy.
-func (f *Flight) Found(rec *record.Record, used func()) { f.copy, f.used = rec, used }
+// Wait waits for a flight that Begin returned, until the flight or the context
+// ends. In two cases Wait returns earlier. If the host rests and there is a
+// good copy, Wait returns this copy. If the flight cannot get its slot before
+// the context's deadline, Wait returns a *politeness.DelayError.
+func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
+	deadline, limited := ctx.Deadline()
+	for {
+		delay, instead, moved := f.expected()
+		switch {
+		case instead != nil:
+			f.GoOn()
+			return instead, nil
+		case limited && delay != nil && delay.Until.After(deadline):
+			f.Leave()
+			return nil, delay
+		}
+		select {
+		case <-f.done:
+			return f.rec, f.err
+		case <-moved:
+		case <-ctx.Done():
+			f.Leave()
+			return nil, fmt.Errorf("robotsmw: waiting for %s: %w", f.RobotsURL, ctx.Err())
+		}
+	}
+}
+
+// expected returns when the flight's slot is expected, or nil if it waits for
+// none. It also returns a good copy for use while the host rests, or nil, and a
+// channel that is closed when this changes.
+func (f *Flight) expected() (delay *politeness.DelayError, instead *record.Record, moved <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.instead != nil && time.Until(f.delay.Until) > ShortWait {
+		instead = f.instead
+	}
+	return f.delay, instead, f.moved
+}
 
 // Leave says that one of the callers that got the flight from Begin will not
 // wait for it.
@@ -145,52 +153,44 @@ func (f *Flight) settle() {
 	f.drop(f.delay)
 }
 
-// join adds a caller that waits. It returns false if the flight is dropped.
-func (f *Flight) join() bool {
+// Context returns a context that ends when the flight is dropped or has ended.
+// If it was dropped, the context's cause is a *politeness.DelayError. It says
+// when the flight would have got its slot.
+func (f *Flight) Context() context.Context { return f.ctx }
+
+// Found tells the flight of a copy in the Store that is newer than Prev. The
+// flight calls used before any caller gets this copy.
+func (f *Flight) Found(rec *record.Record, used func()) { f.copy, f.used = rec, used }
+
+// Expect tells the flight until when it has to wait for its slot, and why. nil
+// means that it has the slot.
+func (f *Flight) Expect(delay *politeness.DelayError) {
+	rests := delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait
+	if rests && f.used != nil {
+		f.used()
+		f.used = nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dropped {
-		return false
+		return
 	}
-	f.waiting++
-	return true
+	f.begun = f.begun || delay == nil
+	if delay == f.delay {
+		return
+	}
+	f.delay, f.instead = delay, nil
+	if rests {
+		f.instead = f.copy.Delayed(f.RobotsURL, time.Now(), delay)
+	}
+	close(f.moved)
+	f.moved = make(chan struct{})
+	f.settle()
 }
 
-// expected returns when the flight's slot is expected, or nil if it waits for
-// none. It also returns a good copy for use while the host rests, or nil, and a
-// channel that is closed when this changes.
-func (f *Flight) expected() (delay *politeness.DelayError, instead *record.Record, moved <-chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.instead != nil && time.Until(f.delay.Until) > ShortWait {
-		instead = f.instead
-	}
-	return f.delay, instead, f.moved
-}
-
-// Wait waits for a flight that Begin returned, until the flight or the context
-// ends. In two cases Wait returns earlier. If the host rests and there is a
-// good copy, Wait returns this copy. If the flight cannot get its slot before
-// the context's deadline, Wait returns a *politeness.DelayError.
-func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
-	deadline, limited := ctx.Deadline()
-	for {
-		delay, instead, moved := f.expected()
-		switch {
-		case instead != nil:
-			f.GoOn()
-			return instead, nil
-		case limited && delay != nil && delay.Until.After(deadline):
-			f.Leave()
-			return nil, delay
-		}
-		select {
-		case <-f.done:
-			return f.rec, f.err
-		case <-moved:
-		case <-ctx.Done():
-			f.Leave()
-			return nil, fmt.Errorf("robotsmw: waiting for %s: %w", f.RobotsURL, ctx.Err())
-		}
-	}
+// end ends the flight, and wakes all callers that wait for it.
+func (f *Flight) end(rec *record.Record, err error) {
+	f.rec, f.err = rec, err
+	close(f.done)
+	f.drop(nil) // nobody needs ctx any more; this frees it
 }

@@ -6,13 +6,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// Again returns the record that is in force now for an origin, for a request
-// that Load has allowed by rec, and the time to use when the record is judged.
+// LoadAgain returns the record that is in force now for an origin, for a
+// request that Load has allowed by rec, and the time to use when the record is
+// judged.
 // Unlike Load it never waits: the record is nil if Load has to be called first.
 // With settle, the last record that is known is in force for a day: a host
 // whose interval outlasts its file's lifetime, or a memory that is too small,
 // must not hold up a request for ever.
-func (l *Loader) Again(name string, rec *record.Record, settle bool) (*record.Record, time.Time) {
+func (l *Loader) LoadAgain(name string, rec *record.Record, settle bool) (*record.Record, time.Time) {
 	now := time.Now()
 	known := l.cache.Get([]byte(name))
 	switch {
@@ -23,17 +24,14 @@ func (l *Loader) Again(name string, rec *record.Record, settle bool) (*record.Re
 	case known.Use(now) == record.UseFetch && rec.Use(now) == record.UseStale:
 		known = rec // it stands for known while a fetch waits for a host that rests
 	}
-	if settle && now.Sub(known.Fetched) < record.MaxLifetime && known.Postponed(now) == nil {
-		return known, now
-	}
-	switch known.Use(now) {
-	case record.UseFetch:
+	switch use := known.Use(now); {
+	case known.Postponed(now) != nil:
 		return nil, now
-	case record.UseAndRefresh:
+	case settle && now.Sub(known.Fetched) < record.MaxLifetime: // whatever its use is
+	case use == record.UseFetch:
+		return nil, now
+	case use == record.UseAndRefresh:
 		l.refresh(name, now)
-	}
-	if known.Postponed(now) != nil {
-		return nil, now
 	}
 	return known, now
 }

@@ -36,7 +36,7 @@ func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Ti
 	switch rec.Use(now) {
 	case record.UseAndRefresh:
 		l.refresh(string(name), now)
-	case record.UseFetch:
+	case record.UseFetch: // this is also the use of no record
 		var err error
 		if rec, err = l.wait(ctx, string(name), now); err != nil {
 			return nil, now, err

@@ -7,11 +7,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Look arranges that resp is examined while the caller reads it. method is the
-// method of the request. If Look returns a Body, resp.Body is now read through
-// that Body. Otherwise resp is unchanged, and the State will not change. ctx is
-// the request's. When it ends, reading ahead stops.
-func Look(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
+// Examine arranges that resp is examined while the caller reads it. method is
+// the method of the request. If Examine returns a Body, resp.Body is now read
+// through that Body. Otherwise resp is unchanged, and the State will not
+// change. ctx is the request's. When it ends, reading ahead stops.
+func Examine(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
 	if !hasHTML(resp, method) {
 		return nil, HeaderOnly
 	}

@@ -1,0 +1,93 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
+)
+
+// A permit is what a request was allowed by. A wait for the host's pace can
+// outlast it, so the request is judged again when it may start.
+type permit struct {
+	checker    *Checker
+	origin     string
+	url        *url.URL
+	crawlDelay time.Duration                 // 0 if there is none
+	time       time.Time                     // of the decision
+	turn       int                           // counts how often RoundTrip has judged the request, from 1
+	record     atomic.Pointer[record.Record] // nil if the decision stays valid
+	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
+}
+
+// maxTurns is how often a request is judged anew because robots.txt has run out
+// while it waited. In its last turn, the file that was read for it decides.
+const maxTurns = 3
+
+// judgeAgain returns nil if the request may be sent now. Nearly always, the
+// record by which it was allowed is still in force. If there is another one,
+// that decides, and the error may be a *DisallowedError. If the record has run
+// out, the error is an *expiredError, and robots.txt has to be fetched first.
+func (p *permit) judgeAgain(ctx context.Context) error {
+	old := p.record.Load()
+	rec, now := p.checker.loader.LoadAgain(p.origin, old, p.turn >= maxTurns)
+	switch {
+	case rec == old:
+		return nil
+	case rec == nil && now.Sub(p.time) < time.Millisecond:
+		return nil // asking again would get the same answer
+	case rec == nil:
+		return &expiredError{p}
+	}
+	var d Decision
+	p.checker.judge(&d, p.url, rec, now)
+	switch {
+	case !d.Allowed:
+		p.checker.decided(ctx, &d)
+		return &DisallowedError{Decision: d}
+	case d.CrawlDelay != p.crawlDelay:
+		return &expiredError{p} // the Limiter has to be told
+	}
+	p.record.Store(rec)
+	if p.decision.Load() != nil {
+		p.decision.Store(&d)
+	}
+	return nil
+}
+
+// An expiredError says that a request has to be judged again before it is sent.
+type expiredError struct{ permit *permit }
+
+func (e *expiredError) Error() string {
+	return "robotsmw: the robots.txt of " + e.permit.origin + " has changed or run out while the request waited: ask again"
+}
+
+// isExpired reports whether err says that the request of p has to be judged
+// again. Another Transport, further out, may have a check of its own.
+func (p *permit) isExpired(err error) bool {
+	e, ok := errors.AsType[*expiredError](err)
+	return ok && e.permit == p
+}
+
+// unsent returns a copy of a request that Base has not sent, with a body that
+// has not been read.
+func unsent(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	if req.GetBody == nil {
+		return nil, errors.New("robotsmw: robots.txt has run out while the request waited, and its body cannot be read again: give the request a GetBody")
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("robotsmw: robots.txt has run out while the request waited, and GetBody fails: %w", err)
+	}
+	again := req.WithContext(req.Context())
+	again.Body = body
+	return again, nil
+}
