@@ -244,8 +244,9 @@ func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Durat
 	return err
 }
 
-// obstacle returns the error, of the Budget or of the fleet, that holds up requests
-// to the host with this key. It returns nil if they wait only for their time.
+// obstacle returns the error, of the Budget or of the fleet, that holds up
+// requests to the host with this key. It returns nil if they wait only for
+// their time.
 func (l *Limiter) obstacle(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

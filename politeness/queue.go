@@ -3,10 +3,11 @@ package politeness
 import "time"
 
 // try looks whether all Limiters of the chain are ready. If they are, and start
-// is true, g starts. If a Limiter is not ready, g stays in the queue of the first such
-// Limiter, and in those of the Limiters before it. g leaves the queues of all
-// Limiters after it. Limiters are locked in the order of the chain, and each
-// stays locked while the next is asked. So all of them start g, or none does.
+// is true, g starts. If a Limiter is not ready, g stays in the queue of the
+// first such Limiter, and in those of the Limiters before it. g leaves the
+// queues of all Limiters after it. Limiters are locked in the order of the
+// chain, and each stays locked while the next is asked. So all of them start g,
+// or none does.
 func (g *Grant) try(start bool) (v look) {
 	l := g.limiter
 	l.mu.Lock()

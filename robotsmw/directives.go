@@ -81,8 +81,8 @@ func examinedOf(resp *http.Response) examined {
 
 // examine arranges that resp, the answer to req, is examined while the caller
 // reads the body. It may replace resp.Body, and sets resp.Request if Base has
-// not set it. It changes nothing else of resp. If clean is true, the politeness.Transport
-// of the pace has found no refusal.
+// not set it. It changes nothing else of resp. If clean is true, the
+// politeness.Transport of the pace has found no refusal.
 func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.Request, clean bool) {
 	if resp.Request == nil {
 		resp.Request = req
