@@ -416,3 +416,41 @@ func TestCrawl_Paused(t *testing.T) {
 		}
 	})
 }
+
+// The record of a robots.txt that redirects to another host has both requests,
+// each with its URL and host. Two files that redirect to the same URL have the
+// requests that were made for them.
+func TestCrawl_RobotsTxtRedirects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		redirects := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.Redirect(w, r, "http://c.example/rules.txt", http.StatusFound)
+				return
+			}
+			page200("fine").ServeHTTP(w, r)
+		})
+		internet.Handle("a.example", redirects)
+		internet.Handle("b.example", redirects)
+		internet.Handle("c.example", robotstest.Site{"/rules.txt": "User-agent: *\nDisallow: /x\n"})
+		_, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "http://a.example/", "http://b.example/")
+		files := 0
+		for _, l := range lines {
+			if l.Verdict != record.RobotsTxt {
+				continue
+			}
+			files++
+			var got []string
+			for _, r := range l.Requests {
+				got = append(got, fmt.Sprint(r.Host, " ", r.URL, " ", r.Status))
+			}
+			want := []string{l.Host + " " + l.URL + " 302", "c.example http://c.example/rules.txt 200"}
+			if l.Redirects != 1 || !slices.Equal(got, want) {
+				t.Errorf("%s, %d redirects: %q, want %q", l.URL, l.Redirects, got, want)
+			}
+		}
+		if files != 2 {
+			t.Errorf("%d records of robots.txt, want 2", files)
+		}
+	})
+}
