@@ -371,6 +371,33 @@ func TestACutIsSaidAndSkipped(t *testing.T) {
 	}
 }
 
+// The next process may be killed when it has made its segment, but has not
+// written a line.
+func TestACutBeforeAnEmptySegmentIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	web, opts := quickly()
+	for n := range 2 {
+		rec := mustOpen(t, dir, Options{})
+		get(t, crawler(t, rec, web, opts), "http://a.example/page")
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			break
+		}
+		path := filepath.Join(dir, chain.LinesName(1))
+		if err := os.Truncate(path, size(t, dir)/2); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, chain.LinesName(2)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lines := mustRead(t, dir); lines[len(lines)-1].Event != "close" {
+		t.Errorf("it ends with %+v", lines[len(lines)-1])
+	}
+}
+
 func size(t *testing.T, dir string) (total int64) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

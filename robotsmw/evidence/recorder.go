@@ -69,9 +69,10 @@ type Options struct {
 // URL or an Override is extremely long.
 //
 // After a kill or a disk error, a segment may have a broken end. This end is
-// not repaired. The first line of the next segment continues the chain from the
-// last good line. Its member "cut" says where the good part ends. If the last
-// segment has a broken end, no line says so yet. A segment may be empty.
+// not repaired. The first line of the next segment that is not empty continues
+// the chain from the last good line. Its member "cut" says where the good part
+// ends. If the last segment has a broken end, no line says so yet. A segment
+// may be empty.
 //
 // # Events
 //

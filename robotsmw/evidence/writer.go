@@ -33,7 +33,7 @@ type writer struct {
 	good    int64      // how many bytes of the open segment are complete lines on the disk
 	warc    warcFile
 	ended   json.RawMessage // the WARC file of the previous segment, or nil
-	cut     json.RawMessage // the broken end of the previous segment, or nil
+	cut     json.RawMessage // the broken end of the latest segment with any bytes, or nil
 	why     string
 
 	standing [][]byte   // the robot and limiter lines, which each segment repeats
@@ -72,7 +72,7 @@ func (w *writer) resume() error {
 	if len(all) > 0 {
 		w.oldest, w.number = all[0], all[len(all)-1]
 	}
-	for i, n := range slices.Backward(all) {
+	for _, n := range slices.Backward(all) {
 		f, err := os.Open(filepath.Join(w.dir, chain.LinesName(n)))
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (w *writer) resume() error {
 		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		if i == len(all)-1 && good < size {
+		if w.cut == nil && good < size {
 			w.cut = cutText(n, good, size-good)
 		}
 		if good > 0 {

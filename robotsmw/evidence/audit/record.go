@@ -92,8 +92,11 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 		return nil
 	}
 	defer file.Close()
-	good := r.goodPart(left)
 	in := bufio.NewReaderSize(file, 64<<10)
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+		return nil // so that goodPart opens each empty segment once, however many there are
+	}
+	good := r.goodPart(left)
 	for offset := int64(0); ctx.Err() == nil; {
 		line, size, err := chain.ReadLine(in, chain.Longest)
 		if len(line) == 0 && errors.Is(err, io.EOF) {
@@ -148,22 +151,26 @@ func (r *recordReader) follow(before, after chain.Link) {
 }
 
 // goodPart returns how many bytes of the first segment are good, if the first
-// line of the next one says that the rest is not. Otherwise it returns -1.
+// line of the next one that is not empty says that the rest is not. Otherwise
+// it returns -1.
 func (r *recordReader) goodPart(left []int) int64 {
-	if len(left) == 1 {
-		return -1
+	for _, next := range left[1:] {
+		file, err := r.dir.Open(chain.LinesName(next))
+		if err != nil {
+			return -1
+		}
+		line, _, _ := chain.ReadLine(bufio.NewReader(file), chain.Longest)
+		file.Close()
+		if len(line) == 0 {
+			continue
+		}
+		var v recordLine
+		if _, _, ok := chain.Check(line); !ok || json.Unmarshal(line, &v) != nil || v.Cut == nil || v.Cut.Segment != left[0] {
+			return -1
+		}
+		return v.Cut.Offset
 	}
-	file, err := r.dir.Open(chain.LinesName(left[1]))
-	if err != nil {
-		return -1
-	}
-	defer file.Close()
-	line, _, _ := chain.ReadLine(bufio.NewReader(file), chain.Longest)
-	var v recordLine
-	if _, _, ok := chain.Check(line); !ok || json.Unmarshal(line, &v) != nil || v.Cut == nil || v.Cut.Segment != left[0] {
-		return -1
-	}
-	return v.Cut.Offset
+	return -1
 }
 
 // take judges a line whose hash is right. It also checks that a session is

@@ -230,6 +230,7 @@ func TestReadRecord_NotWhole(t *testing.T) {
 		{"killed", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}}, "evidence-000001.jsonl:9 ", 1},
 		{"killed between two lines", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text[:goodLength])}}, "evidence-000001.jsonl:8 ", 1},
 		{"killed, and gone on with", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}, "evidence-000002.jsonl": {Data: []byte(next)}}, "evidence-000002.jsonl:1 ", 1},
+		{"killed, killed before its first line, and gone on with", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}, "evidence-000002.jsonl": {}, "evidence-000003.jsonl": {Data: []byte(next)}}, "evidence-000003.jsonl:1 ", 1},
 		{"a line taken out", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(strings.Join(append(strings.SplitAfter(text, "\n")[:6:6], strings.SplitAfter(text, "\n")[7:]...), ""))}}, "evidence-000001.jsonl:7 ", 1},
 		{"the first segment deleted", fstest.MapFS{"evidence-000002.jsonl": {Data: []byte(next)}}, "evidence-000002.jsonl:1 ", 1},
 		{"a loss", recordOf(append(append([]string{}, begin...), `"event":"loss","time":"2026-11-20T10:00:09Z","from":"2026-11-20T10:00:02Z","to":"2026-11-20T10:00:08Z","lost":{"request":3,"done":2},"cause":"disk full"`, closed)...), "", 1},
@@ -249,7 +250,7 @@ func TestReadRecord_NotWhole(t *testing.T) {
 			}
 		})
 	}
-	if r := readRecord(t, tests[6].dir).result; r.Counts["unaudited"] != 3 || len(r.Spans) != 1 {
+	if r := readRecord(t, tests[7].dir).result; r.Counts["unaudited"] != 3 || len(r.Spans) != 1 {
 		t.Errorf("a loss of three requests: %+v", r)
 	}
 	if err := new(Auditor).ReadRecord(t.Context(), "record", fstest.MapFS{}); !errors.Is(err, errNoRecord) {
