@@ -1,0 +1,63 @@
+package frontier_test
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+)
+
+// Several processes append to one file, and a process may be killed at any
+// time. So each line is a single Write.
+func TestNewEncoder_OneWrite(t *testing.T) {
+	var writes []string
+	enc := frontier.NewEncoder(writer(func(b []byte) (int, error) {
+		writes = append(writes, string(b))
+		return len(b), nil
+	}))
+	long := strings.Repeat("x", 1<<20)
+	for _, text := range []string{"http://a.example/?a&b", long} {
+		if err := enc.Encode(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"\"http://a.example/?a&b\"\n", "\"" + long + "\"\n"}; !slices.Equal(writes, want) {
+		t.Errorf("%d writes, the first is %.40q", len(writes), writes)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
+
+// ReadLines says how far the good lines reach. An incomplete last line is no
+// error.
+func TestReadLines(t *testing.T) {
+	refused := errors.New("refused")
+	for name, tt := range map[string]struct {
+		in   io.Reader
+		good int64
+		err  error
+	}{
+		"nothing":            {strings.NewReader(""), 0, nil},
+		"whole lines":        {strings.NewReader("1\n2\n"), 4, nil},
+		"an incomplete line": {strings.NewReader("1\n2"), 2, nil},
+		"a damaged line":     {strings.NewReader("1\n\x00\n2\n"), 2, frontier.ErrDamaged},
+		"a refused line":     {strings.NewReader("1\n3\n2\n"), 2, refused},
+		"a failing disk":     {io.MultiReader(strings.NewReader("1\n2"), iotest.ErrReader(io.ErrNoProgress)), 2, io.ErrNoProgress},
+	} {
+		good, err := frontier.ReadLines(tt.in, func(n int) error {
+			if n == 3 {
+				return refused
+			}
+			return nil
+		})
+		if good != tt.good || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %d bytes are good, error %v; want %d, %v", name, good, err, tt.good, tt.err)
+		}
+	}
+}
