@@ -142,7 +142,7 @@ func TestSlowPostgres(t *testing.T) {
 	}
 	defer conn.Close(context.Background())
 	_, err = conn.Exec(t.Context(), `
-		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.8); RETURN NULL; END';
+		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.2); RETURN NULL; END';
 		CREATE TRIGGER slow AFTER INSERT OR UPDATE ON page EXECUTE FUNCTION slow()`)
 	if err != nil {
 		t.Fatal(err)

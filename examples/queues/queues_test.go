@@ -40,7 +40,7 @@ var engines = []struct {
 }{
 	{name: "asynq", start: startRedis, late: 2 * time.Minute}, // the first, because after a kill it takes longest
 	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}, late: 10 * time.Second},
-	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}, late: 45 * time.Second},
+	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}, late: 70 * time.Second},
 }
 
 // few is for tests in which worker 1 must get some of the 60 pages: the other

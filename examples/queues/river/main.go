@@ -38,7 +38,7 @@
 //   - FetchPollInterval decides how late a snoozed page comes back.
 //   - RescueStuckJobsAfter decides when the pages of a killed worker do. It
 //     must be longer than JobTimeout. One worker, the leader, looks every 30 s.
-//     If that one was killed, another takes its place within 16 s, and snoozed
+//     If that one was killed, another takes its place within 21 s, and snoozed
 //     pages wait for it as well.
 package main
 
