@@ -3,7 +3,6 @@ package evidence
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -14,7 +13,9 @@ import (
 // Limiter's number in the session, and own is the Limiter's Delay.
 func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
 	line := func(kind string, e *politeness.Event, members ...any) entry {
-		return newEntry(kind, slices.Concat([]any{"limiter", limiter, "request", int(e.Request)}, members)...)
+		own := newEntry(kind, "limiter", limiter, "request", int(e.Request))
+		own.text = appendMembers(own.text, members...)
+		return own
 	}
 	return &politeness.Observer{
 		Granted: func(ctx context.Context, e politeness.Event) {

@@ -401,14 +401,14 @@ func robotMembers(opts *robotsmw.Options) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := []any{"user_agent", opts.UserAgent, "tokens", checker.Tokens(), "disallow_forbidden", opts.DisallowForbidden,
+	members := []any{"user_agent", opts.UserAgent, "tokens", asJSON(checker.Tokens()), "disallow_forbidden", opts.DisallowForbidden,
 		"allow_after_30_days", opts.AllowAfter30Days, "max_redirects", 5}
 	if len(opts.Override) > 0 {
 		hashes := make(map[string]string)
 		for origin, text := range opts.Override {
 			hashes[origin] = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 		}
-		members = append(members, "override", hashes)
+		members = append(members, "override", asJSON(hashes))
 	}
 	return members, nil
 }

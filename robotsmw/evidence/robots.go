@@ -49,7 +49,7 @@ func robots(q *queue) *robotsmw.Observer {
 			if utf8.Valid(text) && controls(text) <= len(text)/16 {
 				q.put(newEntry("file", "sha256", sha256, "size", len(text), "text", string(text)))
 			} else {
-				q.put(newEntry("file", "sha256", sha256, "size", len(text), "base64", text)) // as JSON has []byte
+				q.put(newEntry("file", "sha256", sha256, "size", len(text), "base64", asJSON(text))) // as JSON has []byte
 			}
 		},
 		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
@@ -114,7 +114,7 @@ func decisionText(d *robotsmw.Decision) json.RawMessage {
 		for _, agent := range d.Group[:min(len(d.Group), mostAgents)] {
 			agents, lines = append(agents, short(agent.Value)), append(lines, agent.Line)
 		}
-		b = appendMembers(b, "group", agents, "group_lines", lines)
+		b = appendMembers(b, "group", asJSON(agents), "group_lines", asJSON(lines))
 	}
 	b = appendMembers(b, "crawl_delay_seconds", d.CrawlDelay, "robots_url", d.RobotsURL, "sha256", d.SHA256(), "status", d.Status,
 		"fetched", d.Fetched, "expires", d.Expires, "stale", d.Stale, "cause", d.Cause, "failed_since", d.FailedSince, "next_try", d.NextTry)

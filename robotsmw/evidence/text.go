@@ -15,9 +15,7 @@ import (
 func appendMembers(b []byte, pairs ...any) []byte {
 	for i := 0; i < len(pairs); i += 2 {
 		start := len(b)
-		b = append(b, `,"`...)
-		b = append(b, pairs[i].(string)...)
-		b = append(b, `":`...)
+		b = append(append(append(b, `,"`...), pairs[i].(string)...), `":`...)
 		before := len(b)
 		switch v := pairs[i+1].(type) {
 		case string:
@@ -44,15 +42,22 @@ func appendMembers(b []byte, pairs ...any) []byte {
 			}
 		case json.RawMessage:
 			b = append(b, v...)
-		default: // a slice or a map of strings and numbers, of which Marshal can write each
-			text, _ := json.Marshal(v)
-			b = append(b, text...)
+		default:
+			panic("evidence: a value of another type is for asJSON")
 		}
 		if len(b) == before {
 			b = b[:start]
 		}
 	}
 	return b
+}
+
+// asJSON returns a slice or a map of strings and numbers as JSON, which has no
+// error then. appendMembers does not do this, because all values of all lines
+// would then be allocated.
+func asJSON(v any) json.RawMessage {
+	text, _ := json.Marshal(v)
+	return text
 }
 
 // seconds returns a duration in the form in which it is always written, also if

@@ -281,7 +281,7 @@ func (w *writer) segmentText(now time.Time) []byte {
 }
 
 func (l *loss) line() []byte {
-	return appendMembers(nil, "event", "loss", "time", l.to, "from", l.from, "to", l.to, "lost", l.counts, "cause", l.cause)[1:]
+	return appendMembers(nil, "event", "loss", "time", l.to, "from", l.from, "to", l.to, "lost", asJSON(l.counts), "cause", l.cause)[1:]
 }
 
 // shrink deletes the oldest segments if one more segment could make the record
