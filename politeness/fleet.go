@@ -19,20 +19,24 @@ func (p *hold) Own(r fleet.Record) {
 		return
 	}
 	fresh, waited, v := !p.owned, now-p.since, decode(r.State)
+	p.flying = int32(r.InFlight)
 	if fresh {
-		p.owned, p.since, p.why, p.flying = true, now, nil, int32(r.InFlight)
+		p.owned, p.since, p.why = true, now, nil
 		l.inherit(p, r, now)
 		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not inherit it: the owner may still give a part of it back
 		if r.Missing {
 			h.stamp(now-r.MinAge, false)
 		}
 		l.drawJitter(h)
-		l.retime(h, now)
-	} else if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
-		// The Fleet has stored the claim of the account. So requests may use
-		// the part of the Budget that was claimed.
-		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), amount{}
+	} else {
+		l.inheritPause(h, v, r.Age, now) // of a request of others that was in flight
+		if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
+			// The Fleet has stored the claim of the account. So requests may
+			// use the part of the Budget that was claimed.
+			a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), amount{}
+		}
 	}
+	l.retime(h, now)
 	h.pokeHeads()
 	l.mu.Unlock()
 	if o := l.Observer; fresh && o != nil && o.Owned != nil {
@@ -61,18 +65,6 @@ func (p *hold) wait(until time.Time, r fleet.Record, why error, ever bool) {
 	l.retime(h, now)
 	h.pokeHeads()
 	l.settle(h) // retime may have refused all waiting requests
-}
-
-func (p *hold) Tell(r fleet.Record) {
-	l := p.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if h, now := p.host, l.now(); h.hold == p {
-		p.flying = int32(r.InFlight)
-		l.inheritPause(h, decode(r.State), r.Age, now)
-		l.retime(h, now)
-		h.pokeHeads()
-	}
 }
 
 func (p *hold) Lose() {

@@ -295,7 +295,7 @@ func TestFleet_Turn(t *testing.T) {
 				next.Own(fleet.Record{State: []byte{}, InFlight: tt.concurrency})
 				time.Sleep(time.Second)
 				f.started(0, 900*time.Millisecond, 1800*time.Millisecond) // all slots are taken by requests of others
-				next.Tell(fleet.Record{InFlight: tt.concurrency - 1})
+				next.Own(fleet.Record{InFlight: tt.concurrency - 1})
 				time.Sleep(time.Second)
 				if starts, _ := f.seen(); len(starts) != 4 {
 					t.Errorf("%v", starts)

@@ -141,7 +141,8 @@ func (l *Limiter) inherit(p *hold, r fleet.Record, now time.Duration) {
 	p.kept = h.lesson()
 }
 
-// inheritPause takes over a pause and the back-off's level. A pause that ends
+// inheritPause takes over a pause and the back-off's level, unless this member
+// knows of a later incident. A pause that ends
 // less than a second later than the known one is the same pause, told by others
 // with a delay: so a pause does not grow on its way from member to member.
 func (l *Limiter) inheritPause(h *host, v legacy, age, now time.Duration) {
@@ -149,9 +150,10 @@ func (l *Limiter) inheritPause(h *host, v legacy, age, now time.Duration) {
 		h.learn().until = end
 		l.notePause(h)
 	}
-	if n := v[levelAndSign]; n > 0 {
+	incident := now - age - v.span(sinceIncident)
+	if n := v[levelAndSign]; n > 0 && (h.learnt == nil || incident+time.Second > h.learnt.incident) {
 		h.learn().level, h.learnt.latest = uint8(min(n/4, math.MaxUint8)), sign(n%4)
-		h.learnt.incident = max(h.learnt.incident, now-age-v.span(sinceIncident))
+		h.learnt.incident = max(h.learnt.incident, incident)
 	}
 }
 

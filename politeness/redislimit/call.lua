@@ -1,38 +1,71 @@
 #!lua flags=allow-oom
 -- This script renews the session of a member, and runs the operations that the
--- member has sent, in order.
+-- member has sent, in order. If the member has no session, the script starts
+-- one. It also starts a new epoch then if there is none, if the server was
+-- restarted or replaced since the epoch began, or if one of the two keys was
+-- lost.
 --
 -- KEYS: the fleet's hash; the hash of its hosts.
 -- ARGV:
 --   1  how many times the client has sent the call
 --   2  the prefix of all keys
---   3  the epoch
---   4  the session
+--   3  the epoch, or the last one that the member knew, or ''
+--   4  the session; 0 starts one
 --   5  the number of the call
---   6  the operations. Each is a name and five arguments: a host, the token of
+--   6  the member's Lease in ms
+--   7  the id for a new epoch
+--   8  the operations. Each is a name and five arguments: a host, the token of
 --      its ownership, a state, how long to keep the state, in ms, and how many
 --      requests of this member are in flight
 local fleet, hosts = KEYS[1], KEYS[2]
-local prefix, epoch, me, number = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local prefix, me, number = ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5])
+local joins = me == 0
 
 local info = redis.call('INFO', 'server')
 local run, clock = string.match(info, 'run_id:(%x+)'), math.floor(string.match(info, 'server_time_usec:(%d+)') / 1000)
-local f = redis.call('HMGET', fleet, 'epoch', 'run', 's' .. me, 'age', 'opens', 'old', 'lease', 'clock', 'till')
-if f[1] ~= epoch or f[2] ~= run or redis.call('HGET', hosts, '') ~= epoch then
-  return {'epoch'}
-elseif not f[3] then
-  return {'session'}
-elseif number <= tonumber(string.match(f[3], '^%d+')) then
-  return {'late'} -- the call is late or was sent twice, so it must change nothing
+local f, all = {}, redis.call('HGETALL', fleet)
+for i = 1, #all, 2 do
+  f[all[i]] = all[i + 1]
+end
+local gone = f.epoch == nil or f.run ~= run or redis.call('HGET', hosts, '') ~= f.epoch
+if not joins and (gone or f.epoch ~= ARGV[3]) then
+  return {'epoch', ARGV[1]}
+elseif gone then
+  f = {epoch = ARGV[7], age = 0, opens = 2000, old = '0', lease = 0, clock = clock, till = 0}
+  redis.call('DEL', fleet, hosts)
+  redis.call('HSET', hosts, '', f.epoch)
+end
+
+local epoch, opens, lease, age, till = f.epoch, tonumber(f.opens), tonumber(f.lease), tonumber(f.age), tonumber(f.till)
+local sessions = {} -- each session, followed by the number of its latest call
+for field, value in pairs(f) do
+  local id = string.match(field, '^s(%d+)$')
+  if id then
+    sessions[#sessions + 1] = tonumber(id)
+    sessions[#sessions + 1] = tonumber(string.match(value, '^%d+'))
+  end
 end
 -- The epoch's age grows by what the server's clock says has passed since the
 -- last call. A live member calls every second, so if the clock says more than
--- slack, it may have been set. Before the epoch opens it counts a second at
--- most, because the rest after a loss leaves a second to spare.
-local opens, old, lease, till = tonumber(f[5]), f[6] == '1', tonumber(f[7]), tonumber(f[9])
-local slack, age = 2000, tonumber(f[4])
-age = age + math.max(0, math.min(clock - f[8], age < opens and 1000 or slack))
-redis.call('HSET', fleet, 'age', age, 'clock', clock, 's' .. me, number .. ' ' .. age)
+-- slack, it may have been set. While nobody has a session, all of it counts.
+-- Before the epoch opens it counts a second at most, because the rest after a
+-- loss leaves a second to spare.
+local slack = 2000
+local most = #sessions == 0 and math.huge or slack
+if joins then
+  lease = math.max(lease, ARGV[6])
+  if ARGV[3] ~= '' and ARGV[3] ~= epoch then
+    opens, f.old = lease + 1000, '1'
+  end
+  me = redis.call('HINCRBY', fleet, 'sessions', 1)
+elseif not f['s' .. me] then
+  return {'session'}
+elseif number <= tonumber(string.match(f['s' .. me], '^%d+')) then
+  return {'late'} -- the call is late or was sent twice, so it must change nothing
+end
+age = age + math.max(0, math.min(clock - f.clock, age < opens and 1000 or most))
+f['s' .. me] = number .. ' ' .. age
+redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'opens', opens, 'old', f.old, 'lease', lease, 'age', age, 'clock', clock, 's' .. me, f['s' .. me])
 
 -- A host is stored as a list: these fields, and then the sessions that wait for
 -- the host. OWNER is the session that owns the host, and OFFER the one to which
@@ -44,7 +77,7 @@ redis.call('HSET', fleet, 'age', age, 'clock', clock, 's' .. me, number .. ' ' .
 -- their requests in flight.
 local OWNER, TOKEN, OFFER, AT, KEEP, LOST, STATE, FLIGHT, WAITS = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local hour, quiet = 3600000, 2500 -- in ms; a live session is never silent for longer than quiet
-local visits = 0 -- how many hosts the call looks at, besides those of its operations
+local unreadable -- the host whose field cannot be read
 
 local function put(host, r)
   redis.call('HSET', hosts, host, cmsgpack.pack(r))
@@ -58,32 +91,33 @@ end
 
 -- Returns how long a session has been silent, or false if it has ended.
 local function silence(id)
-  local v = id == me and ' ' .. age or redis.call('HGET', fleet, 's' .. id)
-  return v and age - tonumber(string.match(v, ' (%d+)'))
+  local seen = f['s' .. id]
+  return seen and age - tonumber(string.match(seen, ' (%d+)'))
 end
 
--- Returns a host, or false if nothing is known about it. If the session of its
--- owner has ended, the host is freed first. A caller that has read the host
--- already passes what it has read as packed. Who owns an unreadable host is not
--- known, so a new epoch has to begin.
+-- Returns a host, or false if nothing is known about it that matters still. If
+-- the session of its owner has ended, the host is freed first. A caller that
+-- has read the host already passes what it has read as packed.
 local function get(host, packed)
   local v = packed or redis.call('HGET', hosts, host)
   local ok, r = pcall(cmsgpack.unpack, v or '\192')
   if not ok or r and type(r) ~= 'table' or r and type(r[FLIGHT]) ~= 'table' then
-    redis.call('DEL', fleet)
-    error({err = 'UNREADABLE ' .. host})
+    unreadable, r = host, false
   elseif r and r[OWNER] ~= 0 and not silence(r[OWNER]) then
     lost(r)
     r[OWNER] = 0
     put(host, r)
+  elseif r and r[OWNER] == 0 and age - r[AT] > r[KEEP] + slack and age >= opens then
+    redis.call('HDEL', hosts, host)
+    r = false
   end
   return r
 end
 
--- Tells a session that a host is offered to it, with the token of the offer. If
--- the token is 0, the message says instead that others wait for the host.
-local function tell(id, token, host)
-  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, token .. ' ' .. host)
+-- Tells a session to ask for a host again: the host is offered to it or, if it
+-- is the owner, others wait or their requests have ended.
+local function tell(id, host)
+  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, host)
 end
 
 -- Removes this session from those that wait for a host. Returns nil if it was
@@ -98,8 +132,9 @@ end
 
 -- Offers a free host to a session that waits for it and is live. For each host,
 -- the sessions have another order, and the next one after this session gets the
--- offer. Of two in the same place, the one that has waited for longer gets it. So all waiting sessions get their turn, and hosts do not move together
--- from one member to the next. Waiting sessions that have ended are removed.
+-- offer. Of two in the same place, the one that has waited for longer gets it.
+-- So all waiting sessions get their turn, and hosts do not move together from
+-- one member to the next. Waiting sessions that have ended are removed.
 local function offer(host, r)
   local m = #r >= WAITS and tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 67108858 + 1
   local best, least = 0, 67108860
@@ -114,7 +149,7 @@ local function offer(host, r)
   r[OFFER] = best
   if best ~= 0 then
     r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
-    tell(best, r[TOKEN], host)
+    tell(best, host)
   end
 end
 
@@ -147,12 +182,7 @@ local function leave(host, r)
     r[OWNER] = 0
     offer(host, r)
   end
-  if r[OWNER] == 0 and r[KEEP] == 0 and #r < WAITS and age >= opens then
-    redis.call('HDEL', hosts, host)
-  else
-    put(host, r)
-    visits = visits + 2
-  end
+  put(host, r)
 end
 
 local operations = {}
@@ -164,25 +194,23 @@ function operations.want(host)
   elseif not r then
     -- An owner in the previous epoch may have sent requests to the host during
     -- the first Lease of this epoch.
-    r = {0, 0, 0, age, old and hour or 0, old and lease or -1, 0, {}}
+    r = {0, 0, 0, age, f.old == '1' and hour or 0, f.old == '1' and lease or -1, 0, {}}
   end
-  if r[OWNER] == me or r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or (silence(r[OFFER]) or hour) > quiet) then
+  if r[OWNER] == me or r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500) then
     return own(host, r)
   end
   local holder = r[OWNER] + r[OFFER] -- one of the two is 0
   if not forget(r) then
     r[#r + 1] = me
     put(host, r)
-    tell(holder, 0, host)
+    tell(holder, host)
   end
-  redis.call('HSET', prefix .. 'asked' .. holder, host, '')
-  redis.call('PEXPIRE', prefix .. 'asked' .. holder, hour)
   return {'other', holder, 0, known(r)}
 end
 
 -- Takes a host back from its owner, and stores what the owner tells about it.
--- operations.keep passes put as finish; the owner then stays the same. Returns
--- nil if this session no longer owns the host by the token held.
+-- operations.keep passes put as finish; the owner then stays the same. Does
+-- nothing if this session no longer owns the host by the token held.
 function operations.give(host, held, state, keep, flight, finish)
   local r = get(host)
   if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
@@ -190,7 +218,6 @@ function operations.give(host, held, state, keep, flight, finish)
     r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
     finish = finish or leave
     finish(host, r)
-    return {}
   end
 end
 
@@ -209,16 +236,14 @@ function operations.land(host, _, state, keep, flight)
     end
     put(host, r)
     if r[OWNER] ~= 0 then
-      tell(r[OWNER], -1, host)
+      tell(r[OWNER], host)
     end
   end
 end
 
 function operations.enter(host, _, state, keep)
-  local r = get(host)
-  if not r and age < opens then
-    return own(host, {0, 0, 0, age, tonumber(keep), -1, state, {}})
-  elseif r and r[OWNER] == me then
+  local r = get(host) or age < opens and {me, 0, 0, age, tonumber(keep), -1, state, {}}
+  if r and r[OWNER] == me then
     return own(host, r)
   end
 end
@@ -238,46 +263,35 @@ end
 
 -- Ends the session id if its latest call has the number last.
 function operations.finish(id, last)
-  if string.match(redis.call('HGET', fleet, 's' .. id) or '', '^%d+') == last then
+  if string.match(f['s' .. id] or '', '^%d+') == last then
     redis.call('HDEL', fleet, 's' .. id)
-    redis.call('DEL', prefix .. 'asked' .. id)
+    f['s' .. id] = nil
   end
 end
 
--- Returns each session with the number of its latest call. Also returns the
--- hosts of this session that others have asked for since its last beat.
 function operations.beat()
-  visits = 64
-  local sessions, all = {}, redis.call('HGETALL', fleet)
-  for at = 1, #all, 2 do
-    local id = string.match(all[at], '^s(%d+)$')
-    if id then
-      sessions[#sessions + 1] = tonumber(id)
-      sessions[#sessions + 1] = tonumber(string.match(all[at + 1], '^%d+'))
-    end
-  end
-  local asked = redis.call('HKEYS', prefix .. 'asked' .. me)
-  redis.call('DEL', prefix .. 'asked' .. me)
-  return {sessions, asked}
+  return sessions
 end
 
 local results = {}
-for i = 6, #ARGV, 6 do
+for i = 8, #ARGV, 6 do
   results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 5)) or 0
 end
 
--- Looks at hosts chosen at random: at 64 if there is a beat, and otherwise at
--- two for each host that a give or a drop leaves stored, up to 64. So hosts are
--- deleted as fast as they are stored. get frees the hosts whose owner's session
--- has ended. The field '' is not a host: it has the epoch.
-local some = redis.call('HRANDFIELD', hosts, math.min(visits, 64), 'WITHVALUES')
+-- Looks at two hosts at random for each operation, up to 64, so that hosts are
+-- deleted as fast as they are stored. The field '' is not a host: it has the
+-- epoch.
+local some = redis.call('HRANDFIELD', hosts, math.min(2 * #results, 64), 'WITHVALUES')
 for i = 1, #some, 2 do
-  local r = some[i] ~= '' and get(some[i], some[i + 1])
-  if r and r[OWNER] == 0 and age - r[AT] > r[KEEP] + slack and age >= opens then
-    redis.call('HDEL', hosts, some[i])
+  if some[i] ~= '' then
+    get(some[i], some[i + 1])
   end
+end
+if unreadable then
+  redis.call('DEL', fleet) -- who owns the host is not known, so a new epoch has to begin
+  return {'epoch', '1', unreadable}
 end
 redis.call('HSET', fleet, 'till', till)
 redis.call('PEXPIRE', fleet, math.max(hour, till - age))
 redis.call('PEXPIRE', hosts, math.max(hour, till - age))
-return {'ok', lease, results}
+return {'ok', lease, results, epoch, me}

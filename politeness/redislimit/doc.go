@@ -56,7 +56,7 @@
 // or was learnt about in the last hour. A fleet that is gone leaves nothing.
 // The keys must not be evicted. An ACL user needs no more than
 //
-//	+eval +evalsha +info +hget +hmget +hset +hdel +hkeys +hgetall +hincrby
+//	+eval +evalsha +info +hget +hset +hdel +hgetall +hincrby
 //	+hrandfield +del +pexpire +publish +subscribe +unsubscribe
 //	~{Namespace}* &{Namespace}*
 //

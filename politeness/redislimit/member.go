@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,14 +16,13 @@ import (
 )
 
 const (
-	beat     = time.Second     // how often a session is renewed
-	idleFor  = 3 * time.Second // how long a member that needs no host keeps its session
-	contact  = 2 * time.Second // a session's silence grows by at most this much from one answer to the next
-	silence  = 5 * beat / 2    // how long Redis may be silent before the log says so
-	maxRetry = time.Second     // the longest time between attempts to reach Redis, unless Redis refuses
-	maxOps   = 512             // the most operations in one call
-	maxAsks  = 256             // one beat asks again for at most this many hosts
-	slack    = 2 * time.Second // times between calls are wrong by at most this much: see call.lua
+	beat    = time.Second     // how often a session is renewed
+	contact = 2 * time.Second // a session's silence grows by at most this much from one answer to the next
+	silence = 5 * beat / 2    // how long Redis may be silent before the log says so
+	pause   = beat / 4        // the time between attempts to reach Redis
+	maxOps  = 512             // the most operations in one call
+	maxAsks = 256             // one beat asks again for at most this many hosts
+	slack   = 2 * time.Second // times between calls are wrong by at most this much: see call.lua
 )
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
@@ -44,7 +42,7 @@ const (
 // until the next one comes is not counted: pauses end later by as much. The
 // members' wall clocks do not matter.
 type member struct {
-	*desk
+	*Fleet
 	places map[string]*place
 	todo   map[*place]bool // the places that the next call is about
 	dead   []*place        // the sessions to end: host is the id, token is the latest call's number
@@ -58,15 +56,12 @@ type member struct {
 	beaten   time.Time
 	sessions map[int64]watched
 	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
-	listened time.Time          // when the last attempt to listen began
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
 	failing  error     // why Redis does not answer now; nil if it answers
-	failures int
 	told     bool      // the log and waiting requests have been told that Redis does not answer
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
-	needed   time.Time // when m.places last had an entry
 }
 
 // A place has what a member knows about one host, and what the member still has
@@ -76,7 +71,6 @@ type member struct {
 //	none     any   no      no     yes   yes, with requests in flight
 //	owned    yes   yes     yes    no    yes
 //	leaving  any   no      yes    yes   yes, with requests in flight
-//	unsure   any   no      no     yes   yes, with requests in flight
 type place struct {
 	host   string
 	hold   fleet.Hold // the Hold that asks for the host or owns it; nil means there is none
@@ -89,9 +83,7 @@ type place struct {
 	token   int64 // proves the ownership to Redis
 	record  fleet.Record
 	lesson  fleet.Record // of requests in flight after the host was given away
-	flights int          // requests of others in flight; -1: ask Redis
-	offered int64        // the token of the latest offer that came as a hint
-	heard   time.Time    // when that hint came
+	flights int          // requests of others in flight
 	holder  string       // the owner that Redis named last; "" means none
 	told    string       // the holder and state that the Hold was told last; "" means none
 }
@@ -102,7 +94,6 @@ const (
 	none    phase = iota
 	owned         // the Hold owns the host
 	leaving       // the previous Hold gave the host away, and Redis has not confirmed this
-	unsure        // as leaving, but Redis may already have taken the host back
 )
 
 // watched is what is known about a session: the number of its latest call, when
@@ -117,7 +108,7 @@ type watched struct {
 // caller must hold m.mu.
 func (m *member) start() {
 	if m.done == nil && len(m.inbox) > 0 {
-		m.done, m.left = make(chan struct{}), new(true)
+		m.done = make(chan error, 1)
 		go m.run()
 	}
 }
@@ -144,12 +135,10 @@ func (m *member) step() (wait time.Duration, over bool) {
 	}
 	m.lapse()
 	now := time.Now()
-	if len(m.places) > 0 {
-		m.needed = now
-	}
-	switch idle := now.Sub(m.needed); {
-	case len(m.places) == 0 && !m.closed && m.id != 0 && m.failing == nil && idle < idleFor:
-		return idleFor - idle, false
+	due := now.Sub(m.beaten) >= beat
+	switch {
+	case len(m.places) == 0 && !m.closed && m.id != 0 && m.failing == nil && !due:
+		return m.beaten.Add(beat).Sub(now), false
 	case len(m.places) == 0, m.closed && (m.id == 0 || m.failing != nil),
 		m.failing != nil && now.Sub(m.answered) > 2*m.lease && m.count(func(p *place) bool { return p.hold != nil }) == 0:
 		m.end() // after two Leases, even hosts that could not be given back are free
@@ -158,15 +147,13 @@ func (m *member) step() (wait time.Duration, over bool) {
 		return m.retry.Sub(now), false
 	case m.id == 0:
 		m.answered = cmp.Or(m.answered, now) // nothing is known about the time before
-		m.join(now)
+		m.call(now, false)
 		return 0, false
 	}
-	due := now.Sub(m.beaten) >= beat
 	if due {
 		for _, p := range m.places {
 			if p.phase == owned {
 				m.consider(p)
-				m.todo[p] = m.todo[p] || p.flights > 0 // a hint may have been lost
 			}
 		}
 		m.askAgain(maxAsks)
@@ -190,12 +177,12 @@ func (m *member) count(which func(*place) bool) (n int) {
 
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.phase == owned }) }
 
-// askAgain asks again for hosts that are wanted but not owned, because a hint
-// may have been lost, or an owner may have died. The argument is the maximum
-// number of these hosts.
+// askAgain asks again for hosts that are wanted or owned, because a hint may
+// have been lost, or an owner may have died. The maximum number of these hosts
+// is most.
 func (m *member) askAgain(most int) {
 	for _, p := range m.places { // map order is random, so all places get their turn
-		if p.hold != nil && p.phase != owned && most > 0 {
+		if p.hold != nil && most > 0 {
 			m.todo[p] = true
 			most--
 		}
@@ -217,7 +204,7 @@ func (m *member) look(h fleet.Hold) {
 		h.Refuse(errShared)
 	default:
 		m.places[p.host], m.todo[p] = p, true
-		p.hold, p.holder, p.told, p.offered = h, "", "", 0
+		p.hold, p.holder, p.told = h, "", ""
 		m.away(p)
 	}
 }
@@ -250,30 +237,17 @@ func (m *member) consider(p *place) {
 	}
 }
 
-// hint handles a message. It ignores a message for an earlier session, because
-// that session's epoch may have used the same tokens for something else.
+// hint handles a message, unless it is for an earlier session.
 func (m *member) hint(channel, text string) {
-	number, host, ok := strings.Cut(text, " ")
-	token, _ := strconv.ParseInt(number, 10, 64)
-	p := m.places[host]
+	p := m.places[text]
 	switch {
 	case channel != m.channel:
 	case text == listens:
-		m.beaten = time.Time{} // ask again at once, because an offer may have come before the hints did
-	case !ok:
+		m.askAgain(len(m.places)) // an offer may have come before the hints did
+	case text == "":
 		m.deafen()
-		if time.Since(m.listened) >= beat {
-			m.beaten = time.Time{} // make a call at once, to find out whether Redis answers
-		}
-	case p == nil:
-	case p.phase == owned && token == 0: // others wait for the host
-		p.others = true
-		m.consider(p)
-	case p.phase == owned && token < 0: // a request of another member has ended
-		p.flights, m.todo[p] = -1, true
-	case p.phase != owned && token > 0: // the host is offered
-		p.offered, p.heard, p.drop = token, time.Now(), p.drop || p.hold == nil
-		m.todo[p] = true
+	case p != nil:
+		p.drop, m.todo[p] = p.drop || p.hold == nil, true
 	}
 }
 
@@ -307,20 +281,14 @@ func (m *member) lapse() {
 	}
 }
 
-// join starts a session. If the epoch is new, join marks the places that have
-// to be entered into it.
-func (m *member) join(now time.Time) {
-	reply, _, err := m.ask(joinScript, rand.Text(), m.epoch, m.lease.Milliseconds())
-	epoch, id := at[string](reply, 0), at[int64](reply, 1)
-	if err != nil || epoch == "" || id == 0 {
-		m.fail(cmp.Or(err, fmt.Errorf("redislimit: a session is %v", reply)))
-		return
-	}
+// join begins a session. If the epoch is new, join marks the places that have to
+// be entered into it.
+func (m *member) join(epoch string, id int64) {
 	anew := m.epoch != "" && epoch != m.epoch
 	for _, p := range m.places {
-		p.drop, p.holder, p.told, p.offered = false, "", "", 0
+		p.drop, p.holder, p.told = false, "", ""
 		p.news = p.news || p.lesson.InFlight > 0
-		p.enter = anew && m.Trusted() && (p.phase == owned || p.phase == leaving)
+		p.enter = anew && m.Trusted() && (p.phase == owned || p.enter)
 		if !p.enter {
 			m.lose(p)
 		}
@@ -330,12 +298,11 @@ func (m *member) join(now time.Time) {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
 			"hosts_kept", m.owned(), "epoch", epoch)
 	}
-	m.epoch, m.id, m.number = epoch, id, 0
+	m.epoch, m.id = epoch, id
 	m.channel = fmt.Sprint(m.prefix, epoch, ":", id)
 	m.sessions = make(map[int64]watched)
 	m.dead, m.beaten = nil, time.Time{}
 	m.deafen()
-	m.succeed(now)
 }
 
 // succeed records that a call to Redis has succeeded. The argument is the time
@@ -345,7 +312,7 @@ func (m *member) join(now time.Time) {
 // already has it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
-	if m.count(func(p *place) bool { return p.enter && p.phase == owned }) == 0 {
+	if !m.closed && m.count(func(p *place) bool { return p.enter && p.phase == owned }) == 0 {
 		m.trust.Store(&sent)
 	}
 	now := time.Now()
@@ -355,14 +322,11 @@ func (m *member) succeed(sent time.Time) {
 	if m.lapsed {
 		for _, p := range m.places {
 			if p.phase == owned {
-				p.hold.Own(fleet.Record{}) // so that waiting requests check again whether they may start
+				p.hold.Own(fleet.Record{InFlight: p.flights}) // so that waiting requests check again whether they may start
 			}
 		}
 	}
-	m.answered, m.failing, m.failures, m.told, m.lapsed = now, nil, 0, false, false
-	if m.unlisten == nil && now.Sub(m.listened) >= beat/2 {
-		m.listen(now)
-	}
+	m.answered, m.failing, m.told, m.lapsed = now, nil, false, false
 }
 
 // deafen ends the listening.
@@ -374,14 +338,17 @@ func (m *member) deafen() {
 }
 
 // listen begins to listen to the session's channel.
-func (m *member) listen(now time.Time) {
-	m.listened = now
+func (m *member) listen() {
 	var ctx context.Context
 	ctx, m.unlisten = context.WithCancel(context.Background())
-	d, channel := m.desk, m.channel
-	hear := func(text string) { d.hear(text, func() { m.hint(channel, text) }) }
+	channel, engine := m.channel, m.engine
+	hear := func(text string) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.put(func() { m.hint(channel, text) })
+	}
 	go func() {
-		d.engine.listen(ctx, channel, hear)
+		engine.listen(ctx, channel, hear)
 		if ctx.Err() == nil {
 			hear("")
 		}
@@ -392,11 +359,10 @@ func (m *member) listen(now time.Time) {
 // not as it should be.
 func (m *member) fail(err error) {
 	now := time.Now()
-	m.failing, m.failures = err, m.failures+1
-	m.retry = now.Add(min(25*time.Millisecond<<min(m.failures, 8), maxRetry))
+	m.failing, m.retry = err, now.Add(pause)
 	what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
 	if refused := refusal(err); refused != nil {
-		m.failing, m.retry = refused, now.Add(5*maxRetry)
+		m.failing, m.retry = refused, now.Add(20*pause)
 		what, level = "redislimit: Redis refuses to serve the fleet: this member gets no hosts", m.log.Error
 	} else if now.Sub(m.answered) < silence {
 		return
@@ -438,17 +404,6 @@ func refusal(err error) error {
 	return nil
 }
 
-// unreadable returns the host whose field in Redis cannot be read, if err says
-// that.
-func unreadable(err error) (host string, ok bool) {
-	if err == nil {
-		return "", false
-	}
-	host, ok = strings.CutPrefix(err.Error(), "UNREADABLE ")
-	host, _, _ = strings.Cut(host, " script: ")
-	return host, ok
-}
-
 // An operation is one part of a call: what to do with the host of a place. If
 // the operation ends a session, its place stands for that session, as in
 // member.dead.
@@ -461,7 +416,10 @@ type operation struct {
 // arrive, compose gives no host away.
 func (m *member) compose(due bool) (args []any, operations []operation) {
 	m.number++
-	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number)
+	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text())
+	if m.id == 0 {
+		return args, nil
+	}
 	say := func(name any, p *place, r *fleet.Record, when bool) {
 		if when {
 			keep := (r.Keep + time.Millisecond - 1).Milliseconds()
@@ -484,14 +442,11 @@ func (m *member) compose(due bool) (args []any, operations []operation) {
 		delete(m.todo, p)
 		say("enter", p, &p.record, p.enter)
 		say("give", p, &p.record, known && left)
-		say("land", p, &p.lesson, known && p.phase == none && p.news)
 		say("drop", p, &p.record, known && p.drop) // must follow "give", whose state says when the next request may start
+		say("land", p, &p.lesson, known && p.phase == none && p.news)
 		say("keep", p, &p.record, known && p.phase == owned && p.news)
-		say("want", p, &p.record, known && p.hold != nil && (p.phase != owned || p.flights != 0))
+		say("want", p, &p.record, known && p.hold != nil)
 		m.tidy(p)
-	}
-	if len(m.todo) == 0 {
-		m.todo = make(map[*place]bool) // a map does not shrink, and a large one takes long to search
 	}
 	say("beat", new(place), new(fleet.Record), due)
 	return args, operations
@@ -500,29 +455,29 @@ func (m *member) compose(due bool) (args []any, operations []operation) {
 // call renews the session and sends the operations that are to be done.
 func (m *member) call(now time.Time, due bool) {
 	args, operations := m.compose(due)
-	reply, sent, err := m.ask(callScript, args...)
+	reply, err := m.ask(args...)
 	status := at[string](reply, 0)
-	if err == nil && status == "ok" {
+	if status == "ok" {
+		if m.id == 0 {
+			m.join(at[string](reply, 3), at[int64](reply, 4))
+		}
 		m.heed(reply, operations)
 		m.succeed(now)
 		return
 	}
-	_, refused := errors.AsType[redis.Error](err) // the server refused the call, so the call did not run
-	ran := sent > 1 || status == "late" || err == errSlow || err != nil && sent > 0 && !refused
 	for _, o := range operations {
-		if o.name == "give" && ran {
-			o.place.phase = unsure
-		}
 		m.todo[o.place] = true
-	}
-	if host, ok := unreadable(err); ok {
-		m.log.Error("redislimit: what Redis has about a host cannot be read and is dropped, with all that the fleet knew: find out who else writes to these keys", "host", host)
-		status = "epoch"
+		if o.name == "give" && status == "epoch" && at[string](reply, 1) == "1" { // the call has not run
+			o.place.enter = true
+		}
 	}
 	switch status {
 	case "epoch":
 		m.id = 0
-		m.retry = now.Add(maxRetry / 40) // a short wait: two servers that answer by turns cause this status each time
+		m.retry = now.Add(pause / 10) // a short wait: two servers that answer by turns cause this status each time
+		if host := at[string](reply, 2); host != "" {
+			m.log.Error("redislimit: what Redis has about a host cannot be read and is dropped, with all that the fleet knew: find out who else writes to these keys", "host", host)
+		}
 	case "session":
 		m.id = 0
 		m.trust.Store(nil)
@@ -546,30 +501,23 @@ func (m *member) heed(reply []any, operations []operation) {
 			p.drop = false
 		case "give":
 			p.phase, m.todo[p] = none, m.todo[p] || p.news
-		case "land":
+		case "land", "keep":
 			p.news = false
-		case "keep":
-			p.news = false
-			if answer != nil {
-				p.hold.Own(p.record)
-			}
 		case "enter":
 			p.enter = false
 			if at[string](answer, 0) == "own" {
 				p.token = at[int64](answer, 1)
-				p.others = p.phase == owned && at[int64](answer, 2) > 0
 				m.todo[p] = true
 			} else {
 				m.lose(p)
 			}
 		case "want":
-			m.answer(p, answer, now)
+			m.answer(p, answer)
 		case "beat":
 			m.beaten = now
-			m.watch(at[[]any](answer, 0), now)
-			asked := at[[]any](answer, 1)
-			for i := range asked {
-				m.hint(m.channel, "0 "+at[string](asked, i)) // the hint may have been lost
+			m.watch(answer, now)
+			if m.unlisten == nil {
+				m.listen()
 			}
 		}
 		m.tidy(p)
@@ -577,7 +525,7 @@ func (m *member) heed(reply []any, operations []operation) {
 }
 
 // answer applies Redis's answer to the operation "want" for p's host.
-func (m *member) answer(p *place, answer []any, now time.Time) {
+func (m *member) answer(p *place, answer []any) {
 	r := fleet.Record{Age: max(milliseconds(answer, 4)-time.Millisecond, 0), InFlight: int(at[int64](answer, 6))}
 	r.MinAge = max(r.Age-slack, 0)
 	if lost := milliseconds(answer, 5); lost >= 0 {
@@ -586,27 +534,21 @@ func (m *member) answer(p *place, answer []any, now time.Time) {
 	if s, ok := at[any](answer, 3).(string); ok {
 		r.State = []byte(s)
 	}
-	word := at[string](answer, 0)
-	switch {
-	case p.phase == owned && word == "own":
-		p.flights = r.InFlight
-		p.hold.Tell(r)
-	case p.phase == owned:
-		m.lose(p)
+	switch word := at[string](answer, 0); {
 	case word == "own":
-		p.phase, p.token, p.flights, p.lesson, p.news = owned, at[int64](answer, 1), r.InFlight, fleet.Record{}, false
-		if p.offered == p.token { // the last owner gave the host back before the offer came
-			r.MinAge = max(r.MinAge, now.Sub(p.heard))
+		if p.phase != owned {
+			p.phase, p.lesson, p.news = owned, fleet.Record{}, false
+			p.record = fleet.Record{State: r.State, Keep: time.Hour} // to be entered into the next epoch
 		}
-		p.record = fleet.Record{State: r.State, Keep: time.Hour} // to be entered into the next epoch
-		p.others = at[int64](answer, 2) > 0
+		p.token, p.others, p.flights = at[int64](answer, 1), at[int64](answer, 2) > 0, r.InFlight
 		p.hold.Own(r)
 		if p.others {
 			m.consider(p)
 		}
+	case p.phase == owned:
+		m.lose(p)
 	case word == "closed":
-		opens := now.Add(milliseconds(answer, 1) + time.Millisecond)
-		p.hold.Wait(opens, fleet.Record{}, errNew)
+		p.hold.Wait(time.Now().Add(milliseconds(answer, 1)+time.Millisecond), fleet.Record{}, errNew)
 	case word == "other":
 		holder := fmt.Sprint("member ", at[int64](answer, 1))
 		if told := holder + string(r.State); told != p.told { // the Hold is told only what is new
@@ -636,31 +578,27 @@ func (m *member) watch(pairs []any, now time.Time) {
 	m.sessions = sessions
 }
 
-// close gives up all places. Redis first hears what is new of the hosts that
-// are not given away: they are free when the session ends.
+// close gives up all places. Of a host that cannot be given away, Redis hears
+// what has been learnt there.
 func (m *member) close() {
 	m.closed = true
 	m.trust.Store(nil)
 	for _, p := range m.places {
-		switch p.others = p.phase == owned; {
-		case p.others:
+		m.todo[p] = true
+		if p.phase == owned {
+			p.others = true
 			m.consider(p)
+		}
+		switch {
+		case p.hold != nil && p.phase == owned:
+			p.lesson, p.drop = p.record, true
+			told := p.news
+			m.lose(p)
+			p.news = told
 		case p.hold != nil:
 			p.hold.Refuse(errClosed)
-			p.hold, p.drop, m.todo[p] = nil, true, true
-		default:
-			m.tidy(p)
+			p.hold, p.drop = nil, true
 		}
-	}
-	if m.id != 0 && m.failing == nil && len(m.todo) > 0 {
-		m.call(time.Now(), false)
-		m.trust.Store(nil)
-	}
-	for _, p := range m.places {
-		if p.phase == owned {
-			m.lose(p)
-		}
-		m.todo[p] = true
 	}
 }
 
@@ -674,18 +612,19 @@ func (m *member) tidy(p *place) {
 // end ends the session. The goroutine ends too. If there is more to do, another
 // goroutine is started, so Close does not wait for requests that still come.
 func (m *member) end() {
-	if err := m.failing; m.id != 0 {
+	if m.id != 0 {
+		err := m.failing
 		if err == nil {
 			args, _ := m.compose(false)
-			_, _, err = m.ask(callScript, append(args, "finish", m.id, m.number, "", 0, 0)...)
+			_, err = m.ask(append(args, "finish", m.id, m.number, "", 0, 0)...)
 		}
-		*m.left = err == nil
+		m.done <- err
 	}
 	m.trust.Store(nil)
 	m.deafen()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	*m = member{desk: m.desk, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch}
+	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch}
 	close(m.done)
 	m.done = nil
 	m.start()

@@ -12,11 +12,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// memory is an engine in memory. It does in Go what the two scripts do in
+// memory is an engine in memory. It does in Go what the script does in
 // Redis, for tests in fake time. A test can make it fail as networks and
 // servers fail.
 type memory struct {
@@ -36,7 +34,6 @@ type memoryState struct {
 	last, token       int64
 	sessions          map[int64]memorySession
 	hosts             map[string]*memoryHost
-	asked             map[int64]map[string]bool
 }
 
 type memorySession struct{ number, seen int64 }
@@ -61,7 +58,6 @@ func (s memoryState) clone() memoryState {
 		h.waits, h.flight = slices.Clone(h.waits), maps.Clone(h.flight)
 		c.hosts[host] = &h
 	}
-	c.asked = make(map[int64]map[string]bool)
 	return c
 }
 
@@ -87,59 +83,60 @@ func (m *memory) snapshot() memoryState {
 }
 
 func (m *memory) join(epoch, known string, lease int64) ([]any, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.calls++
 	run := strconv.Itoa(m.run)
 	if m.epoch == "" || m.began != run {
 		m.memoryState = memoryState{
 			epoch: epoch, began: run, lease: lease, opens: 2000, clock: time.Now().UnixMilli(),
-			sessions: make(map[int64]memorySession), hosts: make(map[string]*memoryHost), asked: make(map[int64]map[string]bool),
+			sessions: make(map[int64]memorySession), hosts: make(map[string]*memoryHost),
 		}
 	}
 	m.lease = max(m.lease, lease)
 	if known != "" && known != m.epoch {
 		m.opens, m.old = m.lease+1000, true
 	}
-	if len(m.sessions) == 0 && m.age < m.opens {
-		m.tick(1000)
-	} else if len(m.sessions) == 0 {
+	if len(m.sessions) == 0 {
 		m.tick(math.MaxInt64)
+	} else {
+		m.tick(2000)
 	}
 	m.last++
 	m.sessions[m.last] = memorySession{0, m.age}
-	return []any{m.epoch, m.last}, nil
+	return []any{"ok", m.lease, []any{}, m.epoch, m.last}, nil
 }
 
-// tick lets the age grow by the time since the last call, but at most by most.
+// tick lets the age grow by the time since the last call, but at most by most,
+// and by a second before the epoch opens.
 func (m *memory) tick(most int64) {
+	if m.age < m.opens {
+		most = 1000
+	}
 	now := time.Now().UnixMilli()
 	m.age, m.clock = m.age+min(now-m.clock, most), now
 }
 
-func (m *memory) call(args []any) ([]any, error) {
+// call runs the script, which the client has sent as often as sent says.
+func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls++
 	prefix, epoch, me, number := args[0].(string), args[1].(string), args[2].(int64), args[3].(int64)
+	if me == 0 {
+		return m.join(args[5].(string), epoch, args[4].(int64))
+	}
 	session, ok := m.sessions[me]
 	switch {
 	case m.epoch != epoch || m.began != strconv.Itoa(m.run):
-		return []any{"epoch"}, nil
+		return []any{"epoch", strconv.Itoa(sent)}, nil
 	case !ok:
 		return []any{"session"}, nil
 	case number <= session.number:
 		return []any{"late"}, nil
 	}
-	most := int64(2000)
-	if m.age < m.opens {
-		most = 1000
-	}
-	m.tick(most)
+	m.tick(2000)
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for args = args[4:]; len(args) > 0; args = args[6:] {
+	for args = args[6:]; len(args) > 0; args = args[6:] {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
 		token, keep, flight := number64(args[2]), number64(args[4]), number64(args[5])
 		result := any(int64(0))
@@ -158,13 +155,11 @@ func (m *memory) call(args []any) ([]any, error) {
 					r.at, r.keep, r.state = m.age, max(r.keep, keep), state
 				}
 				if r.owner != 0 {
-					s.tell(r.owner, "-1 "+host)
+					s.tell(r.owner, host)
 				}
 			}
 		case "keep":
-			if s.note(r, token, state, keep) {
-				result = []any{me}
-			}
+			s.note(r, token, state, keep)
 		case "enter":
 			switch {
 			case r != nil && r.owner == me:
@@ -186,18 +181,14 @@ func (m *memory) call(args []any) ([]any, error) {
 		case "finish":
 			id, _ := strconv.ParseInt(host, 10, 64)
 			if v, ok := m.sessions[id]; ok && v.number == token {
-				s.finish(id)
+				delete(s.sessions, id)
 			}
 		case "beat":
-			sessions, asked := []any{}, []any{}
+			sessions := []any{}
 			for id, v := range m.sessions {
 				sessions = append(sessions, id, v.number)
 			}
-			for host := range m.asked[me] {
-				asked = append(asked, host)
-			}
-			delete(m.asked, me)
-			result = []any{sessions, asked}
+			result = sessions
 		default:
 			return nil, fmt.Errorf("%v?", args[0])
 		}
@@ -262,7 +253,7 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 	if r.offer != 0 {
 		s.token++
 		r.token = s.token
-		s.tell(r.offer, fmt.Sprint(r.token, " ", host))
+		s.tell(r.offer, host)
 	}
 }
 
@@ -302,14 +293,6 @@ func (s *memoryCall) free(host string, r *memoryHost) {
 	r.owner = 0
 	r.forget(s.me)
 	s.offer(host, r)
-	if r.keep == 0 && len(r.waits) == 0 && s.age >= s.opens {
-		delete(s.hosts, host)
-	}
-}
-
-func (s *memoryCall) finish(id int64) {
-	delete(s.sessions, id)
-	delete(s.asked, id)
 }
 
 func (s *memoryCall) want(host string) any {
@@ -323,7 +306,7 @@ func (s *memoryCall) want(host string) any {
 		return s.own(host, &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64)})
 	case r.owner == s.me:
 		return s.owned(r)
-	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500 && s.live(r.offer)):
+	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500):
 		return s.own(host, r)
 	}
 	if _, ok := s.sessions[r.owner]; r.owner != 0 && !ok {
@@ -333,12 +316,8 @@ func (s *memoryCall) want(host string) any {
 	holder := r.owner + r.offer
 	if !slices.Contains(r.waits, s.me) {
 		r.waits = append(r.waits, s.me)
-		s.tell(holder, "0 "+host)
+		s.tell(holder, host)
 	}
-	if s.asked[holder] == nil {
-		s.asked[holder] = make(map[string]bool)
-	}
-	s.asked[holder][host] = true
 	return s.known("other", holder, 0, r)
 }
 
@@ -358,6 +337,9 @@ type link struct {
 
 var errCut = errors.New("the link is cut")
 
+// joins reports whether a call with args starts a session.
+func joins(args []any) bool { return args[2] == int64(0) }
+
 func (l *link) is(f func() bool) bool { return f != nil && f() }
 
 func (l *link) travel(ctx context.Context) error {
@@ -374,25 +356,21 @@ func (l *link) travel(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (l *link) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
-	if script == joinScript { // the epoch, the one known before, the Lease
-		if err := l.travel(ctx); err != nil {
-			return nil, err
-		}
-		reply, err := l.memory.join(args[0].(string), args[1].(string), args[2].(int64))
+func (l *link) run(ctx context.Context, args []any) ([]any, error) {
+	if err := l.travel(ctx); err != nil {
+		return nil, err
+	}
+	if joins(args) {
+		reply, err := l.memory.call(1, args)
 		if err := l.travel(ctx); err != nil {
 			return nil, err
 		}
 		return reply, err
 	}
-	sent.MarshalBinary()
-	if err := l.travel(ctx); err != nil {
-		return nil, err
-	}
 	l.mu.Lock()
 	late, again := l.is(l.late), l.is(l.repeat)
 	if late {
-		l.held = append(l.held, func() { l.memory.call(args) })
+		l.held = append(l.held, func() { l.memory.call(1, args) })
 	} else {
 		for _, run := range l.held {
 			defer run() // after the current call
@@ -404,10 +382,9 @@ func (l *link) run(ctx context.Context, script *redis.Script, sent *sendings, ar
 		<-ctx.Done()
 		return nil, errCut
 	}
-	reply, err := l.memory.call(args)
+	reply, err := l.memory.call(1, args)
 	if again {
-		sent.MarshalBinary()
-		reply, err = l.memory.call(args)
+		reply, err = l.memory.call(2, args)
 	}
 	if err := l.travel(ctx); err != nil {
 		return nil, err

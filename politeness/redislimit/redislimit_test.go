@@ -102,7 +102,7 @@ type refusalText string
 func (r refusalText) Error() string { return string(r) }
 func (r refusalText) RedisError()   {}
 
-func (r refusing) run(context.Context, *redis.Script, *sendings, []any) ([]any, error) {
+func (r refusing) run(context.Context, []any) ([]any, error) {
 	return nil, r.said
 }
 func (r refusing) listen(context.Context, string, func(string)) {}

@@ -16,8 +16,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goodbots/courtesy/politeness"
 )
 
@@ -288,7 +286,7 @@ func TestWeather_RecordsOfTheDead(t *testing.T) {
 		cancel()
 		<-ended
 		s.Close()
-		if state := c.memory.snapshot(); len(state.sessions) != 0 || len(state.asked) != 0 {
+		if state := c.memory.snapshot(); len(state.sessions) != 0 {
 			t.Errorf("at last: %+v", state)
 		}
 	})
@@ -405,13 +403,13 @@ type lossy struct {
 	lose int
 }
 
-func (l *lossy) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
+func (l *lossy) run(ctx context.Context, args []any) ([]any, error) {
 	if l.lose > 0 && slices.Contains(args, any("give")) {
 		l.lose--
 		<-ctx.Done()
 		return nil, errCut
 	}
-	return l.link.run(ctx, script, sent, args)
+	return l.link.run(ctx, args)
 }
 
 // An owner gives its host away, but the call is lost. The owner repeats the
@@ -470,12 +468,12 @@ type forgetful struct {
 	forgot bool
 }
 
-func (l *forgetful) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
+func (l *forgetful) run(ctx context.Context, args []any) ([]any, error) {
 	if !l.forgot && slices.Contains(args, any("give")) {
 		l.forgot = true
 		l.memory.flush()
 	}
-	return l.link.run(ctx, script, sent, args)
+	return l.link.run(ctx, args)
 }
 
 // Redis forgets everything just before a host is given away. The owner enters
@@ -515,15 +513,15 @@ type muffled struct {
 	begun, mended atomic.Bool
 }
 
-func (l *muffled) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
-	if script == joinScript || l.mended.Load() {
-		return l.link.run(ctx, script, sent, args)
+func (l *muffled) run(ctx context.Context, args []any) ([]any, error) {
+	if joins(args) || l.mended.Load() {
+		return l.link.run(ctx, args)
 	}
 	if l.begun.Load() {
 		<-ctx.Done()
 		return nil, errCut
 	}
-	reply, err := l.link.run(ctx, script, sent, args)
+	reply, err := l.link.run(ctx, args)
 	if slices.Contains(args, any("enter")) {
 		l.begun.Store(true)
 		<-ctx.Done()

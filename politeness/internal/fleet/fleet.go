@@ -47,10 +47,10 @@ type Hold interface {
 	// Host returns the key of the host.
 	Host() string
 
-	// Own tells the Hold that the host is owned from now on, and what is known
-	// of it. If the host is owned already, r.State is the latest one that Give
-	// returned, or nil if the Fleet has not stored it. Own makes the waiting
-	// requests check again whether they may start.
+	// Own tells the Hold that the host is owned, and what is known of it: how
+	// many requests of others are in flight, and as r.State what was stored
+	// last, by this Hold or by others, or nil. Own makes the waiting requests
+	// check again whether they may start.
 	Own(r Record)
 
 	// Wait tells the Hold why the host cannot be owned now. The time until is
@@ -61,10 +61,6 @@ type Hold interface {
 	// Refuse tells the Hold that this Fleet can never own the host. All
 	// requests to the host end with a politeness.DelayError that wraps why.
 	Refuse(why error)
-
-	// Tell tells an owner what others know: how many of their requests are in
-	// flight, and which pause one of these has met.
-	Tell(r Record)
 
 	// Lose tells the Hold that another Limiter may own the host already.
 	Lose()
