@@ -195,10 +195,11 @@ func (l *Limiter) end(p *hold, given bool) {
 	l.settle(h)
 }
 
-// owns reports whether the fleet lets a request to h start.
+// owns reports whether the fleet lets a request to h start. It does not once
+// this Limiter's turn is over and others wait.
 func (l *Limiter) owns(h *host, now time.Duration) bool {
 	p := h.hold
-	return p != nil && p.owned && !p.yields(now) && l.Fleet.Trusted()
+	return p != nil && p.owned && !(p.others && p.served && now >= p.since+turn) && l.Fleet.Trusted()
 }
 
 // unowned returns how long g has to wait, and why, while the fleet does not let

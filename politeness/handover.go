@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"time"
@@ -18,10 +19,7 @@ func (p *hold) news() bool {
 
 // lesson returns the part of h.learnt that must not be lost if the owner dies.
 func (h *host) lesson() learnt {
-	k := h.learnt
-	if k == nil {
-		return learnt{until: never, latest: good}
-	}
+	k := cmp.Or(h.learnt, &learnt{until: never})
 	return learnt{until: k.until, crawl: k.crawl, level: k.level, latest: max(k.latest, good)}
 }
 
@@ -75,9 +73,6 @@ func (v legacy) taken() amount { return amount{v[requestsTaken], v[bytesTaken]} 
 // micros returns d in whole microseconds; 0 if d is negative.
 func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) }
 
-// microsUp is micros, but rounds up.
-func microsUp(d time.Duration) int64 { return micros(later(d, time.Microsecond-1)) }
-
 // legacyOf returns the state that h leaves to its next owner, and how long the
 // state matters. The state is empty if there is nothing to leave. If over is
 // false, this Limiter keeps the host, and the state holds only what the host
@@ -95,7 +90,7 @@ func (l *Limiter) legacyOf(h *host, now time.Duration, over bool) (state []byte,
 		}
 	}
 	if k := h.learnt; k != nil {
-		v[pauseLeft], v[crawlDelay], v[adaptiveDelay] = microsUp(k.until-now), microsUp(k.crawl), micros(k.adaptive)
+		v[pauseLeft], v[crawlDelay], v[adaptiveDelay] = micros(k.until-now+time.Microsecond), micros(k.crawl), micros(k.adaptive)
 		if k.level > 0 || k.latest >= doubtful {
 			v[levelAndSign], v[sinceIncident] = int64(k.level)*4+int64(k.latest), micros(now-k.incident)
 		}

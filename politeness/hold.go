@@ -30,15 +30,9 @@ const (
 	memory  = time.Hour             // how long the fleet remembers what a host has taught
 )
 
-// yields reports whether p's turn is over and others wait.
-func (p *hold) yields(now time.Duration) bool {
-	return p.others && p.served && now >= p.since+turn
-}
-
 // sentAway notes that a request to h was refused, which may come back at the
-// time again. If that time is at most maxRest
-// away, the Hold expects the request. It stops expecting the request when that
-// time and one turn more are over.
+// time again. If that time is at most maxRest away, the Hold expects the
+// request. It stops expecting it when that time and one turn more are over.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.expected = max(p.expected, again+turn)

@@ -154,13 +154,15 @@ local function offer(host, r)
 end
 
 -- Returns what is known about a host: its state, the state's age, how old the
--- lost requests are at least, and how many requests of others are in flight.
+-- latest request is at least, whether the state misses it (1 or 0), and how many
+-- requests of others are in flight.
 local function known(r)
   local flight = 0
   for id, n in pairs(r[FLIGHT]) do
     flight = flight + (id ~= me and silence(id) and n or 0)
   end
-  return r[STATE] ~= 0 and r[STATE], age - r[AT], r[LOST] < 0 and -1 or math.max(0, age - r[LOST] - slack), flight
+  local since = r[LOST] < 0 and r[AT] or r[LOST]
+  return r[STATE] ~= 0 and r[STATE], age - r[AT], math.max(0, age - since - slack), r[LOST] < 0 and 0 or 1, flight
 end
 
 -- Makes this session the owner of a host, unless it owns the host already.
@@ -235,9 +237,7 @@ function operations.land(host, _, state, keep, flight)
       r[AT], r[KEEP], r[STATE] = age, math.max(r[KEEP], tonumber(keep)), state
     end
     put(host, r)
-    if r[OWNER] ~= 0 then
-      tell(r[OWNER], host)
-    end
+    tell(r[OWNER], host)
   end
 end
 
@@ -269,10 +269,6 @@ function operations.finish(id, last)
   end
 end
 
-function operations.beat()
-  return sessions
-end
-
 local results = {}
 for i = 8, #ARGV, 6 do
   results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 5)) or 0
@@ -294,4 +290,4 @@ end
 redis.call('HSET', fleet, 'till', till)
 redis.call('PEXPIRE', fleet, math.max(hour, till - age))
 redis.call('PEXPIRE', hosts, math.max(hour, till - age))
-return {'ok', lease, results, epoch, me}
+return {'ok', lease, results, epoch, me, sessions}

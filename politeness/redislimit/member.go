@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
@@ -22,7 +19,6 @@ const (
 	pause   = beat / 4        // the time between attempts to reach Redis
 	maxOps  = 512             // the most operations in one call
 	maxAsks = 256             // one beat asks again for at most this many hosts
-	slack   = 2 * time.Second // times between calls are wrong by at most this much: see call.lua
 )
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
@@ -49,10 +45,9 @@ type member struct {
 	closed bool
 
 	epoch    string
-	id       int64         // the session's id; 0 means none
-	channel  string        // the session's channel for hints
-	number   int64         // the latest call's number
-	longest  time.Duration // the longest Lease of any member
+	id       int64  // the session's id; 0 means none
+	channel  string // the session's channel for hints
+	number   int64  // the latest call's number
 	beaten   time.Time
 	sessions map[int64]watched
 	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
@@ -71,6 +66,7 @@ type member struct {
 //	none     any   no      no     yes   yes, with requests in flight
 //	owned    yes   yes     yes    no    yes
 //	leaving  any   no      yes    yes   yes, with requests in flight
+//	unsure   any   no      no     yes   yes, with requests in flight
 type place struct {
 	host   string
 	hold   fleet.Hold // the Hold that asks for the host or owns it; nil means there is none
@@ -80,12 +76,11 @@ type place struct {
 	enter  bool // the host has to be entered into a new epoch
 	news   bool // Redis does not have the latest record (phase owned) or lesson (otherwise)
 
-	token   int64 // proves the ownership to Redis
-	record  fleet.Record
-	lesson  fleet.Record // of requests in flight after the host was given away
-	flights int          // requests of others in flight
-	holder  string       // the owner that Redis named last; "" means none
-	told    string       // the holder and state that the Hold was told last; "" means none
+	token  int64 // proves the ownership to Redis
+	record fleet.Record
+	lesson fleet.Record // of requests in flight after the host was given away
+	holder string       // the owner that Redis named last; "" means none
+	told   string       // the holder and state that the Hold was told last; "" means none
 }
 
 type phase uint8
@@ -94,6 +89,7 @@ const (
 	none    phase = iota
 	owned         // the Hold owns the host
 	leaving       // the previous Hold gave the host away, and Redis has not confirmed this
+	unsure        // as leaving, but Redis may already have taken the host back
 )
 
 // watched is what is known about a session: the number of its latest call, when
@@ -288,7 +284,7 @@ func (m *member) join(epoch string, id int64) {
 	for _, p := range m.places {
 		p.drop, p.holder, p.told = false, "", ""
 		p.news = p.news || p.lesson.InFlight > 0
-		p.enter = anew && m.Trusted() && (p.phase == owned || p.enter)
+		p.enter = anew && m.Trusted() && (p.phase == owned || p.phase == leaving)
 		if !p.enter {
 			m.lose(p)
 		}
@@ -320,11 +316,7 @@ func (m *member) succeed(sent time.Time) {
 		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answered), "hosts", m.owned())
 	}
 	if m.lapsed {
-		for _, p := range m.places {
-			if p.phase == owned {
-				p.hold.Own(fleet.Record{InFlight: p.flights}) // so that waiting requests check again whether they may start
-			}
-		}
+		m.askAgain(len(m.places)) // so that waiting requests check again whether they may start
 	}
 	m.answered, m.failing, m.told, m.lapsed = now, nil, false, false
 }
@@ -388,11 +380,7 @@ func (m *member) away(p *place) {
 // refusal returns an error that says what to do. If trying again may help, it
 // returns nil instead.
 func refusal(err error) error {
-	e, ok := errors.AsType[redis.Error](err)
-	if !ok {
-		return nil
-	}
-	s := e.Error()
+	s := err.Error()
 	switch word, _, _ := strings.Cut(s, " "); {
 	case strings.Contains(s, "ompiling script"):
 		return fmt.Errorf("redislimit: the server is too old: it has to be Redis 7.0 or later, or Valkey: %w", err)
@@ -414,7 +402,7 @@ type operation struct {
 
 // compose returns the arguments and operations of the next call. While no hints
 // arrive, compose gives no host away.
-func (m *member) compose(due bool) (args []any, operations []operation) {
+func (m *member) compose() (args []any, operations []operation) {
 	m.number++
 	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text())
 	if m.id == 0 {
@@ -448,27 +436,33 @@ func (m *member) compose(due bool) (args []any, operations []operation) {
 		say("want", p, &p.record, known && p.hold != nil)
 		m.tidy(p)
 	}
-	say("beat", new(place), new(fleet.Record), due)
 	return args, operations
 }
 
 // call renews the session and sends the operations that are to be done.
 func (m *member) call(now time.Time, due bool) {
-	args, operations := m.compose(due)
+	args, operations := m.compose()
 	reply, err := m.ask(args...)
 	status := at[string](reply, 0)
 	if status == "ok" {
 		if m.id == 0 {
 			m.join(at[string](reply, 3), at[int64](reply, 4))
 		}
-		m.heed(reply, operations)
+		m.heed(at[[]any](reply, 2), operations)
+		m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
 		m.succeed(now)
+		if due {
+			m.beaten = m.answered
+		}
+		if due && m.unlisten == nil {
+			m.listen()
+		}
 		return
 	}
 	for _, o := range operations {
 		m.todo[o.place] = true
-		if o.name == "give" && status == "epoch" && at[string](reply, 1) == "1" { // the call has not run
-			o.place.enter = true
+		if o.name == "give" && (status != "epoch" || at[string](reply, 1) != "1") { // the call may have run
+			o.place.phase = unsure
 		}
 	}
 	switch status {
@@ -489,11 +483,8 @@ func (m *member) call(now time.Time, due bool) {
 	}
 }
 
-// heed applies the answer to a call.
-func (m *member) heed(reply []any, operations []operation) {
-	now := time.Now()
-	m.longest = max(m.lease, milliseconds(reply, 1))
-	results := at[[]any](reply, 2)
+// heed applies the results of the operations of a call.
+func (m *member) heed(results []any, operations []operation) {
 	for i, o := range operations {
 		p, answer := o.place, at[[]any](results, i)
 		switch o.name {
@@ -504,21 +495,12 @@ func (m *member) heed(reply []any, operations []operation) {
 		case "land", "keep":
 			p.news = false
 		case "enter":
-			p.enter = false
-			if at[string](answer, 0) == "own" {
-				p.token = at[int64](answer, 1)
-				m.todo[p] = true
-			} else {
+			p.enter, p.token, m.todo[p] = false, at[int64](answer, 1), true
+			if at[string](answer, 0) != "own" {
 				m.lose(p)
 			}
 		case "want":
 			m.answer(p, answer)
-		case "beat":
-			m.beaten = now
-			m.watch(answer, now)
-			if m.unlisten == nil {
-				m.listen()
-			}
 		}
 		m.tidy(p)
 	}
@@ -526,11 +508,8 @@ func (m *member) heed(reply []any, operations []operation) {
 
 // answer applies Redis's answer to the operation "want" for p's host.
 func (m *member) answer(p *place, answer []any) {
-	r := fleet.Record{Age: max(milliseconds(answer, 4)-time.Millisecond, 0), InFlight: int(at[int64](answer, 6))}
-	r.MinAge = max(r.Age-slack, 0)
-	if lost := milliseconds(answer, 5); lost >= 0 {
-		r.MinAge, r.Missing = lost, true
-	}
+	r := fleet.Record{Age: max(milliseconds(answer, 4)-time.Millisecond, 0), MinAge: max(milliseconds(answer, 5)-time.Millisecond, 0),
+		Missing: at[int64](answer, 6) == 1, InFlight: int(at[int64](answer, 7))}
 	if s, ok := at[any](answer, 3).(string); ok {
 		r.State = []byte(s)
 	}
@@ -540,7 +519,7 @@ func (m *member) answer(p *place, answer []any) {
 			p.phase, p.lesson, p.news = owned, fleet.Record{}, false
 			p.record = fleet.Record{State: r.State, Keep: time.Hour} // to be entered into the next epoch
 		}
-		p.token, p.others, p.flights = at[int64](answer, 1), at[int64](answer, 2) > 0, r.InFlight
+		p.token, p.others = at[int64](answer, 1), at[int64](answer, 2) > 0
 		p.hold.Own(r)
 		if p.others {
 			m.consider(p)
@@ -559,16 +538,16 @@ func (m *member) answer(p *place, answer []any) {
 }
 
 // watch finds sessions that have been silent for so long that their members
-// cannot trust them any more. The time during which this member cannot
+// cannot trust them any more. No member's Lease is longer than lease. The time during which this member cannot
 // reach Redis does not count as silence.
-func (m *member) watch(pairs []any, now time.Time) {
-	sessions := make(map[int64]watched, len(pairs)/2)
+func (m *member) watch(pairs []any, lease time.Duration) {
+	now, sessions := time.Now(), make(map[int64]watched, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
 		id, w := at[int64](pairs, i), watched{number: at[int64](pairs, i+1), at: now}
 		if was := m.sessions[id]; was.number == w.number && !was.at.IsZero() {
 			w.silent = was.silent + min(now.Sub(was.at), contact)
 		}
-		if w.silent >= m.longest*3/2 && id != m.id {
+		if w.silent >= lease*3/2 && id != m.id {
 			m.log.Info("redislimit: a member of the fleet is silent: its hosts are free", "member", id, "for", w.silent)
 			m.dead = append(m.dead, &place{host: fmt.Sprint(id), token: w.number})
 			m.askAgain(len(m.places))
@@ -615,7 +594,7 @@ func (m *member) end() {
 	if m.id != 0 {
 		err := m.failing
 		if err == nil {
-			args, _ := m.compose(false)
+			args, _ := m.compose()
 			_, err = m.ask(append(args, "finish", m.id, m.number, "", 0, 0)...)
 		}
 		m.done <- err

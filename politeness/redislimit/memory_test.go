@@ -132,6 +132,10 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	case number <= session.number:
 		return []any{"late"}, nil
 	}
+	sessions := []any{}
+	for id, v := range m.sessions {
+		sessions = append(sessions, id, v.number)
+	}
 	m.tick(2000)
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
@@ -183,12 +187,6 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			if v, ok := m.sessions[id]; ok && v.number == token {
 				delete(s.sessions, id)
 			}
-		case "beat":
-			sessions := []any{}
-			for id, v := range m.sessions {
-				sessions = append(sessions, id, v.number)
-			}
-			result = sessions
 		default:
 			return nil, fmt.Errorf("%v?", args[0])
 		}
@@ -202,7 +200,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			delete(m.hosts, host)
 		}
 	}
-	return []any{"ok", m.lease, results}, nil
+	return []any{"ok", m.lease, results, epoch, me, sessions}, nil
 }
 
 type memoryCall struct {
@@ -262,16 +260,16 @@ func (s *memoryCall) lose(r *memoryHost) {
 }
 
 func (s *memoryCall) known(word string, n, waits int64, r *memoryHost) []any {
-	lost, flight := int64(-1), int64(0)
+	since, missing, flight := r.at, int64(0), int64(0)
 	if r.lost >= 0 {
-		lost = max(0, s.age-r.lost-2000)
+		since, missing = r.lost, 1
 	}
 	for id, n := range r.flight {
 		if _, ok := s.sessions[id]; ok && id != s.me {
 			flight += n
 		}
 	}
-	return []any{word, n, waits, r.state, s.age - r.at, lost, flight}
+	return []any{word, n, waits, r.state, s.age - r.at, max(0, s.age-since-2000), missing, flight}
 }
 
 func (s *memoryCall) owned(r *memoryHost) []any {

@@ -400,12 +400,11 @@ func TestWeather_Suspend(t *testing.T) {
 // lossy loses the first calls that give a host away.
 type lossy struct {
 	*link
-	lose int
+	lose atomic.Int32
 }
 
 func (l *lossy) run(ctx context.Context, args []any) ([]any, error) {
-	if l.lose > 0 && slices.Contains(args, any("give")) {
-		l.lose--
+	if slices.Contains(args, any("give")) && l.lose.Add(-1) >= 0 {
 		<-ctx.Done()
 		return nil, errCut
 	}
@@ -419,7 +418,7 @@ func TestWeather_LostGive(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
 		name        string
-		lost        int           // the number of calls that are lost
+		lost        int32         // the number of calls that are lost
 		ask, cancel time.Duration // when the first owner makes its second request, and when it gives up
 	}{
 		{"the ask is lost with it", 2, 0, 3500 * ms},
@@ -432,7 +431,9 @@ func TestWeather_LostGive(t *testing.T) {
 				a, b := c.member(&politeness.Limiter{Delay: delay}), c.member(&politeness.Limiter{Delay: delay})
 				defer a.Close()
 				defer b.Close()
-				a.Fleet.engine = &lossy{a.link, test.lost}
+				engine := &lossy{link: a.link}
+				engine.lose.Store(test.lost)
+				a.Fleet.engine = engine
 				keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // keeps the session of the first member alive
 				if err != nil {
 					t.Fatal(err)
