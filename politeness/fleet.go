@@ -129,8 +129,6 @@ func (l *Limiter) mayGive(p *hold, now time.Duration) time.Duration {
 		// and other members get the host.
 		head := cmp.Or(h.queue.first, h.robots.first)
 		return max(p.since+turn, later(l.due(h, head), linger)) - now
-	case p.others && p.served:
-		return p.idle + linger - now
 	case p.others:
 		return max(p.idle+linger, min(p.expected, p.since+turn)) - now
 	}
@@ -151,15 +149,6 @@ func (p *hold) lookAfter(wait time.Duration) {
 	}
 }
 
-func (p *hold) ring() {
-	l := p.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p.host.hold == p {
-		l.Fleet.Look(p)
-	}
-}
-
 // want asks the fleet for h. If h is owned, or the fleet was asked for it
 // already, want does nothing.
 func (l *Limiter) want(h *host, now time.Duration) {
@@ -168,7 +157,7 @@ func (l *Limiter) want(h *host, now time.Duration) {
 	}
 	l.engage(h)
 	p := &hold{limiter: l, host: h, since: now, idle: never, expected: never, until: never, kept: new(host).lesson()}
-	p.timer = time.AfterFunc(forever, p.ring)
+	p.timer = time.AfterFunc(forever, func() { l.Fleet.Look(p) })
 	h.hold = p
 	l.Fleet.Look(p)
 }

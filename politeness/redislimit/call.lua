@@ -51,7 +51,6 @@ end
 -- Before the epoch opens it counts a second at most, because the rest after a
 -- loss leaves a second to spare.
 local slack = 2000
-local most = #sessions == 0 and math.huge or slack
 if joins then
   lease = math.max(lease, ARGV[6])
   if ARGV[3] ~= '' and ARGV[3] ~= epoch then
@@ -63,7 +62,7 @@ elseif not f['s' .. me] then
 elseif number <= tonumber(string.match(f['s' .. me], '^%d+')) then
   return {'late'} -- the call is late or was sent twice, so it must change nothing
 end
-age = age + math.max(0, math.min(clock - f.clock, age < opens and 1000 or most))
+age = age + math.max(0, math.min(clock - f.clock, age < opens and 1000 or #sessions == 0 and math.huge or slack))
 f['s' .. me] = number .. ' ' .. age
 redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'opens', opens, 'old', f.old, 'lease', lease, 'age', age, 'clock', clock, 's' .. me, f['s' .. me])
 

@@ -45,9 +45,8 @@ type member struct {
 	closed bool
 
 	epoch    string
-	id       int64  // the session's id; 0 means none
-	channel  string // the session's channel for hints
-	number   int64  // the latest call's number
+	id       int64 // the session's id; 0 means none
+	number   int64 // the latest call's number
 	beaten   time.Time
 	sessions map[int64]watched
 	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
@@ -133,9 +132,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 	now := time.Now()
 	due := now.Sub(m.beaten) >= beat
 	switch {
-	case len(m.places) == 0 && !m.closed && m.id != 0 && m.failing == nil && !due:
-		return m.beaten.Add(beat).Sub(now), false
-	case len(m.places) == 0, m.closed && (m.id == 0 || m.failing != nil),
+	case len(m.places) == 0 && (due || m.closed), (len(m.places) == 0 || m.closed) && (m.id == 0 || m.failing != nil),
 		m.failing != nil && now.Sub(m.answered) > 2*m.lease && m.count(func(p *place) bool { return p.hold != nil }) == 0:
 		m.end() // after two Leases, even hosts that could not be given back are free
 		return 0, true
@@ -147,6 +144,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 		return 0, false
 	}
 	if due {
+		m.beaten = now
 		for _, p := range m.places {
 			if p.phase == owned {
 				m.consider(p)
@@ -233,11 +231,12 @@ func (m *member) consider(p *place) {
 	}
 }
 
-// hint handles a message, unless it is for an earlier session.
-func (m *member) hint(channel, text string) {
+// hint handles a message, unless ctx has ended: then it is for an earlier
+// session.
+func (m *member) hint(ctx context.Context, text string) {
 	p := m.places[text]
 	switch {
-	case channel != m.channel:
+	case ctx.Err() != nil:
 	case text == listens:
 		m.askAgain(len(m.places)) // an offer may have come before the hints did
 	case text == "":
@@ -295,7 +294,6 @@ func (m *member) join(epoch string, id int64) {
 			"hosts_kept", m.owned(), "epoch", epoch)
 	}
 	m.epoch, m.id = epoch, id
-	m.channel = fmt.Sprint(m.prefix, epoch, ":", id)
 	m.sessions = make(map[int64]watched)
 	m.dead, m.beaten = nil, time.Time{}
 	m.deafen()
@@ -331,13 +329,13 @@ func (m *member) deafen() {
 
 // listen begins to listen to the session's channel.
 func (m *member) listen() {
-	var ctx context.Context
-	ctx, m.unlisten = context.WithCancel(context.Background())
-	channel, engine := m.channel, m.engine
+	ctx, cancel := context.WithCancel(context.Background())
+	m.unlisten = cancel
+	engine, channel := m.engine, fmt.Sprint(m.prefix, m.epoch, ":", m.id)
 	hear := func(text string) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.put(func() { m.hint(channel, text) })
+		m.put(func() { m.hint(ctx, text) })
 	}
 	go func() {
 		engine.listen(ctx, channel, hear)
@@ -451,9 +449,6 @@ func (m *member) call(now time.Time, due bool) {
 		m.heed(at[[]any](reply, 2), operations)
 		m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
 		m.succeed(now)
-		if due {
-			m.beaten = m.answered
-		}
 		if due && m.unlisten == nil {
 			m.listen()
 		}
@@ -570,10 +565,9 @@ func (m *member) close() {
 		}
 		switch {
 		case p.hold != nil && p.phase == owned:
-			p.lesson, p.drop = p.record, true
-			told := p.news
+			news := p.news
 			m.lose(p)
-			p.news = told
+			p.lesson, p.drop, p.news = p.record, true, news
 		case p.hold != nil:
 			p.hold.Refuse(errClosed)
 			p.hold, p.drop = nil, true

@@ -18,7 +18,7 @@ import "time"
 type Fleet interface {
 	// Look tells the Fleet to look at h. The Limiter calls Look when h is new,
 	// when the result of h.Give may have changed, and when the time that was
-	// passed to h.Wait has come. The Limiter's lock is held, so Look must
+	// passed to h.Wait has come. The Limiter's lock may be held, so Look must
 	// return at once and must not call a method of h.
 	Look(h Hold)
 
