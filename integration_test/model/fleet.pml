@@ -488,7 +488,7 @@ inline script(c, a) {
 		/* A new session. A late Join does no harm: it enters no host. */
 		do :: sessionUsed(s) -> s = s + N :: else -> break od;
 		knew = knew || c.knew;
-		if :: !aSession -> grow() :: else fi;
+		grow();
 		alive[s] = 1;
 		a.says = Yes; a.epoch = epoch; a.session = s
 	:: c.kind != Join && wrongEpoch(c) -> a.says = OtherEpoch

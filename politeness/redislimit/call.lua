@@ -37,14 +37,19 @@ elseif gone then
 end
 
 local epoch, opens, lease, age, till = f.epoch, tonumber(f.opens), tonumber(f.lease), tonumber(f.age), tonumber(f.till)
-local sessions = {} -- each session, followed by the number of its latest call
-for field, value in pairs(f) do
-  local id = string.match(field, '^s(%d+)$')
-  if id then
-    sessions[#sessions + 1] = tonumber(id)
-    sessions[#sessions + 1] = tonumber(string.match(value, '^%d+'))
+-- Returns each session, followed by the number of its latest call.
+local function sessions()
+  local found = {}
+  for field, value in pairs(f) do
+    local id = string.match(field, '^s(%d+)$')
+    if id then
+      found[#found + 1] = tonumber(id)
+      found[#found + 1] = tonumber(string.match(value, '^%d+'))
+    end
   end
+  return found
 end
+
 -- The epoch's age grows by what the server's clock says has passed since the
 -- last call. A live member calls every second, so if the clock says more than
 -- slack, it may have been set. While nobody has a session, all of it counts.
@@ -62,7 +67,7 @@ elseif not f['s' .. me] then
 elseif number <= tonumber(string.match(f['s' .. me], '^%d+')) then
   return {'late'} -- the call is late or was sent twice, so it must change nothing
 end
-age = age + math.max(0, math.min(clock - f.clock, age < opens and 1000 or #sessions == 0 and math.huge or slack))
+age = age + math.max(0, math.min(clock - f.clock, age < opens and 1000 or #sessions() == 0 and math.huge or slack))
 f['s' .. me] = number .. ' ' .. age
 redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'opens', opens, 'old', f.old, 'lease', lease, 'age', age, 'clock', clock, 's' .. me, f['s' .. me])
 
@@ -289,4 +294,4 @@ end
 redis.call('HSET', fleet, 'till', till)
 redis.call('PEXPIRE', fleet, math.max(hour, till - age))
 redis.call('PEXPIRE', hosts, math.max(hour, till - age))
-return {'ok', lease, results, epoch, me, sessions}
+return {'ok', lease, results, epoch, me, sessions()}

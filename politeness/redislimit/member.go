@@ -45,9 +45,9 @@ type member struct {
 	closed bool
 
 	epoch    string
-	id       int64 // the session's id; 0 means none
-	number   int64 // the latest call's number
-	beaten   time.Time
+	id       int64     // the session's id; 0 means none
+	number   int64     // the latest call's number
+	beaten   time.Time // when the latest beat began
 	sessions map[int64]watched
 	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
 

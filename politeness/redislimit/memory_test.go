@@ -132,10 +132,6 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	case number <= session.number:
 		return []any{"late"}, nil
 	}
-	sessions := []any{}
-	for id, v := range m.sessions {
-		sessions = append(sessions, id, v.number)
-	}
 	m.tick(2000)
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
@@ -199,6 +195,10 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		} else if r.owner == 0 && m.age-r.at > r.keep+2000 && m.age >= m.opens {
 			delete(m.hosts, host)
 		}
+	}
+	sessions := []any{}
+	for id, v := range m.sessions {
+		sessions = append(sessions, id, v.number)
 	}
 	return []any{"ok", m.lease, results, epoch, me, sessions}, nil
 }
