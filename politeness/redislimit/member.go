@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
@@ -20,6 +23,71 @@ const (
 	maxOps  = 512             // the most operations in one call
 	maxAsks = 256             // one beat asks again for at most this many hosts
 )
+
+// A Fleet is this process's membership in a fleet whose members share hosts
+// through Redis or Valkey. It is a [politeness.Fleet] for one Limiter, and safe
+// for concurrent use. When its Limiter has needed no host for a while, the
+// Fleet owns no host and runs no goroutine.
+type Fleet struct {
+	engine         engine
+	prefix         string // how the keys begin
+	lease, timeout time.Duration
+	log            *slog.Logger
+
+	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil means no session
+	wake  chan struct{}             // holds one value if the inbox is not empty
+
+	mu    sync.Mutex // held for moments; taken after the Limiter's lock, never before it
+	inbox []func()   // what the goroutine has to do next
+	// done is closed when the goroutine has ended. Before, it gets an error if
+	// Redis has not confirmed the end of the session. nil means that the
+	// goroutine does not run.
+	done chan error
+
+	member *member // used by the goroutine only
+}
+
+// put makes the goroutine call do() as soon as the goroutine runs. The caller
+// must hold f.mu.
+func (f *Fleet) put(do func()) {
+	f.inbox = append(f.inbox, do)
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Trusted implements politeness.Fleet. It reports whether both clocks say that
+// the Lease is not over. One clock is not enough, because it may fall behind:
+// the monotonic clock may stand still while the machine is suspended, and the
+// wall clock may be set back.
+func (f *Fleet) Trusted() bool {
+	sent := f.trust.Load()
+	if sent == nil {
+		return false
+	}
+	now := time.Now()
+	return now.Sub(*sent) < f.lease && now.Round(0).Sub(sent.Round(0)) < f.lease
+}
+
+// ask runs the script and waits for its answer, but no longer than Timeout.
+func (f *Fleet) ask(args ...any) (reply []any, err error) {
+	var answer []any // written before "came" receives a value
+	came := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
+		defer cancel()
+		var err error
+		answer, err = f.engine.run(ctx, args)
+		came <- err
+	}()
+	select {
+	case err := <-came:
+		return answer, err
+	case <-time.After(f.timeout):
+		return nil, errSlow
+	}
+}
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
 // the first host is needed until the last host has been given back and the
@@ -276,8 +344,8 @@ func (m *member) lapse() {
 	}
 }
 
-// join begins a session. If the epoch is new, join marks the places that have to
-// be entered into it.
+// join begins a session. If the epoch is new, join marks the places that have
+// to be entered into it.
 func (m *member) join(epoch string, id int64) {
 	anew := m.epoch != "" && epoch != m.epoch
 	for _, p := range m.places {
@@ -533,8 +601,8 @@ func (m *member) answer(p *place, answer []any) {
 }
 
 // watch finds sessions that have been silent for so long that their members
-// cannot trust them any more. No member's Lease is longer than lease. The time during which this member cannot
-// reach Redis does not count as silence.
+// cannot trust them any more. No member's Lease is longer than lease. The time
+// during which this member cannot reach Redis does not count as silence.
 func (m *member) watch(pairs []any, lease time.Duration) {
 	now, sessions := time.Now(), make(map[int64]watched, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

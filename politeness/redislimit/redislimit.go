@@ -2,13 +2,10 @@ package redislimit
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,26 +41,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Fleet is this process's membership in a fleet whose members share hosts
-// through Redis or Valkey. It is a [politeness.Fleet] for one Limiter, and safe
-// for concurrent use. When its Limiter has needed no host for a while, the
-// Fleet owns no host and runs no goroutine.
-type Fleet struct {
-	engine         engine
-	prefix         string // how the keys begin
-	lease, timeout time.Duration
-	log            *slog.Logger
-
-	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil means no session
-	wake  chan struct{}             // holds one value if the inbox is not empty
-
-	mu    sync.Mutex // held for moments; taken after the Limiter's lock, never before it
-	inbox []func()   // what the goroutine has to do next
-	done  chan error // closed when the goroutine has ended; holds an error if Redis has not confirmed the end of the session; nil means it does not run
-
-	member *member // used by the goroutine only
-}
-
 // New returns a member of a fleet. The client's Redis and opts.Namespace
 // identify the fleet. The member does not connect before its Limiter needs a
 // host, and never closes the client.
@@ -95,48 +72,6 @@ func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
 }
 
 var _ politeness.Fleet = (*Fleet)(nil)
-
-// put makes the goroutine call do() as soon as the goroutine runs. The caller
-// must hold f.mu.
-func (f *Fleet) put(do func()) {
-	f.inbox = append(f.inbox, do)
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Trusted implements politeness.Fleet. It reports whether both clocks say that
-// the Lease is not over. One clock is not enough, because it may fall behind:
-// the monotonic clock may stand still while the machine is suspended, and the
-// wall clock may be set back.
-func (f *Fleet) Trusted() bool {
-	sent := f.trust.Load()
-	if sent == nil {
-		return false
-	}
-	now := time.Now()
-	return now.Sub(*sent) < f.lease && now.Round(0).Sub(sent.Round(0)) < f.lease
-}
-
-// ask runs the script and waits for its answer, but no longer than Timeout.
-func (f *Fleet) ask(args ...any) (reply []any, err error) {
-	var answer []any // written before "came" receives a value
-	came := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
-		defer cancel()
-		var err error
-		answer, err = f.engine.run(ctx, args)
-		came <- err
-	}()
-	select {
-	case err := <-came:
-		return answer, err
-	case <-time.After(f.timeout):
-		return nil, errSlow
-	}
-}
 
 // Look implements politeness.Fleet.
 func (f *Fleet) Look(h fleet.Hold) {
