@@ -28,7 +28,8 @@ func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	return g, nil
 }
 
-// acquire does the work of Acquire with g, a zero Grant.
+// acquire does the work of Acquire with g, a Grant in which nothing is set but
+// perhaps follows.
 func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.ask(ctx, u, g); err != nil {
 		return err
@@ -39,7 +40,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	return l.wait(ctx, g)
 }
 
-// ask prepares g, a zero Grant, for the queue of each Limiter that must agree.
+// ask prepares g for the queue of each Limiter that must agree.
 func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	l.init()
 	if l.invalid != nil {

@@ -119,7 +119,7 @@ func (l *Limiter) mayGive(p *hold, now time.Duration) time.Duration {
 	switch {
 	case !p.owned && h.waiting == 0:
 		return expected
-	case !p.owned, h.leaving > 0, h.inFlight > 0 && (l.set.concurrency == 1 || l.EndToStart), h.busy() && !p.others:
+	case !p.owned, h.onItsWay > 0, h.inFlight > 0 && (l.set.concurrency == 1 || l.EndToStart), h.busy() && !p.others:
 		return forever
 	case h.busy() && p.served:
 		return p.since + turn - now

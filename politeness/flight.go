@@ -31,21 +31,21 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	}
 }
 
-func (g *Grant) setLeaving(leaving bool) {
+func (g *Grant) countOnItsWay(onItsWay bool) {
 	switch {
-	case g.leaving == leaving:
+	case g.onItsWay == onItsWay:
 		return
-	case leaving:
-		g.host.leaving++
+	case onItsWay:
+		g.host.onItsWay++
 	default:
-		g.host.leaving--
+		g.host.onItsWay--
 	}
-	g.leaving = leaving
+	g.onItsWay = onItsWay
 }
 
 // land takes g out of flight.
 func (l *Limiter) land(g *Grant) {
-	g.setLeaving(false)
+	g.countOnItsWay(false)
 	g.host.flight.remove(g)
 	g.host.inFlight--
 	l.stats.InFlight--

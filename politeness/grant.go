@@ -39,7 +39,7 @@ type Grant struct {
 	overtakes  bool  // it is Exempt and does not wait its turn; set before the Grant is queued
 	state      state
 	paced      bool // set at the start: an interval follows, so the time of sending matters
-	leaving    bool // it was granted, and is not sent yet
+	onItsWay   bool // Base connects for it, or writes it: see setOnItsWay
 	follows    bool // it follows a redirect: see MaxWait; set like overtakes
 	unread     bool // a response with a body has come, and the log has not called the body unread
 	host       *host

@@ -19,7 +19,7 @@ type host struct {
 	prev, next *host   // in Limiter.idle; nil if not in it
 	paused     int32   // 1 + index in Limiter.paused; 0 if not in it
 	jitter     float32 // the present interval is longer by this fraction
-	leaving    int32   // how many requests are granted and not sent yet
+	onItsWay   int32   // how many requests are on their way: see setOnItsWay
 	overtaking int32   // how many requests wait in robots
 	heeding    int32   // how many requests in queue need their estimated start (see Grant.heeds)
 	gone       bool    // the Limiter has forgotten this host

@@ -91,10 +91,9 @@ func (l *Limiter) whyDue(h *host, g *Grant) why {
 }
 
 // slots returns how many requests to h may be in flight. It returns 0 while a
-// request is granted but not sent yet, because no other may start before that
-// one is sent.
+// request is on its way, because no other may start before that one is sent.
 func (l *Limiter) slots(h *host, g *Grant) int32 {
-	if h.leaving > 0 {
+	if h.onItsWay > 0 {
 		return 0
 	}
 	n := l.set.concurrency

@@ -292,7 +292,7 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	for f, n := by, h.inFlight; n > 0; f, n = f.next, n-1 {
 		v.wait = min(v.wait, f.until-now)
 	}
-	if by == nil || !by.unread || h.leaving > 0 {
+	if by == nil || !by.unread || h.onItsWay > 0 {
 		return v
 	}
 	reads := by.reads.Load()

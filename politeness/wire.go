@@ -142,8 +142,10 @@ func (w *wire) wroteHeaders() {
 // that it has reached the host. After the grant, a busy scheduler, a dial and a
 // handshake may delay the request for an unknown time. Such a delay could make
 // two requests reach the host at one moment, however far apart they were
-// granted. To prevent that, no other request starts until this one is sent.
-func (g *Grant) setOnItsWay(leaving bool) {
+// granted. To prevent that, no other request starts until this one is sent. If
+// Base does not use httptrace, nobody calls setOnItsWay, and a request counts
+// from its grant.
+func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.then {
 		if !g.paced {
 			continue
@@ -153,8 +155,8 @@ func (g *Grant) setOnItsWay(leaving bool) {
 		switch h := g.host; g.state {
 		case flying:
 			h.stamp(l.now(), g.exempt)
-			g.setLeaving(leaving)
-			if !leaving && h.inFlight < l.slots(h, anyone) {
+			g.countOnItsWay(onItsWay)
+			if !onItsWay && h.inFlight < l.slots(h, anyone) {
 				h.pokeHeads() // the next requests may have waited for nothing else
 			}
 			l.settle(h) // a fleet may have waited for the sending

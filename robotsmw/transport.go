@@ -80,7 +80,7 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	for turn := 1; ; turn++ {
+	for turn := 1; ; turn++ { // see maxTurns
 		out, s, err := t.prepare(req, turn)
 		if err != nil {
 			if req.Body != nil {

@@ -5,17 +5,24 @@
 //	go run ./asynq put http://example.com/ http://example.com/page
 //	go run ./asynq work
 //
+// Flags, such as -redis and -user-agent, come before put or work. Without
+// arguments, put reads URLs from standard input.
+//
 // A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
 // pages go back. (go run does not pass SIGTERM on; build the command for that.)
-// Another worker takes the pages of one that was killed. A page that fails
-// comes again after a minute or more, without end; the worker prints why.
-// Redirects are not followed: put their targets into the queue.
+// Another worker takes the pages of one that was killed; their hosts rest for
+// up to 25 s. A page that fails comes again after a minute or more, without
+// end; the worker prints why. Redirects are not followed: in save, put
+// resp.Location() into the queue. If you put links too, keep finished tasks
+// with asynq.Retention: otherwise a page is fetched anew for each link that
+// comes after it.
 //
 // What to copy:
 //
-//   - [worker.Worker.Fetch] and its place, whole; then the error putBack, with
-//     RetryDelayFunc, which returns the time until the page may come again,
-//     and IsFailure, which returns false for it. A failure would count towards
+//   - From internal/worker/worker.go: New, whose client follows no redirect,
+//     Fetch without its count, and place; then the error putBack, with
+//     RetryDelayFunc, which returns the time until the page may come again, and
+//     IsFailure, which returns false for it. A failure would count towards
 //     MaxRetry, which is 25.
 //   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one

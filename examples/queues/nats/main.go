@@ -7,20 +7,25 @@
 //	go run ./nats -part 1 work
 //	go run ./nats -part 2 work
 //
-// A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
-// pages go back. (go run does not pass SIGTERM on; build the command for that.)
-// A worker that was killed is started again with the same part. A page that
-// fails comes again after a minute or more, without end; the worker prints why.
-// Redirects are not followed: put their targets into the queue.
+// Flags, such as -nats and -user-agent, come before put or work. Without
+// arguments, put reads URLs from standard input.
+//
+// A worker ends when the whole queue is empty, not just its part. SIGTERM or
+// Ctrl-C ends it sooner: its pages go back. (go run does not pass SIGTERM on;
+// build the command for that.) A worker that was killed is started again with
+// the same part. A page that fails comes again after a minute or more, without
+// end; the worker prints why. Redirects are not followed: in save, put
+// resp.Location() into the queue.
 //
 // What to copy:
 //
-//   - [worker.Worker.Fetch] and its place, whole; then, in handle, the three
-//     answers: Ack, NakWithDelay until the page's time, and Term for what
-//     robots.txt forbids.
+//   - From internal/worker/worker.go: New, whose client follows no redirect,
+//     Fetch without its count, and place; then in handle, the three answers:
+//     Ack, NakWithDelay until the page's time, and Term for what robots.txt
+//     forbids.
 //   - A subject for each part of the queue, by [worker.Part]. All pages of a
-//     host are in one part, and one worker at a time serves a part. So the
-//     pace needs no Redis. Do not start two workers for one part.
+//     host are in one part, and one worker at a time serves a part. So the pace
+//     needs no Redis. Do not start two workers for one part.
 //   - The rest before the first request. A worker that was killed has left no
 //     word of when it asked its hosts, or of how long they asked it to stay
 //     away. Where that matters, use package redislimit, as command asynq does.
@@ -30,9 +35,10 @@
 //   - MaxAckPending must exceed the number of pages that are put back at a
 //     time, since each of them counts until it is acknowledged. If it is 1, a
 //     page that waits for its host holds up all other hosts of its part.
-//   - AckWait decides when the pages of a killed worker come again. It must be
-//     longer than a page may take. MaxDeliver is -1, because each time that a
-//     page is put back counts as a delivery.
+//   - AckWait, the flag -ack-wait, decides when the pages of a killed worker
+//     come again: by default after a minute. It must be longer than a page may
+//     take. MaxDeliver is -1, because each time that a page is put back counts
+//     as a delivery.
 package main
 
 import (

@@ -13,16 +13,21 @@
 // as root. The command put makes the tables. The workers follow links and
 // redirects within the hosts that you put.
 //
-// A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
-// pages go back. (go run does not pass SIGTERM on; build the command for that.)
-// A worker that was killed is started again with the same part. A page that
-// fails comes again after a minute or more, without end; the worker prints why.
+// Flags, such as -postgres and -user-agent, come before put or work. Without
+// arguments, put reads URLs from standard input.
+//
+// A worker ends when the whole queue is empty, not just its part. SIGTERM or
+// Ctrl-C ends it sooner: its pages go back. (go run does not pass SIGTERM on;
+// build the command for that.) A worker that was killed is started again with
+// the same part. A page that fails comes again after a minute or more, without
+// end; the worker prints why.
 //
 // What to copy:
 //
-//   - [worker.Worker.Fetch] and its place, whole; then, in Work, JobSnooze
-//     until the page's time, which counts as no attempt, and JobCancel for
-//     what robots.txt forbids.
+//   - From internal/worker/worker.go: New, whose client follows no redirect,
+//     Fetch without its count, and place; then in Work, JobSnooze until the
+//     page's time, which counts as no attempt, and JobCancel for what
+//     robots.txt forbids.
 //   - save: a page, the jobs for its links and the job's own completion are
 //     stored in one transaction. So a worker that is killed leaves all or
 //     nothing, and no link is lost.
@@ -36,10 +41,11 @@
 // What decides:
 //
 //   - FetchPollInterval decides how late a snoozed page comes back.
-//   - RescueStuckJobsAfter decides when the pages of a killed worker do. It
-//     must be longer than JobTimeout. One worker, the leader, looks every 30 s.
-//     If that one was killed, another takes its place within 21 s, and snoozed
-//     pages wait for it as well.
+//   - RescueStuckJobsAfter, the flag -rescue, decides when the pages of a
+//     killed worker do: by default after 5 minutes. It must be longer than
+//     JobTimeout. One worker, the leader, looks every 30 s. If that one was
+//     killed, another takes its place within 21 s, and snoozed pages wait for
+//     it as well.
 package main
 
 import (

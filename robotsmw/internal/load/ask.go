@@ -54,7 +54,7 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 		}
 		ans, err := l.put(q)
 		now := time.Now()
-		if errors.Is(err, store.ErrElsewhere) || hops == 0 && isDelay(err) && !rests(prev, err, now) {
+		if errors.Is(err, store.ErrElsewhere) || hops == 0 && isDelay(err) && !canServe(prev, err, now) {
 			return Fetch{}, err
 		}
 		if err != nil {
@@ -136,9 +136,9 @@ func isDelay(err error) bool {
 	return ok
 }
 
-// rests reports whether two things are true: the limiter refused a wait of more
-// than cache.ShortWait, and there is a record that can serve in the meantime.
-func rests(prev *record.Record, err error, now time.Time) bool {
+// canServe reports whether the limiter refused a wait of more than
+// cache.ShortWait, for which prev can serve.
+func canServe(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
 }
