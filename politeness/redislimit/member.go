@@ -240,11 +240,11 @@ func (m *member) count(which func(*place) bool) (n int) {
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.phase == owned }) }
 
 // askAgain asks again for hosts that are wanted or owned, because a hint may
-// have been lost, or an owner may have died. The maximum number of these hosts
-// is most.
+// have been lost, or an owner may have died. It also gives those away that were
+// kept while no hints arrived. The maximum number of all these hosts is most.
 func (m *member) askAgain(most int) {
 	for _, p := range m.places { // map order is random, so all places get their turn
-		if p.hold != nil && most > 0 {
+		if (p.hold != nil || p.phase >= leaving) && most > 0 {
 			m.todo[p] = true
 			most--
 		}
@@ -489,11 +489,11 @@ func (m *member) compose() (args []any, operations []operation) {
 		if len(operations) >= maxOps {
 			break
 		}
+		delete(m.todo, p)
 		known, left := !p.enter, p.phase >= leaving // Redis must answer the operation "enter" before p's other operations are sent
 		if known && left && m.unlisten == nil {
-			continue
+			continue // askAgain says it again
 		}
-		delete(m.todo, p)
 		say("enter", p, &p.record, p.enter)
 		say("give", p, &p.record, known && left)
 		say("drop", p, &p.record, known && p.drop) // must follow "give", whose state says when the next request may start
