@@ -350,6 +350,58 @@ func TestJudgedAgain_IntervalLongerThanTheFileLasts(t *testing.T) {
 	}
 }
 
+// A caller that never waits comes back when the host is due. The file that was
+// read when it came first is still in force then.
+func TestCallersThatComeBackOutlastTheFile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limiter *politeness.Limiter
+		file    string
+	}{
+		"a long Delay":           {&politeness.Limiter{Delay: 10 * time.Minute}, open},
+		"a long Crawl-delay":     {&politeness.Limiter{}, open + "Crawl-delay: 3600\n"},
+		"one that may be waited": {&politeness.Limiter{MaxCrawlDelay: -1}, open + "Crawl-delay: 3600\n"},
+		"no file":                {&politeness.Limiter{Delay: 10 * time.Minute}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				files := 0
+				var web robotstest.Internet
+				web.Handle("shop.example", siteOf(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					files++
+					w.Header().Set("Cache-Control", "no-cache")
+					if tt.file == "" {
+						w.WriteHeader(http.StatusNotFound)
+					}
+					io.WriteString(w, tt.file)
+				}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+				tt.limiter.MaxWait = -1
+				client, err := NewClient(Options{UserAgent: "ExampleBot/1.0", Base: &web, Limiter: tt.limiter})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for page := range 4 {
+					for tries := 1; ; tries++ {
+						resp, err := client.Get(fmt.Sprintf("http://shop.example/%d", page))
+						if err == nil {
+							resp.Body.Close()
+							break
+						}
+						delay, ok := errors.AsType[*politeness.DelayError](err)
+						if !ok || tries == 5 {
+							t.Fatalf("page %d, try %d, with %d fetches of robots.txt: %v", page, tries, files, err)
+						}
+						time.Sleep(time.Until(delay.Until))
+					}
+				}
+				if files > 5 {
+					t.Errorf("robots.txt was fetched %d times", files)
+				}
+				time.Sleep(time.Hour) // a refresh may wait
+			})
+		})
+	}
+}
+
 // If memory drops what was read while pages wait, the file is read again: the
 // copy by which they were allowed may not be the last one.
 func TestJudgedAgain_DroppedFromMemory(t *testing.T) {

@@ -30,7 +30,8 @@ import (
 //
 // A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
 // for at least 5 minutes and at most 24 hours. If they say nothing, the file is
-// kept for 24 hours. The record of an unavailable file is kept for the same
+// kept for 24 hours. With a long Limiter.Delay, a file is kept for 5 minutes
+// longer than the Delay. The record of an unavailable file is kept for the same
 // time. But if the file is unavailable because a redirect led nowhere or there
 // were too many redirects, the record is kept for one hour. A file is
 // revalidated with its ETag and Last-Modified. The first request after four
@@ -99,6 +100,9 @@ func newChecker(cfg *config) *Checker {
 		Fetched:     c.fetched,
 		Recalled:    c.recalled,
 		StoreFailed: c.storeFailed,
+	}
+	if cfg.Limiter != nil {
+		lc.Delay = cfg.Limiter.Delay
 	}
 	if asked := cfg.Observer.Asked; asked != nil {
 		lc.Asked = func(robotsURL string, resp *http.Response, body []byte, err error) {

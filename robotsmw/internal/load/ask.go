@@ -31,6 +31,9 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yie
 		return Fetch{}, err
 	}
 	done.URL, done.Duration = f.RobotsURL, time.Since(start)
+	if done.Record.Failure == nil {
+		done.Record.Outlast(l.cfg.Delay)
+	}
 	if failure := done.Record.Failure; failure == nil || failure.Delay == nil {
 		l.cfg.Fetched(done)
 	}

@@ -22,7 +22,8 @@ type Config struct {
 	Override   map[string]string // maps an origin to a robots.txt that is obeyed instead of its own
 	MaxOrigins int
 	MaxBytes   int64
-	Logger     *slog.Logger // logs panics in Base
+	Delay      time.Duration // the least time between two requests to a host, as far as it is known
+	Logger     *slog.Logger  // logs panics in Base
 
 	Fetched     func(Fetch)
 	Recalled    func(Fetch) // a stored record is used instead of a fetch

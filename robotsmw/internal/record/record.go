@@ -102,6 +102,16 @@ func (r *Record) InForce(now time.Time) State {
 	return r.State
 }
 
+// Outlast lengthens a lifetime that ends less than 5 minutes after a wait. If
+// each request to a host waits that long, the host would otherwise be asked for
+// its robots.txt alone. No lifetime becomes longer than 24 hours (RFC 9309
+// §2.4).
+func (r *Record) Outlast(wait time.Duration) {
+	if least := r.Fetched.Add(min(wait+MinLifetime, MaxLifetime)); r.Expires.Before(least) {
+		r.Expires = least
+	}
+}
+
 // Expired reports whether the record's lifetime is over. A record that was
 // fetched more than clockSkew in the future comes from another clock. Its age
 // is unknown, so it counts as expired.
