@@ -185,18 +185,16 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 }
 
 // tryChecked starts g, if it may start now and check, if there is one, agrees.
-func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.Context) error) (look, error) {
-	if check != nil {
-		look := g.try(false)
-		l.report(g.key, look.notice)
-		if !look.ready {
-			return look, nil
-		}
-		if err := g.pass(ctx, check); err != nil {
-			return look, err
-		}
+func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.Context) error) (look look, err error) {
+	look = g.try(check == nil)
+	l.report(g.key, look.notice)
+	if check == nil || !look.ready {
+		return look, nil
 	}
-	look := g.try(true)
+	if err = g.pass(ctx, check); err != nil {
+		return look, err
+	}
+	look = g.try(true)
 	l.report(g.key, look.notice)
 	return look, nil
 }

@@ -58,7 +58,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 		{"a rule", shut, "", page, nil, `robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt`, as[*robotsmw.DisallowedError]},
 		{"a rule for another form of the path", shut, "", "http://shop.example/x/../cart/7", nil, "line 2 of robots.txt, as /cart/7", as[*robotsmw.DisallowedError]},
 		{"the host spelt otherwise", shut, "", "http://SHOP.example:80/cart/7", nil, "line 2 of http://shop.example/robots.txt", as[*robotsmw.DisallowedError]},
-		{"after a redirect", pages(map[string]http.Handler{"/": http.RedirectHandler("/cart/7", 302), "/robots.txt": shut}),
+		{"after a redirect", pages(map[string]http.Handler{"/": http.RedirectHandler("/cart/7", http.StatusFound), "/robots.txt": shut}),
 			"", "http://shop.example/", nil, "line 2 of robots.txt", as[*robotsmw.DisallowedError]},
 		{"an override", shut, "", page, func(o *robotsmw.Options) {
 			o.Override = map[string]string{"http://shop.example": "User-agent: *\nDisallow: /"}
@@ -72,7 +72,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 
 		{"the interval of the host", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{MaxWait: -1} }), "(delay)", as[*politeness.DelayError]},
 		{"a long Crawl-delay", site("User-agent: *\nCrawl-delay: 300\n"), open, open, nil, "(crawl-delay)", as[*politeness.DelayError]},
-		{"a pause for robots.txt", pages(map[string]http.Handler{"/robots.txt": http.RedirectHandler("http://slow.example/robots.txt", 302)}),
+		{"a pause for robots.txt", pages(map[string]http.Handler{"/robots.txt": http.RedirectHandler("http://slow.example/robots.txt", http.StatusFound)}),
 			"http://slow.example/", page, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Minute, MaxWait: -1} }), "may not be asked", as[*politeness.DelayError]},
 		{"a spent budget", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Budget: politeness.Budget{Requests: 2}} }), "(budget)", as[*politeness.DelayError]},
 		{"a cancelled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "cancelled while waiting for shop.example", nil},
