@@ -162,7 +162,7 @@ var decisions = []decision{
 		[]string{"robotsmw/collyrobots.TestTrapTimeoutCountsTheWait", "robotsmw/collyrobots.TestTimeoutsUnderALimitRule"}},
 	{"colly's own check", "collyrobots", "IgnoreRobotsTxt, to true",
 		[]string{"robotsmw/collyrobots.TestTrapRobotsTxtAnswers503", "robotsmw/collyrobots.TestTrapQueryIsSorted"}},
-	{"Retry of a refusal", "collyrobots", "A Retry at once after a refusal returns the same error",
+	{"Retry of a refusal", "collyrobots", "a Retry of it only returns the error, as does any Retry at once after a refusal",
 		[]string{"robotsmw/collyrobots.TestRetryOfARefusalEnds", "robotsmw/collyrobots.TestRetryOfAFailure"}},
 	{"nofollow of a page", "collyrobots", "Their URLs stay unvisited, so a link from another page can still lead there",
 		[]string{"robotsmw/collyrobots.TestNoFollow", "robotsmw/collyrobots.TestNoFollowLeavesTheUsersContextAlone"}},

@@ -126,18 +126,15 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 	}
 }
 
-// redirectWait is how much longer than MaxWait a request may wait that follows
-// a redirect.
-const redirectWait = time.Minute
-
 // maxWait returns the shortest wait that MaxWait refuses, or false if MaxWait
-// limits nothing. follows says whether the request follows a redirect.
+// limits nothing. If the request follows a redirect, one interval more is
+// allowed: the one after the redirect.
 func (l *Limiter) maxWait(follows bool) (wait time.Duration, limited bool) {
 	if l.MaxWait > 0 {
 		wait = later(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
 	}
 	if follows {
-		wait = later(wait, redirectWait+1)
+		wait = later(wait, later(max(l.set.delay, l.set.maxCrawl), 1))
 	}
 	return wait, l.MaxWait != 0
 }

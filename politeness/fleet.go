@@ -29,7 +29,9 @@ func (p *hold) Own(r fleet.Record) {
 		}
 		l.drawJitter(h)
 	} else {
-		l.inheritPause(h, v, r.Age, now) // of a request of others that was in flight
+		if !p.kept.is(v) {
+			l.inheritPause(h, v, r.Age, now) // of a request of others that was in flight
+		}
 		if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
 			// The Fleet has stored the claim of the account. So requests may
 			// use the part of the Budget that was claimed.

@@ -562,3 +562,42 @@ func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 		}
 	})
 }
+
+// An answer of the fleet may carry an owner's own state, from before its last
+// lessons. It undoes none of them.
+func TestFleet_OwnStateComesBack(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		first, then []int // the answers before and after the state is told
+		rests       time.Duration
+	}{
+		{"a good answer since", []int{429}, []int{200, 429}, 5 * time.Second},
+		{"a refusal since", []int{429}, []int{429, 429}, 20 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleetTest(t, &politeness.Limiter{Delay: 100 * time.Millisecond})
+				answer := func(status int) {
+					time.Sleep(time.Until(f.limiter.Next(shop)) + time.Millisecond)
+					f.ask(t.Context(), shop)
+					f.end(politeness.Outcome{Status: status})
+				}
+				f.ask(t.Context(), shop)
+				h := f.fleet.one(t)
+				h.Own(fleet.Record{})
+				f.end(politeness.Outcome{Status: tt.first[0]})
+				stored, _ := h.Give(false)
+				at := time.Now()
+				for i, status := range tt.then {
+					answer(status)
+					if i == 0 {
+						h.Own(fleet.Record{State: stored.State, Age: time.Since(at)})
+					}
+				}
+				if rests := time.Until(f.limiter.Next(shop)); rests < tt.rests || rests > tt.rests*11/10 {
+					t.Errorf("the host rests for %v, want %v", rests, tt.rests)
+				}
+			})
+		})
+	}
+}

@@ -23,6 +23,11 @@ func (h *host) lesson() learnt {
 	return learnt{until: k.until, crawl: k.crawl, level: k.level, latest: max(k.latest, good)}
 }
 
+// is reports whether v is the state of k, which may have changed since.
+func (k learnt) is(v legacy) bool {
+	return k.level == uint8(v[levelAndSign]/4) && k.latest == max(sign(v[levelAndSign]%4), good)
+}
+
 // A legacy is what an owner leaves to the next one. Times are in microseconds.
 // A zero means none: for example, no pause. The encoded form of a legacy is
 // called a state. It is a list of varints, without the zeros at the end of the
@@ -137,9 +142,9 @@ func (l *Limiter) inherit(p *hold, r fleet.Record, now time.Duration) {
 }
 
 // inheritPause takes over a pause and the back-off's level, unless this member
-// knows of a later incident. A pause that ends
-// less than a second later than the known one is the same pause, told by others
-// with a delay: so a pause does not grow on its way from member to member.
+// knows of a later incident. A pause that ends less than a second later than
+// the known one is the same pause, told by others with a delay: so a pause does
+// not grow on its way from member to member.
 func (l *Limiter) inheritPause(h *host, v legacy, age, now time.Duration) {
 	if end := later(now-age, v.span(pauseLeft)); end > now && (h.learnt == nil || end-time.Second > h.learnt.until) {
 		h.learn().until = end

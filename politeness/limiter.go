@@ -43,8 +43,9 @@ type Limiter struct {
 	// as long as the context allows. Negative means no wait at all.
 	//
 	// In a Transport, a request that follows a redirect of an http.Client (its
-	// Response is set) may wait one minute longer. The interval after the
-	// redirect would refuse it each time that its caller comes back.
+	// Response is set) may wait longer by Delay or MaxCrawlDelay, whichever is
+	// longer. Otherwise the interval after the redirect would refuse it each
+	// time that its caller comes back.
 	MaxWait time.Duration
 
 	// How the pace heeds what a host says:

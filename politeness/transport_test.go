@@ -98,14 +98,17 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			delay, maxWait time.Duration
-			refused        bool
+			retryAfter     string        // of the redirect
+			takes          time.Duration // 0: refused
 		}{
-			{time.Second, -1, false},
-			{time.Minute, -1, false},
-			{time.Minute + time.Second, -1, true},
-			{time.Minute + time.Second, time.Second, false},
-			{2 * time.Minute, time.Second, true},
-			{2 * time.Minute, 0, false},
+			{time.Second, -1, "", time.Second},
+			{time.Hour, -1, "", time.Hour},
+			{time.Hour, time.Second, "", time.Hour},
+			{time.Second, -1, "60", time.Minute},
+			{time.Second, -1, "61", 0},
+			{time.Second, time.Second, "61", time.Minute + time.Second},
+			{time.Second, time.Second, "62", 0},
+			{time.Second, 0, "3600", time.Hour},
 		} {
 			var asked []string
 			client := &http.Client{Transport: &Transport{
@@ -113,7 +116,7 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 				Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 					asked = append(asked, r.URL.Path)
 					if r.URL.Path == "/old" {
-						return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"/new"}}, Body: http.NoBody, Request: r}, nil
+						return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"/new"}, "Retry-After": {c.retryAfter}}, Body: http.NoBody, Request: r}, nil
 					}
 					return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 				}),
@@ -121,8 +124,8 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 			zero := time.Now()
 			_, err := client.Get("http://example.com/old")
 			_, refused := errors.AsType[*DelayError](err)
-			if refused != c.refused || !refused && (err != nil || len(asked) != 2 || time.Since(zero) != c.delay) {
-				t.Errorf("Delay %v, MaxWait %v: %v; asked for %v within %v", c.delay, c.maxWait, err, asked, time.Since(zero))
+			if refused != (c.takes == 0) || time.Since(zero) != c.takes || !refused && (err != nil || len(asked) != 2) {
+				t.Errorf("Delay %v, MaxWait %v, Retry-After %q: %v; asked for %v within %v", c.delay, c.maxWait, c.retryAfter, err, asked, time.Since(zero))
 			}
 		}
 	})

@@ -451,3 +451,70 @@ func TestBaseReturnsNothing(t *testing.T) {
 		t.Errorf("got %v and no error", resp)
 	}
 }
+
+// Somebody may put the pace below an http.Transport.
+func TestJudgedAgain_BelowAnHTTPTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		var pages, files atomic.Int32
+		web.Handle("shop.example", siteOf(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "no-cache")
+			if files.Add(1) == 1 {
+				io.WriteString(w, open)
+			} else {
+				io.WriteString(w, shut)
+			}
+		}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { pages.Add(1) })))
+		base := new(http.Transport)
+		base.RegisterProtocol("http", &politeness.Transport{Base: &web, Limiter: &politeness.Limiter{Delay: 10 * time.Minute}})
+		robots, err := NewTransport(Options{UserAgent: "ExampleBot/1.0", Base: base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answered, refused := visits(t, &http.Client{Transport: robots}, "shop.example", 2); answered != 0 || refused != 2 || pages.Load() != 0 {
+			t.Errorf("%d answered, %d refused, %d sent", answered, refused, pages.Load())
+		}
+	})
+}
+
+// A request that follows a redirect may have to wait for a robots.txt, whatever
+// MaxWait says. It does not wait for longer than its caller.
+func TestRedirectWaitsForRobotsTxt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("rests.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "20")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		web.Handle("new.example", siteOf(http.RedirectHandler("http://rests.example/robots.txt", http.StatusFound), robotstest.Site{"/": ""}))
+		web.Handle("old.example", siteOf(http.NotFoundHandler(), http.RedirectHandler("http://new.example/", http.StatusFound)))
+		client, err := NewClient(Options{UserAgent: "ExampleBot/1.0", Base: &web, Limiter: &politeness.Limiter{Delay: -1, MaxWait: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Get("http://rests.example/")
+		get := func(ctx context.Context) (time.Duration, error) {
+			start := time.Now()
+			req, err := http.NewRequestWithContext(ctx, "GET", "http://old.example/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := client.Do(req)
+			if err == nil {
+				resp.Body.Close()
+			}
+			return time.Since(start), err
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2500*time.Millisecond, cancel)
+		time.Sleep(time.Second)
+		if took, err := get(ctx); !errors.Is(err, context.Canceled) || took != 1500*time.Millisecond {
+			t.Errorf("after %v: %v", took, err)
+		}
+		time.Sleep(time.Second)
+		if _, err := get(t.Context()); err == nil || errors.Is(err, context.Canceled) {
+			t.Errorf("new.example, whose robots.txt is unreachable: %v", err)
+		}
+		time.Sleep(48 * time.Hour)
+	})
+}

@@ -2,6 +2,7 @@ package robotsmw
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -11,14 +12,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// redirectWait is how long a request that follows a redirect waits for a
-// robots.txt, even if Limiter.MaxWait is shorter.
-const redirectWait = time.Minute
-
 // decideFor decides about req. If req follows a redirect, and robots.txt may
-// only be fetched later, decideFor waits. If it refused req, then each repeat
-// would meet the redirect first, and the same refusal after it.
+// only be fetched later, decideFor waits for a minute, or for the Limiter's
+// Delay if that is longer. If it refused req, then each repeat would meet the
+// redirect first, and the same refusal after it.
 func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision) (*record.Record, error) {
+	patience := time.Minute
+	if c.cfg.Limiter != nil {
+		patience = max(patience, c.cfg.Limiter.Delay)
+	}
 	for asked := time.Now(); ; {
 		rec, err := c.decide(req.Context(), name, req.URL, d)
 		if err == nil || req.Response == nil {
@@ -28,13 +30,14 @@ func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision) (*recor
 		if !ok {
 			return nil, err
 		}
-		due := time.Now().Add(max(time.Until(delay.Until), time.Millisecond))
-		if deadline, limited := req.Context().Deadline(); limited && deadline.Before(due) || due.Sub(asked) > redirectWait {
+		due := time.Now().Add(max(time.Until(delay.Until), time.Second/10))
+		if deadline, limited := req.Context().Deadline(); limited && deadline.Before(due) || due.Sub(asked) > patience+time.Second {
 			return nil, err
 		}
 		select {
 		case <-time.After(time.Until(due)):
 		case <-req.Context().Done():
+			return nil, fmt.Errorf("robotsmw: after a redirect, waiting for robots.txt: %w", req.Context().Err())
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	if t.cfg.Observer.Decided != nil {
 		s.decision.Store(new(d))
 	}
-	if _, bare := t.cfg.wire.(*http.Transport); rec != nil && !bare { // nothing waits in a bare one
+	if rec != nil {
 		s.record.Store(rec)
 		s.Context = politeness.WithCheck(req.Context(), s.judgeAgain)
 	}

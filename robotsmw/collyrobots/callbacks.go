@@ -35,9 +35,7 @@ func (m *member) afterFailure(r *colly.Response, err error) {
 	if r.Headers == nil {
 		r.Headers = new(http.Header) // so that handlers need not check for nil
 	}
-	if m.c.CacheDir != "" {
-		m.restoreCached(r.Request)
-	}
+	m.restoreCached(r.Request)
 	if r.StatusCode == 0 {
 		m.markFailed(r.Request, err)
 	} else if was := markOf(r.Request); m.repeatable(r) && was.repeats < m.RetryThrottled {
@@ -71,9 +69,7 @@ func (m *member) onResponseHeaders(r *colly.Response) {
 }
 
 func (m *member) onResponse(r *colly.Response) {
-	if m.c.CacheDir != "" {
-		m.restoreCached(r.Request)
-	}
+	m.restoreCached(r.Request)
 	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx by a copy
 	page := m.Directives(r)
 	if page.NoIndex() {

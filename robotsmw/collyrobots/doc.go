@@ -28,11 +28,11 @@
 //
 // It waits for a host. A server may ask for an hour with Retry-After. After a
 // robots.txt with a 503, a Retry waits for a minute, then longer. Each pause of
-// a minute or more is logged at Info, with host, reason and end. A host whose
-// Crawl-delay is over a minute is not waited for: all its pages but the first
-// come to OnError with a *politeness.DelayError. Raise Limiter.MaxCrawlDelay,
-// or set Extension.PutBack, which repeats each at its time. A slow host may
-// hold all threads of a queue, unless you refuse long waits:
+// a minute or more is logged at Info, with host, reason and end. All pages but
+// the first of a host with a Crawl-delay of over a minute come to OnError with
+// a *politeness.DelayError. Raise Limiter.MaxCrawlDelay, or set
+// Extension.PutBack, which repeats each at its time. A slow host may hold all
+// threads of a queue, unless you refuse long waits:
 //
 //	Limiter: &politeness.Limiter{MaxWait: 3 * time.Second} // in Options
 //
@@ -43,9 +43,9 @@
 //		ext.Wait() // makes what is put back, a login too; callbacks may call q.AddURL
 //	}
 //
-// To stop, call q.Stop and ext.Wait: if Collector.Context ends, colly loses the
-// rest of the queue. Processes that share a queue need a Limiter.Fleet (package
-// redislimit).
+// To stop, call q.Stop. When q.Run has returned, cancel Collector.Context and
+// call ext.Wait: OnError gets what was put back. Processes that share a queue
+// need a Limiter.Fleet (package redislimit); others may add to an empty queue.
 //
 // # Retries in OnError
 //
@@ -54,11 +54,11 @@
 //	}
 //	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
 //
-// The Example "Retries" (example_test.go) counts the tries. A Retry at once
-// after a refusal returns the same error. A later one waits until the time in
-// it. What PutBack and RetryThrottled repeat comes to OnError too, but a Retry
-// of it only returns the error. c.Visit and c.Post return the first error, even
-// if a repeat succeeds.
+// The Example "Retries" (example_test.go) counts the tries, and leaves out what
+// PutBack heals. RetryThrottled is for 429 and 503. What the extension repeats
+// comes to OnError too, but a Retry of it only returns the error, as does any
+// Retry at once after a refusal; a later one waits. c.Visit and c.Post return
+// the first error.
 //
 // # Proxies, clients and timeouts
 //
@@ -69,8 +69,8 @@
 //
 // # Decisions
 //
-//   - The transport checks everything: each method (also the HEAD of
-//     CheckHead), redirects, Retry, and clones made before or after Attach.
+//   - It checks each method (also the HEAD of CheckHead), redirects, Retry, and
+//     clones made before or after Attach.
 //   - The links of a nofollow page, or of a sure challenge, are refused. Their
 //     URLs stay unvisited, so a link from another page can still lead there.
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more

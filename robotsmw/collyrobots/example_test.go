@@ -119,6 +119,12 @@ func ExampleAttach_retries() {
 		if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 			return // a rule says no, and that is final
 		}
+		if _, ok := errors.AsType[*politeness.DelayError](err); ok {
+			return // the host is not due: PutBack repeats it, and that is no try
+		}
+		if _, ok := errors.AsType[*colly.AlreadyVisitedError](err); ok {
+			return // a redirect led to a page that is visited already
+		}
 		if r.StatusCode != 0 && r.StatusCode < 500 {
 			return // a 404 stays one; for 429, set RetryThrottled
 		}

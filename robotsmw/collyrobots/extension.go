@@ -45,9 +45,10 @@ type Extension struct {
 	// Limiter.MaxWait, PutBack prevents a slow host from holding all threads of
 	// a colly/queue: see the package doc. What is put back is in the memory of
 	// this process, so it is lost if the process dies, and no other process
-	// that shares a queue can take it. If a host whose Crawl-delay is over
-	// Limiter.MaxCrawlDelay redirects to itself, the request is given up. False
-	// means that the URL is not fetched, unless an OnError handler calls Retry.
+	// that shares a queue can take it. A request that the Limiter refuses after
+	// a redirect for the fifth time is given up: a host that redirects to
+	// itself may have a Crawl-delay that no request waits for. False means that
+	// the URL is not fetched, unless an OnError handler calls Retry.
 	PutBack bool
 
 	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger

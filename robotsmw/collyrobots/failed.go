@@ -24,6 +24,7 @@ type failedBody struct {
 	until   time.Time // until when each repeat would be refused; zero if a repeat may go at once
 	wait    func() error
 	lost    bool        // the request is counted in Counts.Lost
+	hops    int         // how many times the Limiter has refused it after a redirect
 	repeats int         // how many times the extension has repeated the request because of a 429 or 503
 	header  http.Header // what the request had before judgeCached changed it; nil if it did not
 }
@@ -78,10 +79,7 @@ func (b *failedBody) Close() error { return nil }
 
 // restore gives a request that colly made the body that it would have without
 // the mark.
-func (b *failedBody) restore(req *http.Request) error {
-	plain, err := http.NewRequest(req.Method, "http://host.invalid/", b.body)
-	if err == nil {
-		req.Body, req.GetBody, req.ContentLength = plain.Body, plain.GetBody, plain.ContentLength
-	}
-	return err
+func (b *failedBody) restore(req *http.Request) {
+	plain, _ := http.NewRequest(http.MethodPost, "http://host.invalid/", b.body) // no error is possible
+	req.Body, req.GetBody, req.ContentLength = plain.Body, plain.GetBody, plain.ContentLength
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,23 +192,112 @@ func TestPutBackFollowsRedirectsOnTheirHost(t *testing.T) {
 	}
 }
 
-func TestPutBackGivesUpARedirectWithinACrawlDelayThatIsNotWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web := moved(3600)
-		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
-		ext.PutBack = true
-		var failed error
-		c.OnError(func(_ *colly.Response, err error) { failed = err })
-		c.Visit("http://moved.example/old")
-		ext.Wait()
-		if n := ext.Counts(); n.GivenUp != 1 || n.PutBack != 0 || n.Lost != 1 || n.Fetched != 1 {
-			t.Errorf("counts: %v", n)
+// What time heals is fetched, although the repeat begins with the redirect.
+func TestPutBackRepeatsWhatIsRefusedAfterARedirect(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limiter    *politeness.Limiter
+		crawlDelay int
+		retryAfter string // of the first answer of /old
+		busy       bool   // another page is answered 429 while the redirect's target waits
+		pages      int
+	}{
+		"the redirect says Retry-After":     {&politeness.Limiter{MaxWait: 3 * time.Second}, 0, "120", false, 1},
+		"the same, and no request waits":    {&politeness.Limiter{MaxWait: -1}, 0, "120", false, 1},
+		"the host refuses another page":     {&politeness.Limiter{MaxWait: 3 * time.Second}, 0, "", true, 1},
+		"a daily Budget":                    {&politeness.Limiter{Budget: politeness.Budget{Requests: 4}}, 0, "", false, 4},
+		"a Crawl-delay that is waited for":  {&politeness.Limiter{MaxWait: -1, MaxCrawlDelay: time.Hour}, 90, "", false, 2},
+		"more redirects than the wait lets": {&politeness.Limiter{MaxWait: 3 * time.Second}, 1, "", false, 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := new(robotstest.Internet)
+				var old, busy atomic.Int32
+				mux := http.NewServeMux()
+				mux.Handle("/robots.txt", robotsText(fmt.Sprintf("User-agent: *\nCrawl-delay: %d", tt.crawlDelay)))
+				mux.HandleFunc("/old", func(w http.ResponseWriter, r *http.Request) {
+					if old.Add(1) == 1 {
+						w.Header().Set("Retry-After", tt.retryAfter)
+					}
+					http.Redirect(w, r, "/new?"+r.URL.RawQuery, http.StatusFound)
+				})
+				mux.HandleFunc("/new", func(http.ResponseWriter, *http.Request) {})
+				mux.HandleFunc("/busy", func(w http.ResponseWriter, r *http.Request) {
+					if busy.Add(1) == 1 {
+						w.Header().Set("Retry-After", "120")
+						w.WriteHeader(http.StatusTooManyRequests)
+					}
+				})
+				web.Handle("moved.example", mux)
+				c := colly.NewCollector(colly.Async())
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: tt.limiter})
+				ext.PutBack, ext.RetryThrottled = true, 3
+				var got notes
+				c.OnResponse(func(r *colly.Response) { got.add(r.Request.URL.String()) })
+				want := tt.pages
+				for i := range tt.pages {
+					c.Visit(fmt.Sprintf("http://moved.example/old?%d", i))
+				}
+				if tt.busy {
+					time.Sleep(100 * time.Millisecond)
+					c.Visit("http://moved.example/busy")
+					want++
+				}
+				ext.Wait()
+				if len(got.sorted()) != want {
+					t.Errorf("got %v; counts: %v", got.sorted(), ext.Counts())
+				}
+			})
+		})
+	}
+}
+
+// If each repeat leads into the same refusal, the extension gives up.
+func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
+	site := func(robots string, redirects map[string]string) http.Handler {
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotsText(robots))
+		for path, target := range redirects {
+			mux.Handle(path, http.RedirectHandler(target, http.StatusFound))
 		}
-		if delay, ok := errors.AsType[*politeness.DelayError](failed); !ok || delay.Reason != "crawl-delay" {
-			t.Errorf("the error is %v", failed)
-		}
-	})
+		return mux
+	}
+	const hourly = "User-agent: *\nCrawl-delay: 3600"
+	for name, tt := range map[string]struct {
+		key   func(context.Context, *url.URL) (string, error)
+		sites map[string]http.Handler
+	}{
+		"on one host": {nil, map[string]http.Handler{"a.example": site(hourly, map[string]string{"/old": "/new"})}},
+		"by way of another host": {nil, map[string]http.Handler{
+			"a.example":       site(hourly, map[string]string{"/old": "http://consent.example/"}),
+			"consent.example": site("", map[string]string{"/": "http://a.example/new"}),
+		}},
+		"within a domain that has one pace": {politeness.DomainKey, map[string]http.Handler{
+			"a.example":     site(hourly, map[string]string{"/old": "http://www.a.example/new"}),
+			"www.a.example": site(hourly, nil),
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := new(robotstest.Internet)
+				for host, h := range tt.sites {
+					web.Handle(host, h)
+				}
+				c := colly.NewCollector()
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Key: tt.key}})
+				ext.PutBack = true
+				var failed error
+				c.OnError(func(_ *colly.Response, err error) { failed = err })
+				c.Visit("http://a.example/old")
+				ext.Wait()
+				if n := ext.Counts(); n.GivenUp != 1 || n.PutBack != 4 || n.Lost != 1 {
+					t.Errorf("counts: %v; asked for %v", n, asked(web))
+				}
+				if delay, ok := errors.AsType[*politeness.DelayError](failed); !ok || delay.Reason != "crawl-delay" {
+					t.Errorf("the error is %v", failed)
+				}
+			})
+		})
+	}
 }
 
 func TestPutBackEndsWithTheContext(t *testing.T) {

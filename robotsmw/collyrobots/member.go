@@ -79,7 +79,7 @@ func (m *member) restoreCached(r *colly.Request) {
 // markFailed marks a request that failed with err.
 func (m *member) markFailed(r *colly.Request, err error) {
 	was := markOf(r)
-	b := &failedBody{body: was.body, err: err, at: time.Now(), repeats: was.repeats}
+	b := &failedBody{body: was.body, err: err, at: time.Now(), repeats: was.repeats, hops: was.hops}
 	r.Body = b
 	why := unreachable
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
@@ -90,8 +90,10 @@ func (m *member) markFailed(r *colly.Request, err error) {
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		b.until, why = delay.Until, delay.Reason
-		_, circle := errors.AsType[*circleError](err)
-		b.final = m.PutBack && !circle && m.c.Context.Err() == nil
+		if _, ok := errors.AsType[*hopError](err); ok {
+			b.hops++
+		}
+		b.final = m.PutBack && b.hops < maxHops && m.c.Context.Err() == nil
 	}
 	target := *r.URL
 	b.wait = func() error {
@@ -133,14 +135,21 @@ func (m *member) throttled(r *colly.Response) {
 func repeatOf(r *colly.Request, repeats int) *colly.Request {
 	again, header := *r, r.Headers.Clone()
 	again.Headers = &header
-	again.Body = &failedBody{own: true, body: markOf(r).body, repeats: repeats}
+	again.Body = &failedBody{own: true, body: markOf(r).body, repeats: repeats, hops: markOf(r).hops}
 	return &again
 }
+
+// maxHops is how many times a request is put back or refused after a redirect.
+// Each repeat begins with the redirect, which may be what makes the host wait.
+const maxHops = 5
 
 // delayed puts back a request that the Limiter refused.
 func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 	was := markOf(r)
 	if !was.final { // markFailed has decided
+		if was.hops == maxHops {
+			m.tally(&m.counts.GivenUp, 1)
+		}
 		return
 	}
 	m.tally(&m.counts.PutBack, 1)

@@ -24,9 +24,7 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	x := h.x
 	if b, ok := req.Body.(*failedBody); ok {
 		x.regain(b)
-		if err := b.restore(req); err != nil {
-			return nil, err
-		}
+		b.restore(req)
 	}
 	if err := h.sync(); err != nil {
 		return nil, err
@@ -78,9 +76,8 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 		err = &blockedError{&own}
 	} else if delay, ok := errors.AsType[*politeness.DelayError](err); !ok {
 		return err
-	} else if from := req.Response; x.PutBack && from != nil && from.Request.URL.Hostname() == req.URL.Hostname() {
-		x.tally(&x.counts.GivenUp, 1)
-		err = &circleError{delay}
+	} else if req.Response != nil {
+		err = &hopError{delay}
 	}
 	turn := max(cmp.Or(x.opts.Limiter.Delay, time.Second), atOnce)
 	if x.loops.note(req.URL.Hostname(), req.URL.String(), turn) {
@@ -89,12 +86,10 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	return err
 }
 
-// circleError is the refusal of a redirect's target on the same host. Only a
-// Crawl-delay over Limiter.MaxCrawlDelay causes it. PutBack does not repeat the
-// request: it would meet the redirect again, and then the same refusal.
-type circleError struct{ *politeness.DelayError }
+// hopError refuses a request that follows a redirect.
+type hopError struct{ *politeness.DelayError }
 
-func (e *circleError) Unwrap() error { return e.DelayError }
+func (e *hopError) Unwrap() error { return e.DelayError }
 
 // sayUnchanged writes into the header of a 304 what the page that it stands for
 // says to robots. colly hands on no more of a response than its header.

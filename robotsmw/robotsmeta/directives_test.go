@@ -203,6 +203,7 @@ func TestMetaNames(t *testing.T) {
 		{" ROBOTS\n", "noindex", "noindex"},
 		{"ExampleBot", "noindex", "noindex"},
 		{"otherrobots", "noindex", ""},
+		{"robot\u017f", "noindex", ""}, // in Unicode this letter folds to s, in HTML it does not
 		{"googlebot", "noindex", ""},
 		{"robots", "googlebot: noindex", ""}, // the content of a meta contains no robots' names
 		{"robots", "noindex: true", "noindex"},

@@ -81,15 +81,21 @@ const (
 func metaKind(name string, tokens []string) metaSort {
 	switch {
 	case name == "" || strings.IndexByte("nrt", name[0]|' ') < 0: // as most names
-	case strings.EqualFold(name, "noai"), strings.EqualFold(name, "noimageai"), strings.EqualFold(name, "noml"):
+	case is(name, "noai"), is(name, "noimageai"), is(name, "noml"):
 		return metaBare
-	case strings.EqualFold(name, "tdm-reservation"), strings.EqualFold(name, "tdm-policy"):
+	case is(name, "tdm-reservation"), is(name, "tdm-policy"):
 		return metaKept
-	case strings.EqualFold(name, "robots"):
+	case is(name, "robots"):
 		return metaRobots
 	}
 	if names(name, tokens) {
 		return metaRobots
 	}
 	return metaOther
+}
+
+// is reports whether two ASCII words differ at most in the case of letters.
+// HTML knows no others that fold to these, such as U+017F to s.
+func is(name, word string) bool {
+	return len(name) == len(word) && strings.EqualFold(name, word)
 }
