@@ -4,6 +4,7 @@
 package sitemap
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/xml"
@@ -17,38 +18,47 @@ const MaxURLs = 50_000
 // maxBytes is the maximum size of a sitemap after decompression.
 const maxBytes = 50 << 20
 
-// maxLine is more bytes than a URL in a line of text may have. The protocol
-// requires URLs to be shorter than 2,048 characters.
+// maxLine is the maximum length of a line in bytes, including the newline. The
+// protocol requires URLs to be shorter than 2,048 characters.
 const maxLine = 64 << 10
 
 // Read returns the URLs of the pages that a sitemap lists, as written. If the
 // sitemap is an index, Read returns the URLs of the sitemaps that it lists.
 func Read(body []byte) (urls, sitemaps []string) {
+	var in io.Reader = bytes.NewReader(body)
 	if unpacked, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
-		body, _ = io.ReadAll(io.LimitReader(unpacked, maxBytes)) // after an error, body has what was read
+		in = unpacked
 	}
-	body = bytes.TrimPrefix(body, []byte("\ufeff"))
-	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
-		return readText(body), nil
+	text := bufio.NewReaderSize(io.LimitReader(in, maxBytes), maxLine)
+	if mark, _ := text.Peek(3); string(mark) == "\ufeff" {
+		text.Discard(3)
 	}
-	return readXML(body)
+	if start, _ := text.Peek(maxLine); !bytes.HasPrefix(bytes.TrimSpace(start), []byte("<")) {
+		return readText(text), nil
+	}
+	return readXML(text)
 }
 
-// readText reads a URL from each line. It skips lines that are too long.
-func readText(text []byte) (urls []string) {
-	for line := range bytes.Lines(text) {
-		u := bytes.TrimSpace(line)
-		if len(u) > 0 && len(u) < maxLine && len(urls) < MaxURLs {
+// readText reads a URL from each line. It skips lines longer than maxLine.
+func readText(text *bufio.Reader) (urls []string) {
+	for isRest := false; len(urls) < MaxURLs; {
+		line, err := text.ReadSlice('\n')
+		isPart := err == bufio.ErrBufferFull
+		if u := bytes.TrimSpace(line); len(u) > 0 && !isPart && !isRest {
 			urls = append(urls, string(u))
 		}
+		if err != nil && !isPart {
+			break
+		}
+		isRest = isPart // what follows is the rest of the same line
 	}
 	return urls
 }
 
 // readXML reads each loc element that is a child of a url or sitemap element.
 // It skips the locs of images and videos.
-func readXML(text []byte) (urls, sitemaps []string) {
-	d := xml.NewDecoder(bytes.NewReader(text))
+func readXML(text io.Reader) (urls, sitemaps []string) {
+	d := xml.NewDecoder(text)
 	d.Strict = false
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // URLs are ASCII, which most charsets include
 	var path []string

@@ -3,6 +3,7 @@ package sitemap
 import (
 	"bytes"
 	"compress/gzip"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,7 @@ func TestRead(t *testing.T) {
 		"a line that never ends":  {"http://a.example/1\n" + strings.Repeat("x", 3*maxLine) + "\nhttp://a.example/2\n", []string{"http://a.example/1", "http://a.example/2"}, nil},
 		"the longest line":        {"http://a.example/" + strings.Repeat("x", maxLine-18) + "\n", []string{"http://a.example/" + strings.Repeat("x", maxLine-18)}, nil},
 		"byte order mark":         {"\ufeff\n" + sampleSitemap, two, nil},
+		"space first":             {strings.Repeat(" ", 1000) + sampleSitemap, two, nil},
 		"broken off":              {sampleSitemap[:strings.Index(sampleSitemap, "<![")], two[:1], nil},
 		"packed, broken off":      {packed(sampleSitemap)[:40], nil, nil},
 		"another encoding":        {strings.Replace(sampleSitemap, "UTF-8", "ISO-8859-1", 1), two, nil},
@@ -58,6 +60,34 @@ func TestRead_TooMany(t *testing.T) {
 	body := "<urlset>" + strings.Repeat("<url><loc>http://a.example/</loc></url>", MaxURLs+1) + "</urlset>"
 	if urls, _ := Read([]byte(body)); len(urls) != MaxURLs {
 		t.Errorf("%d URLs, want %d", len(urls), MaxURLs)
+	}
+}
+
+// A packed sitemap may be a thousand times as long as what was fetched. It is
+// not unpacked as a whole.
+func TestRead_Memory(t *testing.T) {
+	const url = "<url><loc>http://a.example/</loc></url>"
+	for name, filler := range map[string]string{
+		"comments": "<!-- " + strings.Repeat("x", 1000) + " -->\n",
+		"lines":    strings.Repeat(" ", 1000) + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, want := strings.Repeat(filler, 45<<20/len(filler)), 0
+			if name == "comments" {
+				text, want = "<urlset>"+url+text+url+"</urlset>", 2
+			}
+			body := []byte(packed(text))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			urls, _ := Read(body)
+			runtime.ReadMemStats(&after)
+			if len(urls) != want {
+				t.Errorf("%d URLs, want %d", len(urls), want)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > 10<<20 {
+				t.Errorf("%d bytes of memory for %d packed into %d", n, len(text), len(body))
+			}
+		})
 	}
 }
 
