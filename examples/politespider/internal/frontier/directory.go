@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
@@ -79,6 +80,7 @@ func (r *replay) line(l line) error {
 		}
 	}
 	for _, p := range l.Add {
+		p = cmp.Or(p, new(Page)) // null is a page without a host
 		if err := p.SetHost(); err != nil {
 			return err
 		}

@@ -279,6 +279,32 @@ func TestDirectory_LastLineCutShort(t *testing.T) {
 	}
 }
 
+// A journal that an older version rewrote has lines of which this version knows
+// nothing: who goes on with it would fetch pages again.
+func TestDirectory_RewrittenJournal(t *testing.T) {
+	const begin = `{"version":1,"crawl":{"start":null,"scope":"","flags":{}}}` + "\n"
+	for _, rest := range []string{
+		`{"spent":2}`,
+		`{"seen":["http://a.example/"]}`,
+		`{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}`,
+	} {
+		dir := directoryWith(t, []byte(begin+`{"add":[{"url":"http://a.example/3"}]}`+"\n"+rest+"\n"))
+		before := readFile(t, dir)
+		wantError(t, dir, frontier.About{}, "begun by an older version of this program: begin it anew")
+		if !bytes.Equal(readFile(t, dir), before) {
+			t.Errorf("%s: the journal is another", rest)
+		}
+	}
+}
+
+// No URL in an added page is an error, whether the page is there or not.
+func TestDirectory_PageWithoutHost(t *testing.T) {
+	for _, page := range []string{"null", "{}", `{"url":"/a"}`} {
+		dir := directoryWith(t, []byte(`{"version":1,"crawl":{"start":null,"scope":"","flags":{}}}`+"\n"+`{"add":[`+page+`]}`+"\n"))
+		wantError(t, dir, frontier.About{}, "the state of the crawl has a page without a host")
+	}
+}
+
 func TestReadAbout(t *testing.T) {
 	dir := t.TempDir()
 	if about, err := frontier.ReadAbout(dir); about != nil || err != nil {

@@ -108,6 +108,9 @@ func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 			return errNoJournal
 		}
 		isFirst = false
+		if l.Crawl == nil && l.Add == nil && l.Done == "" && l.Put == "" {
+			return errOldJournal
+		}
 		return take(l)
 	})
 	switch {
@@ -120,6 +123,10 @@ func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 }
 
 var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or of another version of this program: name another directory")
+
+// errOldJournal is the error about a line that says nothing to this version.
+// Earlier versions rewrote journals, with lines such as {"seen":[…]}.
+var errOldJournal = errors.New("this crawl was begun by an older version of this program: begin it anew, in another directory")
 
 // ReadAbout returns the description of the crawl in dir, with the flags of its
 // last run. It returns nil if there is no crawl.

@@ -19,6 +19,7 @@ func FuzzJournal(f *testing.F) {
 		`{"add":[{"url":"//a"}]}` + "\n" + `{"put":"//a","puts":2,"next":"2026-11-21T12:10:00Z"}` + "\n" + `{"done":"//a","free":true}`,
 		`{"add":[{"url":"//a/%41"},{"url":"//a/A"},{"url":"HTTP://a"},{"url":"http://a"}]}` + "\n",
 		`{"add":[{},{"url":"http://:80/"}]}` + "\n" + `{"done":"http://:80/"}` + "\n",
+		`{"add":[null]}` + "\n",
 		`{"put":"","next":"2026-11-21T12:00:00Z"}` + "\n{",
 	} {
 		f.Add([]byte(`{"version":1,"crawl":{}}` + "\n" + seed))
