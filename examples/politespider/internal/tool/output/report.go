@@ -2,12 +2,13 @@ package output
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
@@ -43,16 +44,16 @@ func ReadSummary(path string) (*record.Summary, error) {
 		return nil, fmt.Errorf("-compare: %w", err)
 	}
 	defer file.Close()
-	type line struct{ Summary *record.Summary }
 	var summary *record.Summary
-	_, err = frontier.ReadLines(file, func(l line) error {
-		summary = cmp.Or(l.Summary, summary)
-		return nil
-	})
-	if err != nil && !errors.Is(err, frontier.ErrDamaged) {
+	for in := json.NewDecoder(file); err == nil; {
+		var line struct{ Summary *record.Summary }
+		err = in.Decode(&line)
+		summary = cmp.Or(line.Summary, summary)
+	}
+	if _, isUnread := errors.AsType[*fs.PathError](err); isUnread {
 		return nil, fmt.Errorf("-compare: %w", err)
 	}
-	if err != nil || summary == nil {
+	if err != io.EOF || summary == nil {
 		return nil, fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", path)
 	}
 	return summary, nil
