@@ -454,3 +454,23 @@ func TestCrawl_RobotsTxtRedirects(t *testing.T) {
 		}
 	})
 }
+
+// A start URL whose form changes each time that it is put into its normal form
+// is crawled in the first one. If it is then no longer a URL, the crawl says
+// so.
+func TestCrawl_StartNormalizedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("example", page200("fine"))
+		_, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "http://h\u0130~/", "http://example/|.a%2F..")
+		verdicts := make(map[string]record.Verdict)
+		for _, l := range lines {
+			verdicts[l.URL] = l.Verdict
+		}
+		for url, want := range map[string]record.Verdict{"http://xn--hi~-9dc/": record.Failed, "http://example/%7C.a/..": record.Fetched} {
+			if verdicts[url] != want {
+				t.Errorf("%s: %q, want %q; all: %v", url, verdicts[url], want, verdicts)
+			}
+		}
+	})
+}

@@ -137,13 +137,17 @@ func (o *options) demo() error {
 	if o.signing.keyFile != "" {
 		return errors.New("-key: the demo has no https, without which nothing is signed: give the URLs to crawl")
 	}
+	front, err := normalize(demosite.Front)
+	if err != nil {
+		return err
+	}
 	o.UserAgent = cmp.Or(o.UserAgent, demoAgent)
 	if o.policyTokens == nil {
 		o.policyTokens = map[preference.Use][]string{preference.TrainAI: {"Google-Extended"}}
 	}
 	o.isDemo = true
 	o.output.What = "a demo internet on loopback"
-	o.start = []string{demosite.Front}
+	o.start = []*url.URL{front}
 	o.inScope = anywhere
 	return nil
 }
@@ -152,18 +156,16 @@ func (o *options) sites(rawURLs []string) (err error) {
 	if o.UserAgent == "" {
 		return errNobody
 	}
-	var start []*url.URL
 	for _, raw := range rawURLs {
 		u, err := normalize(raw)
 		if err != nil {
 			return err
 		}
-		start = append(start, u)
-		o.start = append(o.start, u.String())
+		o.start = append(o.start, u)
+		o.keep.About.Start = append(o.keep.About.Start, u.String())
 	}
-	o.output.What = namesOf(o.start)
-	o.inScope = o.scope.of(start)
-	o.keep.About.Start = o.start
+	o.output.What = namesOf(o.keep.About.Start)
+	o.inScope = o.scope.of(o.start)
 	o.keep.About.Scope = string(o.scope)
 	o.through, err = proxyURL(o.proxy)
 	return err

@@ -63,7 +63,7 @@ type options struct {
 	store        string  // directory for robots.txt records; "" means the place where the crawl is kept
 
 	// finish sets the fields below.
-	start   []string
+	start   []*url.URL
 	inScope func(*url.URL) bool // whether a link is to be followed
 	through *url.URL            // the proxy; nil means none
 	isDemo  bool

@@ -54,7 +54,9 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 // before the first page is handed out.
 func (j *Job) begin() {
 	j.ledger.Begin()
-	j.add(frontier.Page{}, j.opts.start, anywhere)
+	for _, u := range j.opts.start {
+		j.frontier.Add(&frontier.Page{URL: u.String(), Host: frontier.HostKey(u)})
+	}
 	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
 		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
 			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
