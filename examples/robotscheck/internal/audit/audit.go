@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,9 @@ var Command = command.Command{
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
 				return 0, command.Usagef("name a log or a WARC file; - is standard input")
+			}
+			if command.StdinTwice(slices.Concat(args, o.against, []string{o.robots})...) {
+				return 0, command.Usagef("only one of -robots, -against and the logs can be standard input")
 			}
 			if o.head != "" && !headForm.MatchString(o.head) {
 				return 0, command.Usagef("-head %s is no head: it is a hash of 64 hexadecimal digits, or LINE:HASH", o.head)

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 )
@@ -120,6 +121,12 @@ func (e Env) Open(name string) (io.ReadCloser, error) {
 		return nil, Usagef("%q is neither a file nor a URL: did you mean %s?", name, meant)
 	}
 	return file, err
+}
+
+// StdinTwice reports whether more than one of the names is "-".
+func StdinTwice(names ...string) bool {
+	first := slices.Index(names, "-")
+	return first >= 0 && slices.Contains(names[first+1:], "-")
 }
 
 // ReadFile reads a file, or standard input for "-". Its errors are those of

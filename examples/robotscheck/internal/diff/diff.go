@@ -31,7 +31,7 @@ var Command = command.Command{
 			case *urls == "":
 				return 0, command.Usagef("which URLs? Add -urls with a file that has one a line")
 			}
-			if stdins := strings.Count("\n"+strings.Join(append(args, *urls), "\n")+"\n", "\n-\n"); stdins > 1 {
+			if command.StdinTwice(args[0], args[1], *urls) {
 				return 0, command.Usagef("only one of OLD, NEW and -urls can be standard input")
 			}
 			d := diff{print: func(c change) { e.Print(c, *asJSON) }}
