@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/signal"
@@ -78,7 +79,7 @@ func Main(put func(context.Context, []string) error, work func(context.Context) 
 	switch {
 	case flag.Arg(0) == "put":
 		var pages []string
-		if pages, err = urls(flag.Args()[1:]); err == nil {
+		if pages, err = urls(flag.Args()[1:], os.Stdin); err == nil {
 			err = put(ctx, pages)
 		}
 	case flag.Arg(0) == "work" && flag.NArg() == 1: // work -part 1 would serve part 0
@@ -95,14 +96,18 @@ func Main(put func(context.Context, []string) error, work func(context.Context) 
 	}
 }
 
-// urls returns the arguments or, if there are none, the lines of standard
-// input. All must be URLs of pages.
-func urls(args []string) ([]string, error) {
+// urls returns the arguments or, if there are none, the lines of in. All must
+// be URLs of pages.
+func urls(args []string, in io.Reader) ([]string, error) {
 	if len(args) == 0 {
-		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
 			if line := strings.TrimSpace(lines.Text()); line != "" {
 				args = append(args, line)
 			}
+		}
+		if err := lines.Err(); err != nil {
+			return nil, fmt.Errorf("read the URLs: %w", err)
 		}
 	}
 	for _, arg := range args {

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,4 +65,18 @@ func TestFollow_ServerAway(t *testing.T) {
 			t.Errorf("a server that is away at the start: %v, want %v", err, away)
 		}
 	})
+}
+
+func TestURLs(t *testing.T) {
+	const a, b = "http://a.example/", "https://b.example/"
+	got, err := urls(nil, strings.NewReader(a+"\n\n "+b+"\r\n"))
+	if want := []string{a, b}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if got, err := urls(nil, strings.NewReader(a+"\n"+b+strings.Repeat("x", bufio.MaxScanTokenSize)+"\n"+b)); !errors.Is(err, bufio.ErrTooLong) {
+		t.Errorf("a line that is too long: %q, %v", got, err)
+	}
+	if got, err := urls([]string{"a.example"}, nil); err == nil {
+		t.Errorf("an argument that is no URL: %q", got)
+	}
 }
