@@ -399,14 +399,14 @@ func (m *member) deafen() {
 func (m *member) listen() {
 	ctx, cancel := context.WithCancel(context.Background())
 	m.unlisten = cancel
-	engine, channel := m.engine, fmt.Sprint(m.prefix, m.epoch, ":", m.id)
+	f, channel := m.Fleet, fmt.Sprint(m.prefix, m.epoch, ":", m.id) // end writes to *m
 	hear := func(text string) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.put(func() { m.hint(ctx, text) })
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.put(func() { m.hint(ctx, text) })
 	}
 	go func() {
-		engine.listen(ctx, channel, hear)
+		f.engine.listen(ctx, channel, hear)
 		if ctx.Err() == nil {
 			hear("")
 		}
