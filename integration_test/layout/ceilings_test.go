@@ -13,7 +13,7 @@ var ceilings = struct {
 	names       map[string]int // exported names of packages for a special purpose
 	otherNames  int            // exported names of all other packages together
 }{
-	lines:       map[string]int{"libraries": 20_440, "newcomers": 1_211, "examples": 8_500},
+	lines:       map[string]int{"libraries": 20_400, "newcomers": 1_211, "examples": 8_460},
 	unexplained: 0,
 	names: map[string]int{
 		"politeness/refusal":      23,
