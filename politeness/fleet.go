@@ -29,9 +29,7 @@ func (p *hold) Own(r fleet.Record) {
 		}
 		l.drawJitter(h)
 	} else {
-		if !p.kept.is(v) {
-			l.inheritPause(h, v, r.Age, now) // of a request of others that was in flight
-		}
+		l.inheritPause(p, v, r.Age, now) // of a request of others that was in flight
 		if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
 			// The Fleet has stored the claim of the account. So requests may
 			// use the part of the Budget that was claimed.

@@ -23,11 +23,6 @@ func (h *host) lesson() learnt {
 	return learnt{until: k.until, crawl: k.crawl, level: k.level, latest: max(k.latest, good)}
 }
 
-// is reports whether v is the state of k, which may have changed since.
-func (k learnt) is(v legacy) bool {
-	return k.level == uint8(v[levelAndSign]/4) && k.latest == max(sign(v[levelAndSign]%4), good)
-}
-
 // A legacy is what an owner leaves to the next one. Times are in microseconds.
 // A zero means none: for example, no pause. The encoded form of a legacy is
 // called a state. It is a list of varints, without the zeros at the end of the
@@ -137,21 +132,23 @@ func (l *Limiter) inherit(p *hold, r fleet.Record, now time.Duration) {
 	if v[adaptiveDelay] > 0 {
 		h.learn().adaptive = v.span(adaptiveDelay)
 	}
-	l.inheritPause(h, v, r.Age, now)
+	l.inheritPause(p, v, r.Age, now)
 	p.kept = h.lesson()
 }
 
 // inheritPause takes over a pause and the back-off's level, unless this member
-// knows of a later incident. A pause that ends less than a second later than
+// knows of a later incident, or has stored that level itself: then it may have
+// learnt something since. A pause that ends less than a second later than
 // the known one is the same pause, told by others with a delay: so a pause does
 // not grow on its way from member to member.
-func (l *Limiter) inheritPause(h *host, v legacy, age, now time.Duration) {
+func (l *Limiter) inheritPause(p *hold, v legacy, age, now time.Duration) {
+	h, own := p.host, int64(p.kept.level)*4+int64(p.kept.latest)
 	if end := later(now-age, v.span(pauseLeft)); end > now && (h.learnt == nil || end-time.Second > h.learnt.until) {
 		h.learn().until = end
 		l.notePause(h)
 	}
 	incident := now - age - v.span(sinceIncident)
-	if n := v[levelAndSign]; n > 0 && (h.learnt == nil || incident+time.Second > h.learnt.incident) {
+	if n := v[levelAndSign]; n > 0 && n != own && (h.learnt == nil || incident+time.Second > h.learnt.incident) {
 		h.learn().level, h.learnt.latest = uint8(min(n/4, math.MaxUint8)), sign(n%4)
 		h.learnt.incident = max(h.learnt.incident, incident)
 	}
