@@ -1,6 +1,6 @@
 // Package cli has what the commands need at a command line and at a
 // terminal. It parses a command line with flags before, between and after the
-// arguments, and makes text from servers safe to print.
+// arguments, writes JSON lines, and makes text from servers safe to print.
 package cli
 
 import (

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
 // The type "line" is one line of the journal. The journal is a file of JSON
@@ -79,7 +81,7 @@ func openJournal(dir string) (*journal, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	return &journal{lock: lock, file: file, lines: NewEncoder(file), synced: time.Now()}, nil
+	return &journal{lock: lock, file: file, lines: cli.NewEncoder(file), synced: time.Now()}, nil
 }
 
 // read calls take with each line of the journal, up to the first damaged line.

@@ -8,15 +8,6 @@ import (
 	"io"
 )
 
-// NewEncoder returns an encoder for JSON lines, in which the & in a URL is
-// readable. It writes each line in a single Write. So if the process is killed,
-// a file ends with a whole line or with the beginning of one.
-func NewEncoder(w io.Writer) *json.Encoder {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc
-}
-
 // ErrDamaged is the error of ReadLines about a line that it cannot read.
 var ErrDamaged = errors.New("a line is damaged")
 

@@ -3,36 +3,12 @@ package frontier_test
 import (
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
-
-// Several processes append to one file, and a process may be killed at any
-// time. So each line is a single Write.
-func TestNewEncoder_OneWrite(t *testing.T) {
-	var writes []string
-	enc := frontier.NewEncoder(writer(func(b []byte) (int, error) {
-		writes = append(writes, string(b))
-		return len(b), nil
-	}))
-	long := strings.Repeat("x", 1<<20)
-	for _, text := range []string{"http://a.example/?a&b", long} {
-		if err := enc.Encode(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := []string{"\"http://a.example/?a&b\"\n", "\"" + long + "\"\n"}; !slices.Equal(writes, want) {
-		t.Errorf("%d writes, the first is %.40q", len(writes), writes)
-	}
-}
-
-type writer func([]byte) (int, error)
-
-func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 // ReadLines says how far the good lines reach. An incomplete last line is no
 // error.

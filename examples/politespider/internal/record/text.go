@@ -20,15 +20,7 @@ func Cause(text string) string { return address.ReplaceAllString(text, "") }
 var address = regexp.MustCompile(`\b(dial|read|write) \w+( \S+)?: (\w+: )?(lookup \S+( on \S+)?: )?|\bparse "[^"]*": `)
 
 // Count returns a number with its noun, such as "2 links".
-func Count(n int, noun string) string { return fmt.Sprintf("%d %s", n, Noun(n, noun)) }
-
-// Noun returns the noun for so many things: with an s, unless n is 1.
-func Noun(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
-}
+func Count(n int, noun string) string { return fmt.Sprintf("%d %s", n, cli.Noun(n, noun)) }
 
 // Seconds returns d in seconds, rounded to the millisecond.
 func Seconds(d time.Duration) float64 {

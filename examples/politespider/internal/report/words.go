@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
@@ -20,7 +20,7 @@ func number(n int) string {
 	return s
 }
 
-func count(n int, noun string) string { return number(n) + " " + record.Noun(n, noun) }
+func count(n int, noun string) string { return number(n) + " " + cli.Noun(n, noun) }
 
 // seconds() returns a time as 12 ms, 1.50 s or 1:02:03. The argument is the
 // time in milliseconds.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
@@ -27,7 +28,7 @@ var (
 	script string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"seconds": seconds, "count": count, "noun": record.Noun, "number": number, "visible": record.Printable,
+		"seconds": seconds, "count": count, "noun": cli.Noun, "number": number, "visible": record.Printable,
 	}).Parse(pageHTML))
 )
 

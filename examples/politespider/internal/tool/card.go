@@ -2,13 +2,13 @@ package tool
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -57,8 +57,7 @@ func (c *card) write(w io.Writer, opts robotsmw.Options) error {
 	c.WebBotAuth.Trigger = "crawler"
 	c.WebBotAuth.RateControl, c.WebBotAuth.RateExpectation = rates(opts.Limiter)
 	c.WebBotAuth.KnownURLs = []string{"/robots.txt"}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := cli.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(c)
 }

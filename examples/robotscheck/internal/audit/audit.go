@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
@@ -86,7 +87,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 			found.add(v)
 			switch {
 			case o.asJSON:
-				command.JSON(e.Stdout).Encode(v)
+				cli.NewEncoder(e.Stdout).Encode(v)
 			case o.verbose:
 				fmt.Fprintln(e.Stdout, sentence(v))
 			}
@@ -103,7 +104,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	found.sort()
 	notes := notes(r, broken.faults, history.doubtful)
 	if o.asJSON {
-		command.JSON(e.Stdout).Encode(summaryOf(r, history.doubtful))
+		cli.NewEncoder(e.Stdout).Encode(summaryOf(r, history.doubtful))
 	} else {
 		printText(e.Stdout, r, found, o.verbose, notes)
 	}

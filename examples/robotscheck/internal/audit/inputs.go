@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
@@ -210,5 +211,5 @@ func describe(input string, line int, err error) string {
 // linesOrRecords writes a count of log lines and archive records in words, such
 // as "1 broken line or record". kind is "" or a word with a space after it.
 func linesOrRecords(n int, kind string) string {
-	return command.Count(n, kind+"line") + " or " + command.Noun(n, "record")
+	return command.Count(n, kind+"line") + " or " + cli.Noun(n, "record")
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
@@ -23,7 +24,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count":    command.Count,
 	"counts":   counts,
 	"kinds":    func() []string { return kinds },
-	"noun":     command.Noun,
+	"noun":     cli.Noun,
 	"number":   command.Thousands,
 	"why":      why,
 	"from":     func(addresses []string) string { return listed(addresses, command.Printable) },

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 )
@@ -118,7 +119,7 @@ func (b *batch) answer(block *block) {
 	defer close(block.answered)
 	block.out.Reset()
 	block.status, block.failed = command.OK, 0
-	json := command.JSON(&block.out)
+	json := cli.NewEncoder(&block.out)
 	var a answer // one for all lines, because Encode takes its address
 	var err error
 	for line := range bytes.Lines(block.lines) {

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -42,7 +43,7 @@ func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) 
 	random := rand.New(rand.NewPCG(1, 2))
 	agents := []string{"ExampleBot", "OtherBot", "*"}
 	var b strings.Builder
-	enc := command.JSON(&b)
+	enc := cli.NewEncoder(&b)
 	for range n {
 		i := random.IntN(len(robots))
 		q := struct {

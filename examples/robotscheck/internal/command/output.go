@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,18 +10,11 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
-// JSON returns an encoder that writes one object per line.
-func JSON(w io.Writer) *json.Encoder {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // keeps the & in URLs readable
-	return enc
-}
-
 // Print prints a value: as a line of JSON, or as the text that it prints of
 // itself.
 func (e Env) Print(v interface{ Print(io.Writer) }, asJSON bool) {
 	if asJSON {
-		JSON(e.Stdout).Encode(v)
+		cli.NewEncoder(e.Stdout).Encode(v)
 	} else {
 		v.Print(e.Stdout)
 	}
@@ -56,19 +48,7 @@ func Printable(s string) string { return cli.Printable(s, 400) }
 
 // Count returns a number with its noun, such as "1 file" or "3,491 files".
 func Count(n int, noun string) string {
-	return Thousands(n) + " " + Noun(n, noun)
-}
-
-// Noun returns a noun in the form that goes with a number: file, files;
-// address, addresses.
-func Noun(n int, noun string) string {
-	switch {
-	case n == 1:
-		return noun
-	case strings.HasSuffix(noun, "s"):
-		return noun + "es"
-	}
-	return noun + "s"
+	return Thousands(n) + " " + cli.Noun(n, noun)
 }
 
 // Thousands writes a number for people: 3,491.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -56,7 +57,7 @@ var Command = command.Command{
 					x := explain(s, agent, target)
 					status = max(status, x.Status(x.Doubt))
 					if *asJSON {
-						command.JSON(e.Stdout).Encode(x)
+						cli.NewEncoder(e.Stdout).Encode(x)
 						continue
 					}
 					if i+j > 0 {

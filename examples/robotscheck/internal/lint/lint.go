@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
@@ -154,7 +155,7 @@ func list(lines []int) string {
 	if more := len(all) - maxLines; more > 1 {
 		all = append(all[:maxLines], "…")
 	}
-	return "in " + command.Noun(len(all), "line") + " " + strings.Join(all, ", ")
+	return "in " + cli.Noun(len(all), "line") + " " + strings.Join(all, ", ")
 }
 
 // A problem is a problem of a file, as -json prints it.

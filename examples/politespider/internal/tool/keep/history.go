@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
@@ -31,7 +32,7 @@ type event struct {
 // openHistory opens the history in dir.
 func openHistory(dir string) (*History, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	return &History{file: file, lines: frontier.NewEncoder(file)}, err
+	return &History{file: file, lines: cli.NewEncoder(file)}, err
 }
 
 // Past calls add with each record of the earlier runs, and with the time at

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -76,7 +76,7 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	l.File = filepath.Join(hash[:2], hash[2:32])
 	err := writeWhole(filepath.Join(p.Dir, l.File), r.Body)
 	if err == nil {
-		err = frontier.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
+		err = cli.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
 	}
 	if err != nil {
 		return fmt.Errorf("keep a page: %w", err)

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
@@ -21,7 +20,7 @@ type printer interface {
 // writer to, which leads to w.
 func newPrinter(w, to io.Writer, asJSON bool) printer {
 	if asJSON {
-		return jsonPrinter{frontier.NewEncoder(to)}
+		return jsonPrinter{cli.NewEncoder(to)}
 	}
 	live := cli.IsTerminal(w)
 	return &textPrinter{w: to, live: live, colour: live && os.Getenv("NO_COLOR") == "", told: make(map[string]bool)} // https://no-color.org
