@@ -17,21 +17,21 @@ import (
 // Delay if that is longer. If it refused req, then each repeat would meet the
 // redirect first, and the same refusal after it.
 func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision) (*record.Record, error) {
+	rec, err := c.decide(req.Context(), name, req.URL, d)
+	if err == nil || req.Response == nil {
+		return rec, err
+	}
 	patience := time.Minute
 	if c.cfg.Limiter != nil {
 		patience = max(patience, c.cfg.Limiter.Delay)
 	}
-	for asked := time.Now(); ; {
-		rec, err := c.decide(req.Context(), name, req.URL, d)
-		if err == nil || req.Response == nil {
-			return rec, err
-		}
+	for last := time.Now().Add(patience + time.Second); err != nil; rec, err = c.decide(req.Context(), name, req.URL, d) {
 		delay, ok := errors.AsType[*politeness.DelayError](err)
 		if !ok {
 			return nil, err
 		}
 		due := time.Now().Add(max(time.Until(delay.Until), time.Second/10))
-		if deadline, limited := req.Context().Deadline(); limited && deadline.Before(due) || due.Sub(asked) > patience+time.Second {
+		if deadline, limited := req.Context().Deadline(); limited && deadline.Before(due) || due.After(last) {
 			return nil, err
 		}
 		select {
@@ -40,6 +40,7 @@ func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision) (*recor
 			return nil, fmt.Errorf("robotsmw: after a redirect, waiting for robots.txt: %w", req.Context().Err())
 		}
 	}
+	return rec, nil
 }
 
 // checkRedirect returns an error for a redirect to a host that is longer than
