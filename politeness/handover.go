@@ -90,7 +90,7 @@ func (l *Limiter) legacyOf(h *host, now time.Duration, over bool) (state []byte,
 		}
 	}
 	if k := h.learnt; k != nil {
-		v[pauseLeft], v[crawlDelay], v[adaptiveDelay] = micros(k.until-now+time.Microsecond), micros(k.crawl), micros(k.adaptive)
+		v[pauseLeft], v[crawlDelay], v[adaptiveDelay] = micros(k.until-now+time.Microsecond), micros(k.crawl+time.Microsecond-1), micros(k.adaptive)
 		if k.level > 0 || k.latest >= doubtful {
 			v[levelAndSign], v[sinceIncident] = int64(k.level)*4+int64(k.latest), micros(now-k.incident)
 		}
@@ -138,9 +138,9 @@ func (l *Limiter) inherit(p *hold, r fleet.Record, now time.Duration) {
 
 // inheritPause takes over a pause and the back-off's level, unless this member
 // knows of a later incident, or has stored that level itself: then it may have
-// learnt something since. A pause that ends less than a second later than
-// the known one is the same pause, told by others with a delay: so a pause does
-// not grow on its way from member to member.
+// learnt something since. A pause that ends less than a second later than the
+// known one is the same pause, told by others with a delay: so a pause does not
+// grow on its way from member to member.
 func (l *Limiter) inheritPause(p *hold, v legacy, age, now time.Duration) {
 	h, own := p.host, int64(p.kept.level)*4+int64(p.kept.latest)
 	if end := later(now-age, v.span(pauseLeft)); end > now && (h.learnt == nil || end-time.Second > h.learnt.until) {
