@@ -20,8 +20,8 @@ type Counts struct {
 	// GivenUp are requests that were not repeated although RetryThrottled or
 	// PutBack was set. A request is given up if it was answered 429 or 503 more
 	// often than RetryThrottled allows, if MaxRequests was reached, or if its
-	// body cannot be sent twice. So is one that the Limiter has
-	// refused after a redirect five times.
+	// body cannot be sent twice. So is one that the Limiter has refused after a
+	// redirect five times.
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
