@@ -30,7 +30,7 @@ type attempt struct {
 func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duration) {
 	a.caller, a.timeout = caller, timeout
 	if timeout > 0 {
-		a.grant.keep(timeout)
+		a.grant.prolong(timeout)
 		a.ctx, a.cancel = context.WithTimeout(caller, timeout)
 	} else {
 		a.ctx, a.cancel = context.WithCancel(caller)

@@ -93,9 +93,9 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 	l.settle(h)
 }
 
-// keep makes each lease of the chain at least d long. d is the request's own
+// prolong makes each lease of the chain at least d long. d is the request's own
 // timeout.
-func (g *Grant) keep(d time.Duration) {
+func (g *Grant) prolong(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if l := g.limiter; d > l.set.lease {
 			l.mu.Lock()

@@ -63,7 +63,7 @@ func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.C
 		GotConn:              w.gotConn,
 		WroteHeaderField:     w.wroteField,
 		WroteHeaders:         w.wroteHeaders,
-		GotFirstResponseByte: w.answered,
+		GotFirstResponseByte: w.gotFirstByte,
 		Got1xxResponse:       w.gotInformation,
 	}
 	return httptrace.WithClientTrace(ctx, &w.trace)
@@ -169,17 +169,17 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 	}
 }
 
-// answered is called with the first byte of an answer. After an answer, Base
-// may send another request in the same context, for example one with
+// gotFirstByte is called with the first byte of an answer. After an answer,
+// Base may send another request in the same context, for example one with
 // credentials after a 401. That is a new request and no replay.
-func (w *wire) answered() {
+func (w *wire) gotFirstByte() {
 	w.mu.Lock()
 	w.wrote = false
 	w.mu.Unlock()
 }
 
-// gotInformation is called for each 1xx response, after answered. With HTTP/2,
-// the request may still be sent again.
+// gotInformation is called for each 1xx response, after gotFirstByte. With
+// HTTP/2, the request may still be sent again.
 func (w *wire) gotInformation(_ int, header textproto.MIMEHeader) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

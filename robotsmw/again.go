@@ -32,7 +32,7 @@ const maxTurns = 3
 // judgeAgain returns nil if the request may be sent now. Nearly always, the
 // record by which it was allowed is still in force. If there is another one,
 // that decides, and the error may be a *DisallowedError. If the record has run
-// out, the error is an *expiredError, and robots.txt has to be fetched first.
+// out, the error is an *outdatedError, and robots.txt has to be fetched first.
 func (p *permit) judgeAgain(ctx context.Context) error {
 	old := p.record.Load()
 	rec, now := p.checker.loader.LoadAgain(p.origin, old, p.turn >= maxTurns)
@@ -42,7 +42,7 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 	case rec == nil && now.Sub(p.time) < time.Millisecond:
 		return nil // asking again would get the same answer
 	case rec == nil:
-		return &expiredError{p}
+		return &outdatedError{p}
 	}
 	var d Decision
 	p.checker.judge(&d, p.url, rec, now)
@@ -51,7 +51,7 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 		p.checker.decided(ctx, &d)
 		return &DisallowedError{Decision: d}
 	case d.CrawlDelay != p.crawlDelay:
-		return &expiredError{p} // the Limiter has to be told
+		return &outdatedError{p} // the Limiter has to be told
 	}
 	p.record.Store(rec)
 	if p.decision.Load() != nil {
@@ -60,17 +60,18 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 	return nil
 }
 
-// An expiredError says that a request has to be judged again before it is sent.
-type expiredError struct{ permit *permit }
+// An outdatedError says that a permit no longer holds: its request has to be
+// judged again before it is sent.
+type outdatedError struct{ permit *permit }
 
-func (e *expiredError) Error() string {
+func (e *outdatedError) Error() string {
 	return "robotsmw: the robots.txt of " + e.permit.origin + " has changed or run out while the request waited: ask again"
 }
 
-// isExpired reports whether err says that the request of p has to be judged
-// again. Another Transport, further out, may have a check of its own.
-func (p *permit) isExpired(err error) bool {
-	e, ok := errors.AsType[*expiredError](err)
+// isOutdated reports whether err says that p is outdated. Another Transport,
+// further out, may have a check of its own.
+func (p *permit) isOutdated(err error) bool {
+	e, ok := errors.AsType[*outdatedError](err)
 	return ok && e.permit == p
 }
 

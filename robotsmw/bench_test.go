@@ -82,7 +82,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	tr := warm(b)
 	req, _ := http.NewRequest("GET", "https://example.com/section-7/public/page.html", nil)
 	req.Header.Set("User-Agent", testAgent)
-	for name, rt := range map[string]http.RoundTripper{"bare": tr.cfg.wire, "robots": tr} {
+	for name, rt := range map[string]http.RoundTripper{"bare": tr.cfg.sender, "robots": tr} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -127,7 +127,7 @@ func TestAllocationBudgets(t *testing.T) {
 			resp.Body.Close()
 		})
 	}
-	if n := cost(tr) - cost(tr.cfg.wire); n > 5 {
+	if n := cost(tr) - cost(tr.cfg.sender); n > 5 {
 		t.Errorf("RoundTrip adds %v allocations, want at most 5", n)
 	}
 }

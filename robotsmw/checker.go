@@ -88,7 +88,7 @@ func NewChecker(opts Options) (*Checker, error) {
 func newChecker(cfg *config) *Checker {
 	c := &Checker{cfg: cfg}
 	lc := load.Config{
-		Base:        cfg.wire,
+		Base:        cfg.sender,
 		UserAgent:   cfg.UserAgent,
 		Timeout:     cfg.RobotsTimeout,
 		Kind:        &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},

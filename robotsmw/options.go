@@ -160,7 +160,7 @@ type config struct {
 	tokens    []string
 	overrides map[string]string // Options.Override, with canonical origins as keys
 	page      page.Options
-	wire      http.RoundTripper // sends pages and robots.txt: Base, under the pace if there is a Limiter
+	sender    http.RoundTripper // sends pages and robots.txt: Base, under the pace if there is a Limiter
 }
 
 func (o Options) config() (*config, error) {
@@ -170,7 +170,7 @@ func (o Options) config() (*config, error) {
 	}
 	c := &config{Options: o, tokens: tokens}
 	c.page = page.Options{Tokens: tokens, ReadAhead: o.Page.ReadAhead}
-	if c.wire, err = o.wire(); err != nil {
+	if c.sender, err = o.sender(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -202,10 +202,10 @@ func (o Options) config() (*config, error) {
 	return c, nil
 }
 
-// wire returns the transport that sends requests: the caller's Base, or the
+// sender returns the transport that sends requests: the caller's Base, or the
 // default transport with the caller's proxy and address check. If there is a
-// Limiter, wire adds a politeness.Transport.
-func (o Options) wire() (http.RoundTripper, error) {
+// Limiter, sender adds a politeness.Transport.
+func (o Options) sender() (http.RoundTripper, error) {
 	base := o.Base
 	switch {
 	case base != nil && o.Proxy != nil:

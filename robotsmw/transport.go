@@ -88,9 +88,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		// With a Limiter, wire calls s.judgeAgain when the host may be asked.
-		resp, err := t.cfg.wire.RoundTrip(out)
-		if !s.isExpired(err) {
+		// With a Limiter, sender calls s.judgeAgain when the host may be asked.
+		resp, err := t.cfg.sender.RoundTrip(out)
+		if !s.isOutdated(err) {
 			return t.receive(s, out, resp, err)
 		}
 		if req, err = unsent(req); err != nil {
@@ -163,7 +163,7 @@ func (t *Transport) identify(agent string) error {
 	return nil
 }
 
-// receive returns what RoundTrip returns for the result of wire. It arranges
+// receive returns what RoundTrip returns for the result of sender. It arranges
 // that the response is examined for PageDirectives.
 func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
@@ -180,7 +180,7 @@ func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err
 			return nil, err
 		}
 	}
-	_, paced := t.cfg.wire.(*politeness.Transport)
+	_, paced := t.cfg.sender.(*politeness.Transport)
 	s.examine(s.Context, resp, out, paced && isClean(resp.Body))
 	return resp, nil
 }
@@ -188,7 +188,7 @@ func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err
 // CloseIdleConnections closes the idle connections of Base, if Base has a
 // method for that.
 func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.cfg.wire.(interface{ CloseIdleConnections() }); ok {
+	if c, ok := t.cfg.sender.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
