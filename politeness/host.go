@@ -21,7 +21,7 @@ type host struct {
 	jitter     float32 // the present interval is longer by this fraction
 	onItsWay   int32   // how many requests are on their way: see setOnItsWay
 	overtaking int32   // how many requests wait in robots
-	heeding    int32   // how many requests in queue need their estimated start (see Grant.heeds)
+	estimates  int32   // how many requests in queue need their estimated start
 	gone       bool    // the Limiter has forgotten this host
 	hold       *hold   // in a fleet: this Limiter's claim to the host; nil means none
 }

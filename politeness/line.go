@@ -17,15 +17,15 @@ func (h *host) count(g *Grant, n int32) {
 	switch {
 	case g.overtakes:
 		h.overtaking += n
-	case g.heeds():
-		h.heeding += n
+	case g.needsEstimate():
+		h.estimates += n
 	}
 }
 
-// heeds reports whether g needs its estimate. If g has a trace, the trace is
-// told when the estimate changes. If g has a limit, g is refused when the
-// estimate is too late.
-func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
+// needsEstimate reports whether g needs its estimate. If g has a trace, the
+// trace is told when the estimate changes. If g has a limit, g is refused when
+// the estimate is too late.
+func (g *Grant) needsEstimate() bool { return g.limit != forever || g.trace != nil }
 
 // ahead returns how many requests would be before g if g joined its line now.
 func (h *host) ahead(g *Grant) int {
@@ -114,9 +114,9 @@ func (l *Limiter) retime(h *host, now time.Duration) {
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 	// Usually only the first request needs a new estimate. There are three
 	// cases in which the loop visits the others too: the queue is that of the
-	// Exempt requests, some request needs its estimate (see Grant.heeds), or
-	// the Crawl-delay is so long that requests are refused.
-	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
+	// Exempt requests, some request needs its estimate, or the Crawl-delay is
+	// so long that requests are refused.
+	all := line == &h.robots || h.estimates > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {
 		return
@@ -146,9 +146,10 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 	}
 }
 
-// tell stores the Crawl-delay that g was told. When ClampCrawlDelay cuts a
-// Crawl-delay of this host for the first time, tell returns a notice.
-func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
+// learnCrawlDelay stores the Crawl-delay that g was told. When ClampCrawlDelay
+// cuts a Crawl-delay of this host for the first time, learnCrawlDelay returns a
+// notice.
+func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told {
 		return nil
 	}

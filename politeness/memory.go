@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// kept reports whether no request needs h any more, and nothing of h has to be
-// waited for: its interval, pause and quota are over.
-func (h *host) kept(l *Limiter, now time.Duration) bool {
+// isFree reports whether no request needs h any more, and nothing of h has to
+// be waited for: its interval, pause and quota are over.
+func (h *host) isFree(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }
 
@@ -45,9 +45,9 @@ func (l *Limiter) sweep(now time.Duration) {
 		switch {
 		case h == nil:
 			return
-		case h.kept(l, now) && h.blank():
+		case h.isFree(l, now) && h.blank():
 			l.forget(h)
-		case !h.kept(l, now) && l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute):
+		case !h.isFree(l, now) && l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute):
 			return // as a rule, the hosts behind it were used later
 		default: // it must not hide the hosts behind it
 			l.setAside(h, now)
@@ -92,7 +92,7 @@ func (l *Limiter) dispensable(now time.Duration) *host {
 func (l *Limiter) leastRecent(looks int, now time.Duration) *host {
 	for range looks {
 		h := l.idle.first
-		if h == nil || h.kept(l, now) {
+		if h == nil || h.isFree(l, now) {
 			return h
 		}
 		l.setAside(h, now)

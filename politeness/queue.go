@@ -95,7 +95,7 @@ func (l *Limiter) join(g *Grant, start bool, now time.Duration) (v look, in bool
 		l.want(h, now)
 	}
 	if g.crawl > 0 || h.learnt != nil { // otherwise neither g nor the host has a Crawl-delay
-		v.notice = l.tell(h, g, now)
+		v.notice = l.learnCrawlDelay(h, g, now)
 	}
 	if h.waiting == 0 && g.then == nil && l.gate == nil && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {

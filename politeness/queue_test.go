@@ -38,7 +38,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.overtaking != 0 || h.heeding != 0 {
+		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.overtaking != 0 || h.estimates != 0 {
 			t.Errorf("%d and %d wait in an empty queue", h.waiting, h.overtaking)
 		}
 		return best

@@ -117,7 +117,7 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 		return
 	}
 	c.detach(e)
-	if e.rec.InForce(now) == record.None && e.rec.Waiting(now) {
+	if e.rec.InForce(now) == record.None && e.rec.AwaitsRetry(now) {
 		heap.Push(&c.held, e)
 	} else {
 		e.linkAfter(&c.lru)
@@ -137,7 +137,7 @@ func (c *Cache) Size() (origins, fetches int, bytes int64) {
 // stay. If only the limit of bytes is exceeded, one other entry stays too,
 // because its robots.txt would be fetched again at once.
 func (c *Cache) shrink(now time.Time) {
-	for len(c.held) > 0 && !c.held[0].rec.Waiting(now) {
+	for len(c.held) > 0 && !c.held[0].rec.AwaitsRetry(now) {
 		e := c.held[0]
 		c.detach(e)
 		e.linkAfter(c.lru.prev)

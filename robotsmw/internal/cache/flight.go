@@ -54,7 +54,7 @@ type Flight struct {
 	used func()         // called before callers may get copy; nil means nobody needs to know
 
 	mu      sync.Mutex             // guards the fields below
-	waiting int                    // how many callers wait for it
+	callers int                    // how many of them wait for it
 	refresh bool                   // whether it goes on if nobody waits for it
 	begun   bool                   // it has had a slot
 	dropped bool                   // nobody waited for it any more, so ctx was cancelled
@@ -66,7 +66,7 @@ type Flight struct {
 // newFlight returns a flight with one caller that waits for it.
 func newFlight(name string, prev *record.Record, after <-chan struct{}) *Flight {
 	f := &Flight{
-		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, After: after, waiting: 1,
+		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, After: after, callers: 1,
 		done: make(chan struct{}), moved: make(chan struct{}),
 	}
 	f.ctx, f.drop = context.WithCancelCause(context.Background())
@@ -80,7 +80,7 @@ func (f *Flight) join() bool {
 	if f.dropped {
 		return false
 	}
-	f.waiting++
+	f.callers++
 	return true
 }
 
@@ -134,16 +134,16 @@ func (f *Flight) GoOn() { f.leave(true) }
 func (f *Flight) leave(refresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waiting--
+	f.callers--
 	f.refresh = f.refresh || refresh
-	f.settle()
+	f.dropIfUnwanted()
 }
 
-// settle drops the flight if it waits for a slot and nobody waits for the
-// flight. A refresh, or a flight that has begun, is dropped only if the slot is
-// further away than longWait. The caller must hold f.mu.
-func (f *Flight) settle() {
-	if f.waiting > 0 || f.dropped || f.delay == nil {
+// dropIfUnwanted drops the flight if it waits for a slot and nobody waits for
+// the flight. A refresh, or a flight that has begun, is dropped only if the
+// slot is further away than longWait. The caller must hold f.mu.
+func (f *Flight) dropIfUnwanted() {
+	if f.callers > 0 || f.dropped || f.delay == nil {
 		return
 	}
 	if (f.begun || f.refresh) && time.Until(f.delay.Until) <= longWait {
@@ -185,7 +185,7 @@ func (f *Flight) Expect(delay *politeness.DelayError) {
 	}
 	close(f.moved)
 	f.moved = make(chan struct{})
-	f.settle()
+	f.dropIfUnwanted()
 }
 
 // end ends the flight, and wakes all callers that wait for it.

@@ -40,7 +40,7 @@ type Question struct {
 	URL  *url.URL
 	Host string // Host header; "" means the URL's own
 
-	Elsewhere bool // another host redirects here: the question waits its turn
+	InTurn bool // the question waits its turn, because another host redirects here
 
 	// The validators of the copy at hand; "" means none.
 	ETag         string
@@ -114,7 +114,7 @@ func (c *Client) waitingContext(ctx context.Context, q Question, timer *time.Tim
 		},
 	}
 	delay := politeness.Exempt
-	if q.Elsewhere {
+	if q.InTurn {
 		delay = politeness.ExemptInTurn
 	}
 	waiting := politeness.WithTrace(politeness.WithCrawlDelay(ctx, delay), trace)

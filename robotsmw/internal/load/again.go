@@ -11,14 +11,14 @@ import (
 // judged. Unlike Load it never waits: the record is nil if Load has to be
 // called first.
 //
-// With settle, the last record that is known is in force for a day: a host
+// With lastTurn, the last record that is known is in force for a day: a host
 // whose interval outlasts its file's lifetime, or a memory that is too small,
 // must not hold up a request for ever.
-func (l *Loader) LoadAgain(name string, rec *record.Record, settle bool) (*record.Record, time.Time) {
+func (l *Loader) LoadAgain(name string, rec *record.Record, lastTurn bool) (*record.Record, time.Time) {
 	now := time.Now()
 	inForce := l.cache.Get([]byte(name))
 	switch {
-	case inForce == nil && settle:
+	case inForce == nil && lastTurn:
 		inForce = rec
 	case inForce == nil:
 		return nil, now // it was dropped to make room, and what came after it perhaps, too
@@ -30,7 +30,7 @@ func (l *Loader) LoadAgain(name string, rec *record.Record, settle bool) (*recor
 	switch use := inForce.Use(now); {
 	case inForce.Postponed(now) != nil:
 		return nil, now
-	case settle && now.Sub(inForce.Fetched) < record.MaxLifetime: // whatever its use is
+	case lastTurn && now.Sub(inForce.Fetched) < record.MaxLifetime: // whatever its use is
 	case use == record.UseFetch:
 		return nil, now
 	case use == record.UseAndRefresh:

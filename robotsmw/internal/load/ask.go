@@ -23,10 +23,10 @@ const maxRedirects = 5
 // origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
 // it is a *politeness.DelayError or [store.ErrElsewhere], and this fetch has no
 // result. With a lock, the first question is sent only if the lock lasts long
-// enough. If yields is true, the lock is given back while the host rests.
-func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yields bool) (Fetch, error) {
+// enough. If releases is true, the lock is released while the host rests.
+func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
 	start := time.Now()
-	done, err := l.follow(f, prev, lock, yields)
+	done, err := l.follow(f, prev, lock, releases)
 	if err != nil {
 		return Fetch{}, err
 	}
@@ -41,7 +41,7 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, yie
 }
 
 // follow asks the origin, and then each place that an answer redirects to.
-func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, yields bool) (Fetch, error) {
+func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
 	u, host := origin.RobotsURL(f.Origin)
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
@@ -50,12 +50,12 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 			q.Check = lock.Check
 			q.Expect = func(delay *politeness.DelayError) {
 				f.Expect(delay)
-				if yields && delay != nil && time.Until(delay.Until) > cache.ShortWait {
+				if releases && delay != nil && time.Until(delay.Until) > cache.ShortWait {
 					lock.Release()
 				}
 			}
 		}
-		ans, err := l.put(q)
+		ans, err := l.answerTo(q)
 		now := time.Now()
 		if errors.Is(err, store.ErrElsewhere) || hops == 0 && isDelay(err) && !canServe(prev, err, now) {
 			return Fetch{}, err
@@ -81,9 +81,9 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 	}
 }
 
-// put asks a question. If the answer is about our validators and not about the
-// file, put asks again without validators.
-func (l *Loader) put(q fetch.Question) (fetch.Answer, error) {
+// answerTo asks a question. If the answer is about our validators and not about
+// the file, answerTo asks again without validators.
+func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	ans, err := l.client.Ask(q)
 	if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
 		q.ETag, q.LastModified, q.Check = "", "", nil
@@ -113,7 +113,7 @@ func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev
 func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record.Record) fetch.Question {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	own, _ := origin.RobotsURL(f.Origin)
-	q.Elsewhere = u.Hostname() != own.Hostname()
+	q.InTurn = u.Hostname() != own.Hostname()
 	if l.cfg.Asked != nil {
 		q.Answered = func(resp *http.Response, body []byte, err error) {
 			if !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent

@@ -1,8 +1,8 @@
 // Package page looks for robots metas and for marks of bot walls in the body of
-// a response while the caller reads it. Look replaces the response's body by a
-// Body, and Body.Says returns at any time what has been found so far. The body
-// is passed on unchanged. Nothing is read before the caller asks for it, unless
-// Options.ReadAhead is set.
+// a response while the caller reads it. Examine replaces the response's body by
+// a Body, and Body.Says returns at any time what has been found so far. The
+// body is passed on unchanged. Nothing is read before the caller asks for it,
+// unless Options.ReadAhead is set.
 package page
 
 import "time"
@@ -30,5 +30,5 @@ const (
 type StandsFor struct{}
 
 // ReadsItself is a key for a request's context. If the context has a value for
-// it, the caller examines the page's body, so Look does not.
+// it, the caller examines the page's body, so Examine does not.
 type ReadsItself struct{}

@@ -134,10 +134,10 @@ func (r *Record) refreshable(now time.Time) bool {
 	return passed(r.Fetched.Add(r.Expires.Sub(r.Fetched)/5*4), now)
 }
 
-// Waiting reports whether the latest fetch failed or was put off, and the next
-// try is not due yet. A failure that is more than clockSkew in the future comes
-// from another clock, so its next try counts as due.
-func (r *Record) Waiting(now time.Time) bool {
+// AwaitsRetry reports whether the latest fetch failed or was put off, and the
+// next try is not due yet. A failure that is more than clockSkew in the future
+// comes from another clock, so its next try counts as due.
+func (r *Record) AwaitsRetry(now time.Time) bool {
 	return r.Failure != nil && !passed(r.Failure.Retry, now) && !r.Failure.Last.After(now.Add(clockSkew))
 }
 
@@ -148,11 +148,11 @@ func (r *Record) Use(now time.Time) Use {
 	case r == nil:
 		return UseFetch
 	case !r.Expired(now):
-		if !r.Waiting(now) && (r.Failure != nil || r.refreshable(now)) {
+		if !r.AwaitsRetry(now) && (r.Failure != nil || r.refreshable(now)) {
 			return UseAndRefresh
 		}
 		return UseFresh
-	case r.Waiting(now):
+	case r.AwaitsRetry(now):
 		return UseStale
 	}
 	return UseFetch
