@@ -23,6 +23,10 @@ type permit struct {
 	turn       int                           // counts how often RoundTrip has judged the request, from 1
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
+
+	// over is set when RoundTrip has returned. If another request gets the
+	// context of this one's response, this permit says nothing about it.
+	over atomic.Bool
 }
 
 // maxTurns is how often a request is judged anew because robots.txt has run out
@@ -34,6 +38,9 @@ const maxTurns = 3
 // that decides, and the error may be a *DisallowedError. If the record has run
 // out, the error is an *outdatedError, and robots.txt has to be fetched first.
 func (p *permit) judgeAgain(ctx context.Context) error {
+	if p.over.Load() {
+		return nil
+	}
 	old := p.record.Load()
 	rec, now := p.checker.loader.LoadAgain(p.origin, old, p.turn >= maxTurns)
 	switch {

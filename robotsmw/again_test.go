@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -516,5 +517,51 @@ func TestRedirectWaitsForRobotsTxt(t *testing.T) {
 			t.Errorf("new.example, whose robots.txt is unreachable: %v", err)
 		}
 		time.Sleep(48 * time.Hour)
+	})
+}
+
+// The context of a response has what its request was judged by. If another
+// request gets that context, only what is known of its own URL counts.
+func TestContextOfAnEarlierResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		file := new(switchable)
+		file.set(robots("User-agent: *\nCrawl-delay: 7\n"))
+		web.Handle("a.example", file)
+		web.Handle("b.example", robots(open))
+		var told []any
+		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "b.example" && r.Header.Get("Accept") == "" { // not the fetch of robots.txt
+				told = append(told, r.Context().Value(politeness.CrawlDelayKey{}))
+			}
+			return web.RoundTrip(r)
+		})
+		client, err := NewClient(Options{UserAgent: testAgent, Base: base, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		get := func(ctx context.Context, url string) *http.Response {
+			t.Helper()
+			req, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			return resp
+		}
+		earlier := get(t.Context(), "http://a.example/1").Request.Context()
+		get(earlier, "http://b.example/robots.txt")
+		if len(told) != 1 || told[0] != nil {
+			t.Errorf("the Limiter was told %v, the Crawl-delay of another host", told)
+		}
+		for _, text := range []string{shut, "User-agent: *\nDisallow: /1\n", open} {
+			file.set(robots(text))
+			time.Sleep(25 * time.Hour)
+			get(earlier, "http://b.example/2") // the file of a.example has run out
+			if text != shut {
+				get(earlier, "http://a.example/2") // whatever it now says about /1
+			}
+		}
 	})
 }

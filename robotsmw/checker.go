@@ -232,7 +232,7 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
 	case override != nil:
 		c.judge(d, u, override, time.Now())
-	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "":
+	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && origin.HasPlainTarget(u):
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
 	default:
 		var now time.Time

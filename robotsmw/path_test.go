@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -110,6 +111,11 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 		if d := decide(t, c, "http://a.example"+path); d.Allowed != want {
 			t.Errorf("%v", d)
 		}
+	}
+	// Sent is "/%2Frobots.txt".
+	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt", RawPath: "%2Frobots.txt"}
+	if d, err := c.Check(t.Context(), u); err != nil || d.Allowed {
+		t.Errorf("%v, %v", d, err)
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *sent) Value(key any) any {
 	case examinedKey{}:
 		return &s.examined
 	case politeness.CrawlDelayKey{}:
-		if s.tells {
+		if s.tells && !s.over.Load() {
 			return &s.crawlDelay
 		}
 	}

@@ -90,6 +90,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		// With a Limiter, sender calls s.judgeAgain when the host may be asked.
 		resp, err := t.cfg.sender.RoundTrip(out)
+		s.over.Store(true)
 		if !s.isOutdated(err) {
 			return t.receive(s, out, resp, err)
 		}
