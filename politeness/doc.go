@@ -35,15 +35,16 @@
 //
 // A request whose wait would outlast its context's deadline or MaxWait is
 // refused at once with a [*DelayError], which says when to come again. It uses
-// up nothing, so ask other hosts first. http.Client.Timeout
-// includes the wait, so leave it 0; [Transport].AttemptTimeout does not.
+// up nothing, so ask other hosts first. http.Client.Timeout includes the wait,
+// so leave it 0; [Transport].AttemptTimeout does not.
 //
 // # In your queue
 //
 // No worker should sleep. With a MaxWait of -1, a job is refused at once, and
-// put back until [DelayError].Until. Let each job come an interval later than
-// the one of its host before, as the example InYourQueue does. examples/queues
-// has workers for NATS JetStream, asynq and River. In others, use this:
+// put back until [DelayError].Until. If several jobs are for one host, put each
+// back for an interval longer than the one before, as the example InYourQueue
+// does. examples/queues has workers for NATS JetStream, asynq and River. In
+// others, use this:
 //
 //   - Temporal: NextRetryDelay of an ApplicationError.
 //   - Kafka: [HostKey] as the key, and a queue for each host in the process.

@@ -77,8 +77,8 @@ func (l *Limiter) dequeue(g *Grant) {
 
 // estimate returns when g can start if nothing changes. The first request of
 // g's queue can start at the time firstStart, and ahead requests are before g.
-// The true time is never earlier, but may be
-// later: the estimate leaves out how long the requests ahead take.
+// The true time is never earlier, but may be later: the estimate leaves out how
+// long the requests ahead take.
 func (l *Limiter) estimate(h *host, g *Grant, firstStart time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
 	return max(later(firstStart, times(interval, ahead)), l.due(h, g))

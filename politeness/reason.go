@@ -12,7 +12,7 @@ import "time"
 //	rate limit          the host's quota, from RateLimit or a similar field
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)
-//	budget              the day's end (Limiter.Budget), or a Dir that can be used
+//	budget              the day's end (Limiter.Budget), or a usable Budget.Dir
 //	fleet               the fleet, or its member that owns the host
 //	global rate         Limiter.GlobalRate
 //	within              Limiter.Within

@@ -30,15 +30,15 @@ import (
 //
 // A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
 // for at least 5 minutes and at most 24 hours. If they say nothing, the file is
-// kept for 24 hours. With a long Limiter.Delay, a file is kept for 5 minutes
-// longer than the Delay. The record of an unavailable file is kept for the same
-// time. But if the file is unavailable because a redirect led nowhere or there
-// were too many redirects, the record is kept for one hour. A file is
-// revalidated with its ETag and Last-Modified. The first request after four
-// fifths of the lifetime starts a refresh in the background and does not wait
-// for it. Records are in memory, bounded by Options.MaxOrigins and MaxBytes. A
-// Store (package diskstore, redisstore) keeps them over a restart or shares
-// them.
+// kept for 24 hours. With a long Limiter.Delay, a file is kept for at least 5
+// minutes longer than the Delay, but not for more than 24 hours. The record of
+// an unavailable file is kept for the same time. But if the file is unavailable
+// because a redirect led nowhere or there were too many redirects, the record
+// is kept for one hour. A file is revalidated with its ETag and Last-Modified.
+// The first request after four fifths of the lifetime starts a refresh in the
+// background and does not wait for it. Records are in memory, bounded by
+// Options.MaxOrigins and MaxBytes. A Store (package diskstore, redisstore)
+// keeps them over a restart or shares them.
 //
 // When memory is full, the origin that was used longest ago goes. An
 // unreachable origin stays until its next try: if it went, a server in trouble
@@ -191,9 +191,8 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 // Decision.Resolved has the disallowed form, unless that is the form as
 // written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
 // letter case and the query are not changed. The query is matched as it is
-// sent. robotstxt.Rules.MatchResolved
-// judges all three forms. robotstxt.Rules.Match judges only the form that it is
-// given.
+// sent. robotstxt.Rules.MatchResolved judges all three forms.
+// robotstxt.Rules.Match judges only the form that it is given.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
 	var buf [128]byte

@@ -121,7 +121,7 @@ const (
 	NotApplicable Reason = "not-applicable" // the scheme is not http, https or ftp: allowed
 	ByRule        Reason = "rule"           // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
 	NoMatch       Reason = "no-match"       // no rule of the crawler's group matches: allowed
-	EmptyGroup    Reason = "empty-group"    // the crawler's group has no rules: allowed
+	EmptyGroup    Reason = "empty-group"    // the crawler's group has no rule that can match: allowed
 	NoGroup       Reason = "no-group"       // no group names the crawler or "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt   Reason = "robots-txt"     // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
 	TooMuchWork   Reason = "too-much-work"  // matching the URL with the group would take too much work: disallowed
@@ -178,9 +178,10 @@ func (d Decision) File() *robotstxt.File {
 	return d.doc.File
 }
 
-// String returns the decision as a sentence, such as
+// String returns the decision as a sentence, in one line, such as
 //
-//	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)
+//	disallowed: https://example.com/a
+//	(rule "Disallow: /a", line 3 of https://example.com/robots.txt)
 //
 // A URL of more than 700 bytes is cut. So is a path or a rule of more than 300
 // bytes.

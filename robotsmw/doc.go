@@ -6,7 +6,7 @@
 //	...
 //	resp, err := client.Get("https://example.com/page")
 //	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-//		log.Print(blocked.Decision) // which rule, on which line of which robots.txt
+//		log.Print(blocked.Decision) // which rule, on which line of which file
 //	}
 //
 // The client loads each origin's robots.txt when it is first needed, and keeps

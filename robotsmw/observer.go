@@ -18,10 +18,12 @@ import (
 // function is logged and goes no further.
 //
 // Decided gets the context of the request, or of the call of the Checker. The
-// other functions get a background context, because a fetch of
-// robots.txt belongs to none of the requests that wait for it.
+// other functions get a background context, because a fetch of robots.txt
+// belongs to none of the requests that wait for it.
 type Observer struct {
-	// Decided is called for every decision of Check and RoundTrip.
+	// Decided is called for every decision of Check and RoundTrip. If a
+	// request is judged again after its wait, that is one more decision. But it
+	// is not reported if another robots.txt allows the request as before.
 	Decided func(ctx context.Context, d Decision)
 
 	// Fetched is called after every fetch of a robots.txt, also after a failed

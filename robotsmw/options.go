@@ -122,8 +122,8 @@ type Options struct {
 
 	// MaxOrigins and MaxBytes bound the records in memory, and MaxOrigins also
 	// counts fetches under way. When memory is full, the record that was used
-	// longest ago goes: see the doc of Checker. 0
-	// means 100,000 origins and 128 MiB.
+	// longest ago goes: see the doc of Checker. 0 means 100,000 origins and
+	// 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 

@@ -73,7 +73,8 @@ func (t *Transport) Checker() *Checker { return t.checker }
 //
 // A request is judged when it asks, and again when its host may be asked: a
 // wait can outlast the robots.txt that allowed it. If that has run out, it is
-// fetched first, before the request is sent. If a robots.txt that was read
+// fetched first, before the request is sent. If the request then has a body but
+// no GetBody, RoundTrip returns an error. If a robots.txt that was read
 // meanwhile forbids the request, it is not sent and uses up no slot.
 //
 // RoundTrip sends what it has judged. The Host is spelt as in the request for

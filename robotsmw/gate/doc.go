@@ -2,7 +2,9 @@
 // verdict and one pace with a Go program. It puts a robots transport and its
 // Limiter behind HTTP.
 //
-//	h, err := gate.New(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"})
+//	h, err := gate.New(robotsmw.Options{
+//		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+//	})
 //	...
 //	err = http.ListenAndServe("127.0.0.1:8500", h)
 //
@@ -35,19 +37,21 @@
 // page in a browser or through a proxy (X-Forwarded-For, Forwarded), or names a
 // Host that is not loopback (DNS rebinding). A reverse proxy that sends none of
 // these makes all its clients loopback ones: let it ask for a token itself. Any
-// other client needs the header "Authorization: Bearer <Token>". All who may
-// not get the same 401.
+// other client needs the header "Authorization: Bearer <Token>". Without it,
+// each gets the same 401.
 //
-// The sites a gate can reach are limited, too: without Options.Base and
-// Options.RefuseAddress, it refuses addresses that are not public
+// The sites a gate can reach are limited, too: if neither Options.Base nor
+// Options.RefuseAddress is set, it refuses addresses that are not public
 // (robotsmw.PublicOnly), at each connection, so that neither a redirect nor a
 // change of the DNS leads into a private network.
 //
 // # Limits
 //
 // No header of a client goes to a site, and none of a site's hop-by-hop and
-// Access-Control fields to a client. A wait of more than five minutes is
-// refused as soon as it is known. At most 1,000 slots are held, and 1,000
-// requests are under way; more are 503. A body is cut at Handler.MaxBody, and
-// then the connection is aborted. A client that goes away frees its slot.
+// Access-Control fields to a client. /check refuses a wait of more than five
+// minutes as soon as it is known. For /fetch, wait and page together may take
+// five minutes and Options.AttemptTimeout. At most 1,000 slots are held, and
+// 1,000 requests are under way; more are 503. A body is cut at Handler.MaxBody,
+// and then the connection is aborted. If a client goes away before it has its
+// answer, its slot is freed.
 package gate

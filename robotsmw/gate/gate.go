@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// ServeHTTP answers a request. Whoever has no right learns nothing but that.
+// ServeHTTP answers a request. A client that may not ask gets only a 401.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.mayAsk(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -48,7 +48,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mayAsk reports whether the client has a right. No header makes an address a
+// mayAsk reports whether the client may ask. No header makes an address a
 // loopback one, but those of a page in a browser, and of a proxy, speak against
 // it.
 func (h *Handler) mayAsk(r *http.Request) bool {

@@ -20,13 +20,16 @@
 //
 // # What is read
 //
-//	Content-Usage    robots.txt and header   AIPREF, Internet-Drafts
-//	Content-Signal   robots.txt and header   contentsignals.org, by Cloudflare; no standard
-//	TDMRep           header, meta, and /.well-known/tdmrep.json if the caller has it; W3C Community Group report
-//	noai, noimageai  X-Robots-Tag and meta   a convention begun by DeviantArt
-//	noml             X-Robots-Tag and meta   noml.info
-//	policy tokens    robots.txt              tokens such as Google-Extended; an Internet-Draft
-//	RSL              a file of its own       RSL 1.0 (rslstandard.org/rsl), if the caller has it
+//	Content-Usage    robots.txt, header     AIPREF, Internet-Drafts
+//	Content-Signal   robots.txt, header     contentsignals.org; no standard
+//	TDMRep           header, meta, a file   W3C Community Group report
+//	noai, noimageai  X-Robots-Tag, meta     a convention begun by DeviantArt
+//	noml             X-Robots-Tag, meta     noml.info
+//	policy tokens    robots.txt             an Internet-Draft
+//	RSL              a file                 RSL 1.0 (rslstandard.org/rsl)
+//
+// A policy token is a name such as Google-Extended. The caller fetches the
+// files of TDMRep (/.well-known/tdmrep.json) and RSL, if they are to be read.
 //
 // Documents that may still change are named with number and date in
 // Statement.Draft, and nowhere else.
@@ -49,6 +52,6 @@
 // One label answers one use. A page that says "ai-use=n" denies [AIInput], and
 // says nothing about [TrainAI] or [Search]. The vocabulary of AIPREF (§4.3) has
 // search override the other two labels: they do not bind a use that meets all
-// conditions of search. So who only searches asks about Search alone, and who
-// does more with a page asks about each use.
+// conditions of search. So if you only search, ask about Search alone. If you
+// do more with a page, ask about each use.
 package preference

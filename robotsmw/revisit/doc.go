@@ -6,12 +6,13 @@
 //	resp, err := client.Get("https://example.com/feed")
 //	...
 //	if visit, ok := revisit.Of(resp); ok && visit.Unchanged {
-//		// Nothing new since visit.Since. Directives still say noindex, if the page did.
+//		// Nothing new since visit.Since. visit.Directives has the noindex
+//		// that the page had.
 //	}
 //
 // A [Transport] remembers for each URL its validators (ETag, Last-Modified),
 // how long it stays fresh, and what the page says to robots. It keeps no
-// bodies: the caller has what he made of the page.
+// bodies, so keep what you have made of the page.
 //
 // # What a caller gets
 //

@@ -29,8 +29,8 @@ type Transport struct {
 	// it says no-cache. 0 or less means as long as it says.
 	MinFresh time.Duration
 
-	// MaxFresh is how long it counts as fresh at most, also against MinFresh. 0
-	// or less means as long as it says.
+	// MaxFresh is how long it counts as fresh at most, even if MinFresh is
+	// longer. 0 or less means as long as it says.
 	MaxFresh time.Duration
 
 	// MaxPages and MaxBytes limit the memory, if Store is nil. The page that

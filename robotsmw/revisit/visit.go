@@ -20,23 +20,23 @@ import (
 // A Visit is what is known of the page that a response brings or stands for.
 type Visit struct {
 	// Unchanged is set for a 304, sent by the server or made here: the page is
-	// as it was when it last came. It is not set for the 304 of a server that
-	// was not asked, or that means another version; then ask again.
+	// as it was when it last came. It is not set if a server sends a 304 that
+	// nobody asked for, or that is about another version. Then ask again.
 	Unchanged bool
 
 	// Sent is false if the response was made here, and nothing was sent.
 	Sent bool
 
 	// Directives are those of the page, also where only a 304 came. Those of a
-	// page that is being read are known so far as it was read.
+	// page that is being read are known as far as it was read.
 	Directives robotsmeta.Directives
 
 	// Since is when the page itself last came; zero means never, or that it was
 	// forgotten.
 	Since time.Time
 
-	// Fresh is until when nothing is asked. Zero means that the next request is
-	// sent.
+	// Fresh is the time until which the page is fresh, so that requests for it
+	// are answered here. Zero means that the next request is sent.
 	Fresh time.Time
 }
 
