@@ -102,7 +102,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err == nil || !canReplay(req) || !a.wire.isReplay() {
 			return resp, err
 		}
-		if fresh, err = replay(req); err != nil {
+		if fresh, err = withNewBody(req); err != nil {
 			return nil, err
 		}
 	}

@@ -216,9 +216,9 @@ func canReplay(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
-// replay returns a copy of req with a new body from GetBody. If req has no
-// body, replay returns req itself.
-func replay(req *http.Request) (*http.Request, error) {
+// withNewBody returns a copy of req with a new body from GetBody. If req has no
+// body, withNewBody returns req itself.
+func withNewBody(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil
 	}

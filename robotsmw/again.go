@@ -82,9 +82,9 @@ func (p *permit) isOutdated(err error) bool {
 	return ok && e.permit == p
 }
 
-// unsent returns a copy of a request that Base has not sent, with a body that
-// has not been read.
-func unsent(req *http.Request) (*http.Request, error) {
+// withNewBody returns a copy of req, which Base has not sent, with a new body
+// from GetBody. If req has no body, withNewBody returns req itself.
+func withNewBody(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil
 	}

@@ -95,7 +95,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !s.isOutdated(err) {
 			return t.receive(s, out, resp, err)
 		}
-		if req, err = unsent(req); err != nil {
+		if req, err = withNewBody(req); err != nil {
 			return resp, err
 		}
 	}
