@@ -455,6 +455,85 @@ func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 	})
 }
 
+// One domain has any number of hosts that ask for a Crawl-delay of years. They
+// are not all remembered, and do not hide other hosts.
+func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 100}
+		ask := func(host string, crawl time.Duration) {
+			t.Helper()
+			g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), &url.URL{Host: host})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{Status: 200})
+		}
+		ask("first.example", 1e9*time.Second)
+		if wait := time.Until(l.Next(mustURL(t, "http://first.example/"))); wait != 1e9*time.Second {
+			t.Errorf("due in %v", wait)
+		}
+		for i := range 1000 {
+			ask(fmt.Sprintf("h%d.owner.example", i), 1e9*time.Second)
+			time.Sleep(10 * time.Second)
+			if i%10 == 0 { // the others are in use
+				ask(fmt.Sprintf("honest%d.example", i/10%10), 5*time.Second)
+			}
+		}
+		for i := range 10 {
+			if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
+				t.Errorf("honest%d.example was forgotten", i)
+			}
+		}
+		if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Two origins of a host have different Crawl-delays. The host is not forgotten
+// when the shorter one is over, or the other origin would be asked too soon.
+func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, l := range map[string]*Limiter{"": {}, "EndToStart": {EndToStart: true}, "MaxHosts": {MaxHosts: 1}} {
+			u := mustURL(t, "http://two.example/")
+			slow := WithCrawlDelay(t.Context(), 30*time.Second)
+			for _, ctx := range []context.Context{slow, WithCrawlDelay(t.Context(), 0)} {
+				g, err := l.Acquire(ctx, u)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Outcome{Status: 200})
+			}
+			start := time.Now()
+			for i := range 5 { // new hosts, for which others are forgotten
+				time.Sleep(2 * time.Second)
+				g, _ := l.Acquire(t.Context(), hostURL(i))
+				g.Done(Outcome{Status: 200})
+			}
+			l.mu.Lock()
+			state, _ := l.legacyOf(l.hosts["two.example"], l.now(), true)
+			l.mu.Unlock()
+			if decode(state)[sinceCounted] == 0 {
+				t.Errorf("%s: the next owner is not told", name)
+			}
+			g, err := l.Acquire(slow, u)
+			if err != nil || time.Since(start) != 30*time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(start))
+			}
+			g.Done(Outcome{})
+			time.Sleep(time.Hour)
+			for i := range 5 {
+				g, _ := l.Acquire(t.Context(), hostURL(i+5))
+				g.Done(Outcome{Status: 200})
+				time.Sleep(time.Minute)
+			}
+			if l.MaxHosts == 1 && l.hosts["two.example"] != nil {
+				t.Errorf("%s: it is remembered for ever", name)
+			}
+		}
+	})
+}
+
 // A request whose Done is never called does not keep its host for ever.
 func TestFullOfAbandonedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

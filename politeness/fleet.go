@@ -25,7 +25,7 @@ func (p *hold) Own(r fleet.Record) {
 		l.inherit(p, r, now)
 		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not inherit it: the owner may still give a part of it back
 		if r.Missing {
-			h.stamp(now-r.MinAge, false)
+			l.stamp(h, anyone, now-r.MinAge)
 		}
 		l.drawJitter(h)
 	} else {

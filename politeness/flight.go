@@ -21,13 +21,28 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 			g.keeps.paused = h.learnt.until
 		}
 	}
-	h.stamp(now, g.exempt)
+	l.stamp(h, g, now)
 	l.drawJitter(h)
 	if h.hold != nil {
 		h.hold.served = true
 	}
 	if l.Budget.limits() {
 		l.spend(g, amount{requests: 1})
+	}
+}
+
+// stamp notes that g, a request to h, started (or, with EndToStart, ended) now.
+func (l *Limiter) stamp(h *host, g *Grant, now time.Duration) {
+	h.last = max(h.last, now)
+	if g.exempt {
+		return
+	}
+	h.counted = max(h.counted, now)
+	if crawl := l.crawlDelay(h, g); crawl > 0 {
+		h.learn().crawlEnd = max(h.learnt.crawlEnd, later(now, crawl))
+		if crawl > l.set.maxCrawl {
+			l.notePause(h) // no request waits for so long
+		}
 	}
 }
 
@@ -61,7 +76,7 @@ func (l *Limiter) release(g *Grant) {
 		// sending was not noted.
 		if l.EndToStart || !g.paced && l.paces(h, g) {
 			now := l.now()
-			h.stamp(now, g.exempt)
+			l.stamp(h, g, now)
 			l.retime(h, now)
 		}
 	}
@@ -81,7 +96,7 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 		if g.until <= now {
 			l.land(g)
 			if l.EndToStart || !g.paced && l.paces(h, g) {
-				h.stamp(g.until, g.exempt)
+				l.stamp(h, g, g.until)
 			}
 			g.state = expired
 		}

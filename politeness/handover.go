@@ -80,12 +80,12 @@ func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) 
 func (l *Limiter) legacyOf(h *host, now time.Duration, over bool) (state []byte, keep time.Duration) {
 	var v legacy
 	if over {
-		keep = max(l.due(h, anyone)-now, 0)
+		keep = max(l.free(h)-now, 0)
 		interval := h.lengthen(max(l.pace(h), l.crawlDelay(h, anyone)))
 		if since := now - h.last; h.last != never && since < interval {
 			v[sinceLast] = 1 + micros(since)
 		}
-		if since := now - h.counted; h.counted != never && since < interval {
+		if since := now - h.counted; h.counted != never && (since < interval || h.learnt != nil && now < h.learnt.crawlEnd) {
 			v[sinceCounted] = 1 + micros(since)
 		}
 	}

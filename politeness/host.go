@@ -36,6 +36,10 @@ type learnt struct {
 	latest   sign          // the sign of the latest incident; after a good answer: the constant good
 	clamped  bool          // a notice has said that ClampCrawlDelay cut a Crawl-delay
 
+	// crawlEnd is the end of the latest Crawl-delay. Another origin of the host
+	// may have told a shorter one since.
+	crawlEnd time.Duration
+
 	// What the host says about its quotas. All are 0 if it says nothing.
 	limited     time.Duration // the end of a pause for a spent quota
 	spread      time.Duration // the interval that spreads the quota over the time until it is renewed
@@ -67,14 +71,6 @@ func (h *host) learn() *learnt {
 // interval, pause and quota are over.
 func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
-}
-
-// stamp notes that a request to h started (or, with EndToStart, ended) now.
-func (h *host) stamp(now time.Duration, exempt bool) {
-	h.last = max(h.last, now)
-	if !exempt {
-		h.counted = max(h.counted, now)
-	}
 }
 
 // hostRing is a circular list through host.prev and host.next.

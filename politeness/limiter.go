@@ -143,11 +143,12 @@ type Limiter struct {
 	// about a host, such as a Crawl-delay or a history of refusals, it forgets
 	// the host only when there are MaxHosts. Then the host that was used
 	// longest ago goes. A host with requests, or within its interval, stays,
-	// above MaxHosts if need be. Paused hosts hold nine tenths of the places at
-	// most: beyond that, and when nothing else can go, one of them goes, at
-	// random. So no new host is refused. But with a Budget, MaxHosts limits how
-	// many hosts are asked in one day, because their counts are kept all day. 0
-	// means 1,000,000. Negative means no limit.
+	// above MaxHosts if need be. Paused hosts, and those within a Crawl-delay
+	// longer than MaxCrawlDelay, hold nine tenths of the places at most: beyond
+	// that, and when nothing else can go, one of them goes, at random. So no
+	// new host is refused. But with a Budget, MaxHosts limits how many hosts
+	// are asked in one day, because their counts are kept all day. 0 means
+	// 1,000,000. Negative means no limit.
 	MaxHosts int
 
 	// Lease is how long a grant holds its slot if Done is not called. It has to
@@ -175,7 +176,7 @@ type Limiter struct {
 	mu     sync.Mutex // held for moments, never during a wait
 	hosts  map[string]*host
 	idle   hostRing      // hosts that no request needs, least recently used first, but for paused ones
-	paused []*host       // hosts whose answers paused them, and some whose pause is over
+	paused []*host       // hosts that are paused (see MaxHosts), and some whose pause is over
 	queued uint64        // how many requests have queued
 	starts uint64        // how many requests have started
 	reaped time.Duration // the time of the latest search of all hosts for expired leases

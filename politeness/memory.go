@@ -8,8 +8,14 @@ import (
 
 // isFree reports whether no request needs h any more, and nothing of h has to
 // be waited for: its interval, pause and quota are over.
-func (h *host) isFree(l *Limiter, now time.Duration) bool {
-	return !h.busy() && l.due(h, anyone) <= now
+func (h *host) isFree(l *Limiter, now time.Duration) bool { return !h.busy() && l.free(h) <= now }
+
+// free returns when nothing of h has to be waited for any more.
+func (l *Limiter) free(h *host) time.Duration {
+	if h.learnt == nil {
+		return l.due(h, anyone)
+	}
+	return max(l.due(h, anyone), h.learnt.crawlEnd)
 }
 
 // find returns the host with this key, and makes it if there is none. There is
@@ -47,7 +53,7 @@ func (l *Limiter) sweep(now time.Duration) {
 			return
 		case h.isFree(l, now) && h.blank():
 			l.forget(h)
-		case !h.isFree(l, now) && l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute):
+		case !h.isFree(l, now) && l.free(h)-now < 2*max(l.set.delay, time.Minute):
 			return // as a rule, the hosts behind it were used later
 		default: // it must not hide the hosts behind it
 			l.setAside(h, now)
@@ -110,15 +116,17 @@ func (l *Limiter) somePaused(looks int, now time.Duration) *host {
 		case h.pauseEnd() <= now:
 			l.unpause(h)
 			l.settle(h)
-		case !h.busy() && h.hold == nil && max(later(h.last, h.lengthen(l.pace(h))), l.crawlDue(h, anyone)) <= now:
+		case !h.busy() && h.hold == nil && max(later(h.last, h.lengthen(l.pace(h))), min(h.learnt.crawlEnd, later(h.counted, l.set.maxCrawl))) <= now:
 			return h
 		}
 	}
 	return nil
 }
 
-// pauseEnd returns when the host's pause and quota are over.
-func (h *host) pauseEnd() time.Duration { return max(h.learnt.until, h.quotaDue()) }
+// pauseEnd returns when the host's pause, quota and Crawl-delay are over.
+func (h *host) pauseEnd() time.Duration {
+	return max(h.learnt.until, h.quotaDue(), h.learnt.crawlEnd)
+}
 
 // notePause puts h among the paused hosts.
 func (l *Limiter) notePause(h *host) {

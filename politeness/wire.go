@@ -154,7 +154,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		l.mu.Lock()
 		switch h := g.host; g.state {
 		case flying:
-			h.stamp(l.now(), g.exempt)
+			l.stamp(h, g, l.now())
 			g.countOnItsWay(onItsWay)
 			if !onItsWay && h.inFlight < l.slots(h, anyone) {
 				h.pokeHeads() // the next requests may have waited for nothing else
@@ -163,7 +163,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
 			l.recall(g, now)
-			g.host.stamp(now, g.exempt)
+			l.stamp(g.host, g, now)
 		}
 		l.mu.Unlock()
 	}
