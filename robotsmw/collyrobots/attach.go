@@ -55,6 +55,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	}
 	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
 	x.loops.hosts = make(map[string]map[string]spin)
+	x.parked.hosts = make(map[string][]*parked)
 	base, timeout := opts.Base, cmp.Or(opts.AttemptTimeout, client.Timeout, -1)
 	if !x.named() {
 		base = client.Transport

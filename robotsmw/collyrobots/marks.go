@@ -32,16 +32,10 @@ func (k *mark) refuses(target string) bool {
 // So a page that has a mark gets a Ctx of its own: a shallow copy with the same
 // values and the same lock. The mark is dropped when the memory of the Ctx is
 // freed. By then, the page and all requests made from the page are gone.
-type marks struct {
-	sync.Map             // weak.Pointer[colly.Context] → *mark
-	used     atomic.Bool // whether there was a mark
-}
+type marks struct{ sync.Map } // weak.Pointer[colly.Context] → *mark
 
 // of returns nil if a Ctx has no mark.
 func (s *marks) of(ctx *colly.Context) *mark {
-	if !s.used.Load() { // most crawls need no weak pointers, which take time
-		return nil
-	}
 	k, _ := s.Load(weak.Make(ctx))
 	m, _ := k.(*mark)
 	return m
@@ -65,7 +59,6 @@ func (s *marks) put(page *colly.Request) *mark {
 	page.Ctx = &own
 	k := &mark{method: page.Method, url: page.URL.String()}
 	key := weak.Make(&own)
-	s.used.Store(true)
 	s.Store(key, k)
 	runtime.AddCleanup(&own, func(key any) { s.Delete(key) }, any(key))
 	return k

@@ -99,7 +99,7 @@ func (m *member) refuseChild(r *colly.Request, k *mark) {
 
 // relLinks remembers the rel=nofollow links of a page.
 func (m *member) relLinks(page *colly.Response, said robotsmw.Page) {
-	if said.Refusal.Sure || !isHTML(page) || isEncoded(page) {
+	if said.Refusal.Sure || said.State != robotsmw.PageComplete {
 		return
 	}
 	links, err := pagelinks.FromHTML(context.Background(), page.Body, page.Request.URL, said, nil)

@@ -42,9 +42,6 @@ type parkedRequests struct {
 func (q *parkedRequests) add(p *parked) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.hosts == nil {
-		q.hosts = make(map[string][]*parked)
-	}
 	q.hosts[p.url.Host] = append(q.hosts[p.url.Host], p)
 }
 
