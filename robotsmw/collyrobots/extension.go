@@ -33,8 +33,9 @@ type Extension struct {
 	// was answered 429 or 503. Each repeat waits until the Retry-After is over,
 	// or for the Limiter's back-off if the answer has no Retry-After. OnError
 	// is called each time, but as long as the extension repeats the request, a
-	// Retry of it sends nothing and returns the error. 0 or negative means
-	// never.
+	// Retry of it sends nothing and returns the error. As with Retry, a
+	// redirect of the repeat may lead to a page that was visited. 0 or negative
+	// means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused

@@ -25,6 +25,7 @@ type failedBody struct {
 	wait    func() error
 	lost    bool        // the request is counted in Counts.Lost
 	hops    int         // how many times the Limiter has refused it after a redirect
+	checked bool        // colly would check redirects for visited URLs; a Retry skips this
 	repeats int         // how many times the extension has repeated the request because of a 429 or 503
 	header  http.Header // what the request had before judgeCached changed it; nil if it did not
 }

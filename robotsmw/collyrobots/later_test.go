@@ -251,6 +251,84 @@ func TestPutBackRepeatsWhatIsRefusedAfterARedirect(t *testing.T) {
 	}
 }
 
+// What is put back before it was sent is checked like a first try: a redirect
+// to a page that was visited in the meantime is not followed.
+func TestPutBackRedirectsToAVisitedPage(t *testing.T) {
+	for _, revisit := range []bool{false, true} {
+		for _, async := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				web := new(robotstest.Internet)
+				mux := http.NewServeMux()
+				mux.Handle("/robots.txt", robotsText("User-agent: *\nCrawl-delay: 20"))
+				mux.HandleFunc("/first", func(http.ResponseWriter, *http.Request) {})
+				mux.Handle("/old", http.RedirectHandler("http://new.example/page", http.StatusFound))
+				web.Handle("old.example", mux)
+				web.Handle("new.example", robotsText(""))
+				c := colly.NewCollector(colly.Async(async))
+				c.AllowURLRevisit = revisit
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
+				ext.PutBack = true
+				var visited notes
+				c.OnError(func(r *colly.Response, err error) {
+					if _, ok := errors.AsType[*colly.AlreadyVisitedError](err); ok {
+						visited.add(r.Request.URL.Path)
+					}
+				})
+				for _, target := range []string{"http://old.example/first", "http://old.example/old", "http://new.example/page"} {
+					c.Visit(target)
+					time.Sleep(3 * time.Second)
+				}
+				ext.Wait()
+				got := asked(web)
+				slices.Sort(got)
+				want := []string{"GET http://new.example/page", "GET http://old.example/first", "GET http://old.example/old"}
+				if revisit {
+					want = slices.Insert(want, 0, want[0])
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("async %v, revisit %v: the servers were asked for %v", async, revisit, got)
+				}
+				if n := len(visited.sorted()); (n == 1) == revisit || ext.Counts().Lost != 0 {
+					t.Errorf("async %v, revisit %v: %d pages were visited already; counts: %v", async, revisit, n, ext.Counts())
+				}
+			})
+		}
+	}
+}
+
+// What the program repeats is put back as colly's Retry sends it: its redirects
+// may lead to where they led before.
+func TestPutBackOfARetryMayFollowItsRedirectAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		var tries atomic.Int32
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotsText(""))
+		mux.Handle("/old", http.RedirectHandler("/new", http.StatusFound))
+		mux.HandleFunc("/new", func(w http.ResponseWriter, r *http.Request) {
+			if tries.Add(1) == 1 {
+				robotstest.Reset("").ServeHTTP(w, r)
+			}
+		})
+		web.Handle("a.example", mux)
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
+		ext.PutBack = true
+		c.OnError(func(r *colly.Response, err error) {
+			if _, ok := errors.AsType[*colly.AlreadyVisitedError](err); !ok {
+				r.Request.Retry()
+			}
+		})
+		var got notes
+		c.OnResponse(func(r *colly.Response) { got.add(r.Request.URL.Path) })
+		c.Visit("http://a.example/old")
+		ext.Wait()
+		if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/new"}) || n.PutBack < 2 || n.Lost != 0 {
+			t.Errorf("got %v, asked for %v; counts: %v", got.sorted(), asked(web), n)
+		}
+	})
+}
+
 // If each repeat leads into the same refusal, the extension gives up.
 func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
 	site := func(robots string, redirects map[string]string) http.Handler {

@@ -88,9 +88,10 @@ func (m *member) markFailed(r *colly.Request, err error) {
 	} else if b.lost = isLost(err); b.lost {
 		m.tally(&m.counts.Lost, 1)
 	}
-	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+	if delay, ok := errors.AsType[*notDue](err); ok {
 		b.until, why = delay.Until, delay.Reason
-		if _, ok := errors.AsType[*hopError](err); ok {
+		b.checked = delay.checked && !delay.hop // what the redirects led to is visited now
+		if delay.hop {
 			b.hops++
 		}
 		b.final = m.PutBack && b.hops < maxHops && m.c.Context.Err() == nil
@@ -135,7 +136,8 @@ func (m *member) throttled(r *colly.Response) {
 func repeatOf(r *colly.Request, repeats int) *colly.Request {
 	again, header := *r, r.Headers.Clone()
 	again.Headers = &header
-	again.Body = &failedBody{own: true, body: markOf(r).body, repeats: repeats, hops: markOf(r).hops}
+	was := markOf(r)
+	again.Body = &failedBody{own: true, body: was.body, repeats: repeats, hops: was.hops, checked: was.checked}
 	return &again
 }
 

@@ -25,6 +25,9 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if b, ok := req.Body.(*failedBody); ok {
 		x.regain(b)
 		b.restore(req)
+		if b.own && b.checked { // colly looks for this in its own request
+			*req = *req.WithContext(context.WithValue(req.Context(), colly.CheckRevisitKey, true))
+		}
 	}
 	if err := h.sync(); err != nil {
 		return nil, err
@@ -74,10 +77,11 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 		u := *own.Decision.URL
 		own.Decision.URL = &u
 		err = &blockedError{&own}
-	} else if delay, ok := errors.AsType[*politeness.DelayError](err); !ok {
+	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		checked, _ := req.Context().Value(colly.CheckRevisitKey).(bool)
+		err = &notDue{delay, req.Response != nil, checked}
+	} else {
 		return err
-	} else if req.Response != nil {
-		err = &hopError{delay}
 	}
 	turn := max(cmp.Or(x.opts.Limiter.Delay, time.Second), atOnce)
 	if x.loops.note(req.URL.Hostname(), req.URL.String(), turn) {
@@ -86,10 +90,14 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	return err
 }
 
-// hopError refuses a request that follows a redirect.
-type hopError struct{ *politeness.DelayError }
+// notDue is the refusal of a request by the Limiter.
+type notDue struct {
+	*politeness.DelayError
+	hop     bool // the request follows a redirect
+	checked bool // colly checks redirects for visited URLs, as it does unless it is a Retry
+}
 
-func (e *hopError) Unwrap() error { return e.DelayError }
+func (e *notDue) Unwrap() error { return e.DelayError }
 
 // sayUnchanged writes into the header of a 304 what the page that it stands for
 // says to robots. colly hands on no more of a response than its header.
