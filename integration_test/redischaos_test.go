@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("24") // parallel tests mostly sleep, so there may be more of them than processors
+		parallel.Value.Set("32") // parallel tests mostly sleep, so there may be more of them than processors
 	}
 	os.Exit(runWithPrograms(m))
 }

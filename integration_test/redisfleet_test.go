@@ -302,7 +302,8 @@ func TestRedisLimitKeysExpire(t *testing.T) {
 
 // A field that cannot be read is dropped, and named in the log. The fleet goes
 // on, also with the host of that field.
-func TestRedisLimitUnreadableField(t *testing.T) { // not parallel: it looks for a short silence
+func TestRedisLimitUnreadableField(t *testing.T) {
+	t.Parallel()
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	var log lockedBuffer
@@ -310,7 +311,7 @@ func TestRedisLimitUnreadableField(t *testing.T) { // not parallel: it looks for
 	warm(t, l)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	var s starts
+	s := starts{stalls: startMetronome(t)}
 	s.crawl(ctx, &wg, l, 0, 2, instantly)
 	admin.HSet(ctx, "{courtesy}hosts", numberedHost(1).Host, "not msgpack")
 	from := time.Now()

@@ -38,6 +38,7 @@ func (b *logbook) note(host string, v visit) {
 // at the server. By default it asks 20 hosts for 10 pages each. With
 // COURTESY_AUDIT=200 it asks 200 hosts for 40 pages each.
 func TestAuditOverLoopback(t *testing.T) {
+	t.Parallel()
 	const workers, delay = 8, 50 * time.Millisecond
 	hosts, pages := 20, 10
 	if n, _ := strconv.Atoi(os.Getenv("COURTESY_AUDIT")); n > 0 {

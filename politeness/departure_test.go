@@ -101,6 +101,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 }
 
 func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
+	t.Parallel()
 	const delay = 100 * time.Millisecond
 	server := &rudeServer{rude: func(int, int) bool { return false }}
 	address := server.listen(t)

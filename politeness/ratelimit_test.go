@@ -154,6 +154,7 @@ func TestQuotasAreKept(t *testing.T) {
 // This is TestQuotasAreKept in real time, over loopback, with one form from
 // each of three families of fields.
 func TestQuotasAreKept_Loopback(t *testing.T) {
+	t.Parallel()
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	for name, tell := range map[string]func(h http.Header, quota, left int, reset time.Duration){
 		"RateLimit and RateLimit-Policy": func(h http.Header, quota, left int, reset time.Duration) {

@@ -123,6 +123,7 @@ func newGet(t *testing.T, url string) *http.Request {
 }
 
 func TestReplayKeepsThePace_RealConnections(t *testing.T) {
+	t.Parallel()
 	const delay = 150 * time.Millisecond
 	server := &rudeServer{rude: secondOfEach}
 	address := server.listen(t)
@@ -148,6 +149,7 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 // If a server refuses an HTTP/2 stream, the request is sent again on the same
 // connection, at the host's pace.
 func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
+	t.Parallel()
 	plain := func() *http.Transport {
 		base := &http.Transport{Protocols: new(http.Protocols)}
 		base.Protocols.SetUnencryptedHTTP2(true)

@@ -471,6 +471,7 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 // After 101 Switching Protocols, the body is the connection, and can be written
 // to. AttemptTimeout frees the slot but does not end the connection.
 func TestSwitchingProtocols(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := w.(http.Hijacker).Hijack()
 		if err != nil {

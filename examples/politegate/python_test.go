@@ -84,6 +84,7 @@ func (c *crawled) requests() (paths []string, times []time.Time) {
 }
 
 func TestPython(t *testing.T) {
+	t.Parallel()
 	python := interpreter(t, "urllib.request")
 	site := newCrawled(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -186,6 +187,7 @@ except Refused as refused:
 
 // The README's program in Python runs as it stands there.
 func TestPython_Readme(t *testing.T) {
+	t.Parallel()
 	python := interpreter(t, "urllib.request")
 	site := newCrawled(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") })
 	base, stop := start(t, "-allow-private")
@@ -205,6 +207,7 @@ func TestPython_Readme(t *testing.T) {
 // Scrapy runs with the settings of courtesy_scrapy's doc, and its own pace
 // switched off.
 func TestScrapy(t *testing.T) {
+	t.Parallel()
 	python := interpreter(t, "scrapy")
 	site := newCrawled(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

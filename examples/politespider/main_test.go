@@ -25,6 +25,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set("8") // parallel tests mostly wait in real time, not for a processor
+	}
 	goleak.VerifyTestMain(m)
 }
 

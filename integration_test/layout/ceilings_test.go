@@ -27,6 +27,7 @@ var ceilings = struct {
 }
 
 func TestCodeIsSmall(t *testing.T) {
+	t.Parallel()
 	packages, err := loaded()
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +51,7 @@ func TestCodeIsSmall(t *testing.T) {
 
 // An added name takes the place of another one, and has an Example.
 func TestExported_AreFew(t *testing.T) {
+	t.Parallel()
 	packages, err := loaded()
 	if err != nil {
 		t.Fatal(err)

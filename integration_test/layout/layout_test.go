@@ -29,6 +29,7 @@ var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 // In each package, the number of arrows that run back up is the number in
 // runsBack. It is 0 if the package has no row there.
 func TestBackArrows(t *testing.T) {
+	t.Parallel()
 	packages, err := loaded()
 	if err != nil {
 		t.Fatal(err)
@@ -146,6 +147,7 @@ type Pair[K any] struct { Key K }
 }
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		ask     question

@@ -103,6 +103,7 @@ func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 // transports differ. A synctest bubble has a time of its own, so this is tested
 // outside one.
 func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
+	t.Parallel()
 	var came [2]time.Time
 	n := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -199,6 +199,7 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 // A record stays within MaxBytes: the Recorder begins new segments and deletes
 // the oldest ones. Each segment names the crawler and its Limiter.
 func TestARecordIsRotatedAndBounded(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{MaxBytes: 200_000, SegmentBytes: 20_000})
 	web, opts := quickly()
@@ -249,6 +250,7 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 // The test kills a crawling process twenty times. Each time, the chain is good
 // up to the line that is cut off, and the next process continues the chain.
 func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	seen := 0
 	for i := range 20 {

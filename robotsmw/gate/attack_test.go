@@ -38,6 +38,7 @@ func send(t *testing.T, server *httptest.Server, text string) (conn net.Conn, an
 
 // What HTTP allows to be written besides plain requests.
 func TestRawRequests(t *testing.T) {
+	t.Parallel()
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/": "shop"})
 	h := newGate(t, &web, &politeness.Limiter{Delay: -1})
@@ -91,6 +92,7 @@ func TestRawRequests(t *testing.T) {
 // net/http does not notice that a client goes away while its body is unread.
 // Such a client would keep its place for five minutes, and then a slot.
 func TestClientsThatGoAway_BehindABody(t *testing.T) {
+	t.Parallel()
 	var web robotstest.Internet
 	web.Handle("shop.example", shop)
 	h := newGate(t, &web, &politeness.Limiter{Lease: time.Hour})

@@ -629,6 +629,7 @@ func (trickling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A gate must not be a way into the private network: addresses are checked when
 // they are dialled, for pages, robots.txt and names that lead there.
 func TestPrivateAddresses(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	defer server.Close()
@@ -698,6 +699,7 @@ func TestSharedLimiter(t *testing.T) {
 
 // Over real connections: a client that hangs up while it waits frees its place.
 func TestOverLoopback(t *testing.T) {
+	t.Parallel()
 	var web robotstest.Internet
 	web.Handle("shop.example", shop)
 	h := newGate(t, &web, &politeness.Limiter{Lease: time.Hour})

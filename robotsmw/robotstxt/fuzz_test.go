@@ -128,6 +128,7 @@ func FuzzMatchDense(f *testing.F) {
 
 // TestMatchesTwin does the same as FuzzMatchDense, with random input.
 func TestMatchesTwin(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	n := 3000
 	if testing.Short() {
@@ -147,6 +148,7 @@ func TestMatchesTwin(t *testing.T) {
 // TestMatchesTwinInLargeGroups compares the matcher with its twin in groups of
 // up to 500 rules, whose patterns have much in common.
 func TestMatchesTwinInLargeGroups(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(9, 10))
 	words := func(most int) string {
 		var b strings.Builder

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set("8") // parallel tests mostly wait in real time, not for a processor
+	}
 	// While Redis cannot be reached, go-redis runs a goroutine for the client.
 	// This goroutine checks only once a second whether the client was closed.
 	// So it may outlive the tests.

@@ -246,6 +246,7 @@ Disallow: /
 // Servers write logs in buffers, and front ends each their own. However lines
 // are out of order, the result is that of the sorted log.
 func TestFair_LinesOutOfOrder(t *testing.T) {
+	t.Parallel()
 	var hits []hit
 	for i := range 10 {
 		hits = append(hits, pages(fmt.Sprintf("Polite%d/1.0", i), fmt.Sprintf("192.0.2.%d", i), morning.Add(time.Duration(i)*time.Second), 400, every(10*time.Second))...)

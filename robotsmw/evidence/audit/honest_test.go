@@ -85,6 +85,7 @@ var oddURLs = []string{
 // A record of a crawler that obeys has no fault, whatever its options and the
 // web are.
 func TestReadRecord_HonestCrawlers(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		limiter func() *politeness.Limiter

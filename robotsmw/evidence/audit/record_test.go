@@ -311,6 +311,7 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 // The audit notices each changed byte of a record and of the WARC file that the
 // record names.
 func TestReadRecord_AnyByte(t *testing.T) {
+	t.Parallel()
 	warc := "warcinfo request response metadata"
 	fetch := fmt.Sprintf(`"event":"fetch","time":"2026-11-20T10:00:00Z","robots_url":"https://a.example/robots.txt","url":"https://a.example/robots.txt","status":200,"warc":{"file":"robots-000001.warc.gz","request":{"offset":9,"length":7,"sha256":"%s"}}`, hashOf("request"))
 	var r recorded

@@ -99,6 +99,7 @@ func btoi(b bool) int {
 }
 
 func TestSimulatedSite(t *testing.T) {
+	t.Parallel()
 	formats := []struct {
 		name string
 		line func(hit) string
