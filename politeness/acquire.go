@@ -34,7 +34,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.ask(ctx, u, g); err != nil {
 		return err
 	}
-	if g.ends && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return l.ended(ctx, g, 0, "")
 	}
 	return l.wait(ctx, g)
@@ -56,7 +56,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 		g.told, g.crawl = !g.exempt, max(*d, 0)
 	}
 	patience := forever
-	if g.ends = ctx.Done() != nil; g.ends {
+	if ctx.Done() != nil { // otherwise it never ends, and its deadline is ignored
 		if deadline, ok := ctx.Deadline(); ok {
 			patience = time.Until(deadline)
 		}
@@ -64,7 +64,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	if wait, ok := l.maxWait(g.follows); ok {
 		patience, g.timed = min(patience, wait), true
 	}
-	if l.whole != nil || l.Within != nil {
+	if l.global != nil || l.Within != nil {
 		if patience, err = g.chain(ctx, u, patience); err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 		last = last.then
 	}
 	for l := g.limiter; ; {
-		if l.whole != nil {
-			add(l.whole, "")
+		if l.global != nil {
+			add(l.global, "")
 		}
 		if l = l.Within; l == nil {
 			return patience, nil
@@ -145,7 +145,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	check, asked := checkOf(ctx), l.now()
 	var timer *time.Timer
 	var waits spell
-	told, toldWhy := never, whyNot
+	lastUntil, lastWhy := never, whyNot
 	var look look
 	for {
 		look, err = l.tryChecked(ctx, g, check)
@@ -153,9 +153,9 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 			break
 		}
 		waits.turnTo(look.why, l.now())
-		if g.trace != nil && g.trace.Queued != nil && (look.until != told || look.why != toldWhy) {
-			told, toldWhy = look.until, look.why
-			g.trace.Queued(at(told-l.now()), reasons[toldWhy])
+		if g.trace != nil && g.trace.Queued != nil && (look.until != lastUntil || look.why != lastWhy) {
+			lastUntil, lastWhy = look.until, look.why
+			g.trace.Queued(at(lastUntil-l.now()), reasons[lastWhy])
 		}
 		var alarm <-chan time.Time
 		if look.wait != forever {

@@ -30,7 +30,6 @@ type Grant struct {
 	told   bool          // whether the context gave crawl, perhaps as 0
 	exempt bool          // it keeps no Crawl-delay: Exempt or ExemptInTurn
 	timed  bool          // MaxWait limits its wait, which only try() checks: no context has this limit
-	ends   bool          // whether the context has a Done channel; if not, its deadline is ignored
 
 	reads atomic.Uint32 // how often the response's body was read
 

@@ -169,9 +169,9 @@ type Limiter struct {
 	once    sync.Once
 	invalid error
 	set     settings
-	epoch   time.Time // a point in time is kept as the duration since epoch, on the monotonic clock
-	whole   *Limiter  // lets one request at a time ask GlobalRate; nil means that GlobalRate is nil
-	gate    *rate.Limiter
+	epoch   time.Time     // a point in time is kept as the duration since epoch, on the monotonic clock
+	global  *Limiter      // lets one request at a time ask GlobalRate; nil means that GlobalRate is nil
+	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
 
 	mu     sync.Mutex // held for moments, never during a wait
 	hosts  map[string]*host
@@ -230,9 +230,9 @@ func (l *Limiter) setUp() {
 		l.set.key = HostKey
 	}
 	if l.GlobalRate != nil {
-		l.whole = &Limiter{Delay: -1, Concurrency: -1, Lease: l.Lease, MaxHosts: 1}
-		l.whole.gate = l.GlobalRate
-		l.whole.init()
+		l.global = &Limiter{Delay: -1, Concurrency: -1, Lease: l.Lease, MaxHosts: 1}
+		l.global.tokens = l.GlobalRate
+		l.global.init()
 	}
 }
 

@@ -84,9 +84,9 @@ func (l *Limiter) estimate(h *host, g *Grant, firstStart time.Duration, ahead in
 	return max(later(firstStart, times(interval, ahead)), l.due(h, g))
 }
 
-// joining returns the earliest time at which g could start if it queued for h
-// now.
-func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
+// estimateAtEnd returns the earliest time at which g could start if it joined
+// the end of its line now.
+func (l *Limiter) estimateAtEnd(h *host, g *Grant, now time.Duration) time.Duration {
 	head := h.line(g).first
 	if head == nil {
 		return max(now, l.due(h, g), h.unownedUntil())

@@ -97,7 +97,7 @@ func (l *Limiter) join(g *Grant, start bool, now time.Duration) (v look, in bool
 	if g.crawl > 0 || h.learnt != nil { // otherwise neither g nor the host has a Crawl-delay
 		v.notice = l.learnCrawlDelay(h, g, now)
 	}
-	if h.waiting == 0 && g.then == nil && l.gate == nil && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if h.waiting == 0 && g.then == nil && l.tokens == nil && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {
 			l.engage(h)
 			g.host, g.since = h, now
@@ -106,7 +106,7 @@ func (l *Limiter) join(g *Grant, start bool, now time.Duration) (v look, in bool
 		v.ready, v.until = true, now
 		return v, false
 	}
-	est := l.joining(h, g, now)
+	est := l.estimateAtEnd(h, g, now)
 	if g.then != nil {
 		est = max(est, later(now, g.then.outlook()))
 	}
@@ -147,7 +147,7 @@ func (g *Grant) whyThen(inner why) why {
 	switch {
 	case g.then == nil, inner == whyRate, inner == whyWithin:
 		return inner
-	case g.then.limiter == g.limiter.whole:
+	case g.then.limiter == g.limiter.global:
 		return whyRate
 	}
 	return whyWithin
@@ -197,7 +197,7 @@ func (g *Grant) outlook() time.Duration {
 	now := l.now()
 	var wait time.Duration
 	if h := l.hosts[g.key]; h != nil {
-		wait = l.joining(h, g, now) - now
+		wait = l.estimateAtEnd(h, g, now) - now
 	}
 	if spent, yes := l.broke(g); yes {
 		wait = max(wait, spent)
@@ -233,7 +233,7 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	if v, ok := l.afford(g, h, now); !ok {
 		return v
 	}
-	if l.gate != nil {
+	if l.tokens != nil {
 		if wait := l.takeToken(g); wait > 0 {
 			g.until = later(now, wait)
 			return look{wait: wait, until: g.until, why: whyRate}
@@ -257,7 +257,7 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 func (l *Limiter) takeToken(g *Grant) time.Duration {
 	now := time.Now()
 	if g.token == nil {
-		r := l.gate.ReserveN(now, 1)
+		r := l.tokens.ReserveN(now, 1)
 		if !r.OK() {
 			return time.Second // the burst has been set to 0
 		}

@@ -60,7 +60,7 @@ func TestStress(t *testing.T) {
 	}
 	wg.Wait()
 	time.Sleep(50 * time.Millisecond) // until every lease is over
-	for _, lim := range []*Limiter{l, l.Within, l.whole, l.Within.whole} {
+	for _, lim := range []*Limiter{l, l.Within, l.global, l.Within.global} {
 		if lim == nil {
 			continue
 		}

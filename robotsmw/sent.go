@@ -7,13 +7,12 @@ import (
 )
 
 // A *sent is the context that a request is sent with. It tells the Limiter the
-// Crawl-delay. Besides, it carries what the request is judged again by, and
-// what its response says. One value for all of this saves allocations.
+// Crawl-delay. One value for this and the rest saves allocations.
 type sent struct {
 	context.Context
-	tells bool // whether the Limiter gets the crawlDelay, a 0 like any other value
-	permit
-	examined
+	tells    bool // whether the Limiter gets the crawlDelay, a 0 like any other value
+	permit        // what the request is judged again by
+	examined      // what its response says
 }
 
 type sentKey struct{}
