@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/internal/freshness"
@@ -58,19 +59,17 @@ const (
 	vary
 )
 
-func (v *version) field(i int) string {
-	head := v.Head
-	for ; i > 0; i-- {
-		_, head, _ = strings.Cut(head, "\n")
-	}
-	value, _, _ := strings.Cut(head, "\n")
-	return value
-}
+func (v *version) field(i int) string { return strings.Split(v.Head, "\n")[i] }
 
 func (v *version) setField(i int, value string) {
 	fields := strings.Split(v.Head, "\n")
 	fields[i] = value
 	v.Head = strings.Join(fields, "\n")
+}
+
+// isWhole reports whether Head has its fields, and they can be sent.
+func (v *version) isWhole() bool {
+	return v == nil || strings.Count(v.Head, "\n") == len(headFields)-1 && !strings.ContainsFunc(strings.ReplaceAll(v.Head, "\n", ""), unicode.IsControl)
 }
 
 // hasValidator reports whether the server can be asked for a change.

@@ -2,6 +2,7 @@ package revisit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -754,6 +755,28 @@ func TestStore_ThatLies(t *testing.T) {
 			t.Error("the value of another URL was used")
 		}
 	})
+}
+
+// A Store may have been written by another program. What cannot be sent, or
+// lacks a part, is forgotten.
+func TestStore_WithOtherFields(t *testing.T) {
+	for name, head := range map[string]string{"too few": `"a"`, "too many": "\"a\"\n\n\n\n\n", "a control character": "\"a\rb\"\n\n\n\n"} {
+		store := &faultyStore{}
+		client, site := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"", "page"})
+		get(t, client)
+		for key, value := range store.values {
+			var s stored
+			if err := json.Unmarshal(value, &s); err != nil {
+				t.Fatal(err)
+			}
+			s.Page.Head = head
+			store.values[key], _ = json.Marshal(s)
+		}
+		site.answers = []answer{{304, "Vary: Accept\nLast-Modified: Tue, 24 Nov 2020 00:00:00 GMT", ""}}
+		if resp, _ := get(t, client); site.count() != 2 || site.asked[1].Get("If-None-Match") != "" {
+			t.Errorf("%s: status %d, asked with %v", name, resp.StatusCode, site.asked)
+		}
+	}
 }
 
 func TestStore_WithoutValidators(t *testing.T) {

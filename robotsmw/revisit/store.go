@@ -40,8 +40,8 @@ const (
 	leastLife = 30 * 24 * time.Hour // of validators
 )
 
-// stored is the value in the Store. A value of another URL, or one that was cut
-// short, is a miss.
+// stored is the value in the Store. A value of another URL, or one that this
+// package has not written, is a miss.
 type stored struct {
 	URL string `json:"url"`
 	known
@@ -50,7 +50,7 @@ type stored struct {
 func (k *keeper) get(ctx context.Context, key string) known {
 	value, err := k.call(ctx, "get", func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, storeKey(key)) })
 	var s stored
-	if err != nil || json.Unmarshal(value, &s) != nil || s.URL != key {
+	if err != nil || json.Unmarshal(value, &s) != nil || s.URL != key || !s.Page.isWhole() || !s.Answer.isWhole() {
 		return known{}
 	}
 	return s.known
