@@ -31,7 +31,7 @@ func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 // acquire does the work of Acquire with g, a Grant in which nothing is set but
 // perhaps follows.
 func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
-	if err := l.ask(ctx, u, g); err != nil {
+	if err := l.prepare(ctx, u, g); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -40,8 +40,8 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	return l.wait(ctx, g)
 }
 
-// ask prepares g for the queue of each Limiter that must agree.
-func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
+// prepare makes g ready for the queue of each Limiter that must agree.
+func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	l.init()
 	if l.invalid != nil {
 		return l.invalid
@@ -188,7 +188,7 @@ func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.C
 	if check == nil || !look.ready {
 		return look, nil
 	}
-	if err = g.pass(ctx, check); err != nil {
+	if err = g.runCheck(ctx, check); err != nil {
 		return look, err
 	}
 	look = g.try(true)
@@ -196,8 +196,8 @@ func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.C
 	return look, nil
 }
 
-// pass calls check. If check fails or panics, g leaves all queues.
-func (g *Grant) pass(ctx context.Context, check func(context.Context) error) error {
+// runCheck calls check. If check fails or panics, g leaves all queues.
+func (g *Grant) runCheck(ctx context.Context, check func(context.Context) error) error {
 	passed := false
 	defer func() {
 		if !passed {
@@ -275,7 +275,7 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 // refuse, is due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
-	if err := l.ask(context.Background(), u, g); err != nil {
+	if err := l.prepare(context.Background(), u, g); err != nil {
 		return time.Now()
 	}
 	return at(g.outlook())

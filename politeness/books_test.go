@@ -61,7 +61,7 @@ func FuzzHoldState(f *testing.F) {
 			told := make(stateFleet, 1)
 			l := &Limiter{Fleet: told, Budget: Budget{Requests: 10, Bytes: 10}}
 			g := new(Grant)
-			if err := l.ask(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
+			if err := l.prepare(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
 				t.Fatal(err)
 			}
 			g.try(true)
