@@ -18,9 +18,9 @@
 //   - GET /check?url=U&wait=1 answers when the client may ask U's host itself,
 //     and adds an id. The host's slot is held until the client is done, or for
 //     Limiter.Lease. Without an id, the client may not ask: see until.
-//   - POST /done?id=ID&status=200 frees the slot (204). The status is that of
-//     the client's own answer, and retry_after its Retry-After in seconds; they
-//     slow the host down where it asks for that.
+//   - POST /done?id=ID&status=200 frees the slot (204; 404 if no slot has this
+//     id). The status is that of the client's own answer, and retry_after its
+//     Retry-After in seconds; they slow the host down where it asks for that.
 //   - GET /fetch?url=U fetches U, and passes its status, header and body on. A
 //     redirect is passed on too, so that each hop is asked for. A client that
 //     follows it by itself, as curl -L and Python's urlopen do, is past the

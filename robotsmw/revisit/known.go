@@ -27,8 +27,7 @@ type pages interface {
 	get(ctx context.Context, key string) known
 
 	// put replaces what is known of a URL, and forgets it if k is zero. It does
-	// nothing if a request that began after the time "began" has already
-	// changed it.
+	// nothing if a request that began later has already changed it.
 	put(key string, k known, began time.Time)
 }
 

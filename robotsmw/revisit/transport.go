@@ -26,7 +26,7 @@ type Transport struct {
 	Store Store
 
 	// MinFresh is how long a page or an answer counts as fresh at least, unless
-	// it says no-cache. 0 or less means as long as it says.
+	// it says no-cache or no-store. 0 or less means as long as it says.
 	MinFresh time.Duration
 
 	// MaxFresh is how long it counts as fresh at most, even if MinFresh is
