@@ -18,7 +18,7 @@
 //	a clone, ext.Add(it)  yes         yes   yes       no
 //
 // For c.Visit, write c.Visit(ext.AbsoluteURL(e.Request, href)). For a queue,
-// see AbsoluteURL: q.AddURL in a callback wakes no thread.
+// see AbsoluteURL.
 //
 // Attach reads a few unexported fields of colly. It is tested with colly v2.3.0
 // and the newest commit. If colly has other fields, Attach returns an error
@@ -40,7 +40,7 @@
 //	for !q.IsEmpty() {
 //		q.Run(c)
 //		q.Stop()   // else colly's queue cannot Run again
-//		ext.Wait() // makes what is put back, a login too; callbacks may call q.AddURL
+//		ext.Wait() // makes what is put back; callbacks may call q.AddURL
 //	}
 //
 // To stop, call q.Stop. When q.Run has returned, cancel Collector.Context and
@@ -57,8 +57,9 @@
 // The Example "Retries" (example_test.go) counts the tries, and leaves out what
 // PutBack heals. RetryThrottled is for 429 and 503. What the extension repeats
 // comes to OnError too, but a Retry of it only returns the error, as does any
-// Retry at once after a refusal; a later one waits. c.Visit and c.Post return
-// the first error.
+// Retry at once after a refusal; a later one waits. So repeat by Retry, not by
+// a queue: its result tells who repeats (Example "WhoRepeats"). c.Visit and
+// c.Post return the first error.
 //
 // # Proxies, clients and timeouts
 //
@@ -76,8 +77,8 @@
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more
 //     LimitRule; and UserAgent, if it is colly's.
 //
-// Open: a client that OnRequestHeaders of a clone sets, if the clone was not
-// added, sends that one request past the extension; so does a transport set
-// there without a cookie jar, and a clone made after Init, until its collector
-// has made a request.
+// Open: without Add, a client that a clone's OnRequestHeaders sets sends that
+// one request past the extension; so does a transport set there without a
+// cookie jar, and a clone made after Init, until its collector has made a
+// request.
 package collyrobots

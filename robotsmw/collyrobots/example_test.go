@@ -156,6 +156,50 @@ func ExampleAttach_retries() {
 	// /down 500
 }
 
+// A Retry of what the extension repeats itself sends nothing, and returns the
+// very error that OnError got. So an OnError handler can tell who repeats.
+func ExampleAttach_whoRepeats() {
+	var web robotstest.Internet
+	var busy, broken atomic.Int32
+	web.Handle("shop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/busy" && busy.Add(1) == 1:
+			w.WriteHeader(http.StatusTooManyRequests)
+		case r.URL.Path == "/broken" && broken.Add(1) == 1:
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{
+		UserAgent: agent,
+		Base:      &web,
+		Limiter:   &politeness.Limiter{Delay: -1, BackOff: 10 * time.Millisecond},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ext.RetryThrottled = 3
+	c.OnResponse(func(r *colly.Response) { fmt.Println(r.Request.URL.Path, r.StatusCode) })
+	c.OnError(func(r *colly.Response, err error) {
+		if errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			return // a Retry at once after a refusal returns its error too
+		}
+		who := "the handler"
+		if r.Request.Retry() == err {
+			who = "the extension"
+		}
+		fmt.Println(r.Request.URL.Path, r.StatusCode, "repeated by", who)
+	})
+	c.Visit("http://shop.example/busy")
+	c.Visit("http://shop.example/broken")
+	// Output:
+	// /busy 200
+	// /busy 429 repeated by the extension
+	// /broken 200
+	// /broken 500 repeated by the handler
+}
+
 // In a crawler that calls Collector.Visit, replace Request.AbsoluteURL with
 // Extension.AbsoluteURL.
 func ExampleExtension_AbsoluteURL() {
