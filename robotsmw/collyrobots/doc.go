@@ -45,7 +45,7 @@
 //
 // To stop, call q.Stop. When q.Run has returned, cancel Collector.Context and
 // call ext.Wait: OnError gets what was put back. Processes that share a queue
-// need a Limiter.Fleet (package redislimit); others may add to an empty queue.
+// need a Limiter.Fleet (Example "Fleet"); others may add to an empty queue.
 //
 // # Retries in OnError
 //

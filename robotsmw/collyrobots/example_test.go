@@ -13,10 +13,13 @@ import (
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/proxy"
 	"github.com/gocolly/colly/v2/queue"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/redislimit"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/redisstore"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -96,6 +99,43 @@ func ExampleAttach_proxies() {
 	// Output:
 	// before 2 2 true
 	// after 2 2 true
+}
+
+// One of several processes, on one machine or many, that crawl the same hosts:
+// through Redis they share the pace of each host, and the robots.txt files. The
+// visited URLs and the queue are colly's: it has a storage in Redis for both.
+func ExampleAttach_fleet() {
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs:                 []string{"127.0.0.1:6379"},
+		ContextTimeoutEnabled: true, // for redislimit
+		DialTimeout:           100 * time.Millisecond,
+		ReadTimeout:           100 * time.Millisecond, // short for redisstore
+	})
+	defer client.Close()
+	fleet, err := redislimit.New(client, redislimit.Options{Namespace: "mybot"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer fleet.Close() // gives this process's hosts to the others at once
+	store, err := redisstore.New(client, "mybot:")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Limiter:   &politeness.Limiter{Fleet: fleet}, // the same settings in each process
+		Store:     store,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ext.Active()) // from here on, crawl as with one process
+	// Output: true
 }
 
 // An OnError handler that repeats what time can heal: requests without an
