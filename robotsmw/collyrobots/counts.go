@@ -33,9 +33,11 @@ type Counts struct {
 	Pages, Lost int64
 
 	// Waited adds up how long requests waited before they were sent: for their
-	// host's pace, its robots.txt and LimitRules. If two requests wait during
-	// the same second, that counts as two seconds. LongestWait is the longest
-	// wait of a request.
+	// host's pace, its robots.txt and LimitRules, but not while they were put
+	// back. If two requests wait during the same second, that counts as two
+	// seconds. LongestWait is the longest of these waits. Each hop of a
+	// redirect has a wait of its own, so a page that came by redirects may have
+	// waited longer.
 	Waited, LongestWait time.Duration
 }
 

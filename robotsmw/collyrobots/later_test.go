@@ -152,6 +152,9 @@ func TestCrawlDelayOfHoursIsPutBack(t *testing.T) {
 			t.Errorf("%d pages were fetched", got)
 		}
 		wantPace(t, web, "patient.example", time.Hour)
+		if n := ext.Counts(); n.PutBack != 4 || n.Waited > time.Minute {
+			t.Errorf("counts: %v", n)
+		}
 	})
 }
 

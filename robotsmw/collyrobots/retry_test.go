@@ -214,6 +214,22 @@ func TestLostIsCounted(t *testing.T) {
 	})
 }
 
+// Each hop of a redirect waits for its host. The counts of waits see it as a
+// request of its own.
+func TestWaitsOfRedirects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := moved(20) // robots.txt, then /old, /new and /newest, 20 s apart
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		if err := c.Visit("http://moved.example/old"); err != nil {
+			t.Fatal(err)
+		}
+		if n := ext.Counts(); n.Waited != 41*time.Second || n.LongestWait != 20*time.Second {
+			t.Errorf("waited %v, at most %v", n.Waited, n.LongestWait)
+		}
+	})
+}
+
 // robotsAnd returns a site without a robots.txt. The given handler answers all
 // other paths.
 func robotsAnd(others http.Handler) http.Handler {
