@@ -47,11 +47,11 @@ func (a Answer) IsRedirect() bool {
 	return false
 }
 
-// Target returns the URL that a redirect leads to, without user name and
-// password. Its argument is the URL that redirects. Target returns false if
-// there is no Location, or if the Location does not lead to a valid http or
-// https URL of at most [longest] bytes.
-func (a Answer) Target(from *url.URL) (*url.URL, bool) {
+// RedirectURL returns the URL that a redirect leads to, without user name and
+// password. from is the URL that redirects. RedirectURL returns false if there
+// is no Location, or if the Location does not lead to a valid http or https URL
+// of at most [longest] bytes.
+func (a Answer) RedirectURL(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
 	if loc == "" || len(loc) > longest {
 		return nil, false

@@ -66,7 +66,7 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 		if !ans.IsRedirect() || ans.Refusal != "" {
 			return l.result(f, u, host, hops, prev, ans, now), nil
 		}
-		next, ok := ans.Target(u)
+		next, ok := ans.RedirectURL(u)
 		if ans.NamesHost() {
 			host = ""
 		}

@@ -16,11 +16,10 @@ const (
 	LoopLifetime = time.Hour // after redirects in a circle, which are probably a mistake that will be mended
 )
 
-// Lifetime returns how long a response may be used (RFC 9111 §4.2): between 5
-// minutes and 24 hours. Its arguments are the response's header and the time at
-// which the response came. It also reports whether the header states a
-// lifetime. If the header does not, the lifetime is 24 hours. s-maxage does not
-// apply, because a crawler's cache is private.
+// Lifetime returns how long a response with header h may be used, which came at
+// the time now (RFC 9111 §4.2): between 5 minutes and 24 hours. It also reports
+// whether the header states a lifetime. If the header does not, the lifetime is
+// 24 hours. s-maxage does not apply, because a crawler's cache is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	f := freshness.Of(h, now)
 	switch {

@@ -230,7 +230,7 @@ func (r *Record) Postponed(now time.Time) error {
 	return nil
 }
 
-// NewerThan reports whether r is newer than the argument. Both may be nil.
+// NewerThan reports whether r is newer than other. Both may be nil.
 func (r *Record) NewerThan(other *Record) bool {
 	return r != nil && (other == nil || r.checked().After(other.checked()))
 }
