@@ -58,7 +58,14 @@ const (
 	vary
 )
 
-func (v *version) field(i int) string { return strings.Split(v.Head, "\n")[i] }
+func (v *version) field(i int) string {
+	rest := v.Head
+	for range i {
+		_, rest, _ = strings.Cut(rest, "\n")
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
 
 func (v *version) setField(i int, value string) {
 	fields := strings.Split(v.Head, "\n")
