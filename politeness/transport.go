@@ -52,12 +52,7 @@ type Transport struct {
 
 func (t *Transport) limiter() *Limiter { return cmp.Or(t.Limiter, &t.own) }
 
-func (t *Transport) base() http.RoundTripper {
-	if t.Base != nil {
-		return t.Base
-	}
-	return http.DefaultTransport
-}
+func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
 
 // CloseIdleConnections closes the idle connections of Base, if Base can do
 // that. http.Client.CloseIdleConnections calls this method.

@@ -86,12 +86,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return v.send()
 }
 
-func (t *Transport) base() http.RoundTripper {
-	if t.Base == nil {
-		return http.DefaultTransport
-	}
-	return t.Base
-}
+func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
 
 // change sends a request that may change the page. If it succeeds, the next GET
 // is sent, and a GET that is under way now is not remembered.

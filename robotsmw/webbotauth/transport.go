@@ -109,12 +109,7 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-func (t *Transport) base() http.RoundTripper {
-	if t.Base != nil {
-		return t.Base
-	}
-	return http.DefaultTransport
-}
+func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
 
 // hasSignature reports whether a request has a signature of its own.
 func hasSignature(req *http.Request) bool {
