@@ -17,9 +17,9 @@
 // robots of a file are counted. A file shuts a robot out if its rules for the
 // robot disallow "/".
 //
-// Exit status: 0 all files were read, 2 one could not be read. If none of the
-// first ten files of a list can be read, it is probably no list, and there is
-// no result.
+// Exit status: 0 all files were read, 2 not all: the result is of those that
+// were. If none of the first ten files of a list can be read, it is probably no
+// list, and there is no result.
 //
 // With -json, one object:
 //

@@ -53,7 +53,7 @@ func eachFile(e command.Env, arg, match string, each visit) error {
 	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
-			return fmt.Errorf("%s: %w", arg, err)
+			return fmt.Errorf("%s is cut short or damaged at its beginning: %w", arg, err)
 		}
 		return eachInArchive(arg, unpacked, matches, each)
 	}
@@ -143,23 +143,40 @@ func eachInList(arg string, in io.Reader, each visit) error {
 	return nil
 }
 
+// eachInArchive reads the files of a tar archive. If the archive is cut short or
+// damaged, it reads what is before that place, and returns an error.
 func eachInArchive(arg string, in io.Reader, matches func(string) bool, each visit) error {
-	archive := tar.NewReader(in)
-	for {
+	archive := tar.NewReader(io.MultiReader(in, cut{}))
+	for place := "at its beginning"; ; {
 		h, err := archive.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("%s: %w", arg, err)
-		case h.Typeflag != tar.TypeReg || !matches(path.Clean(h.Name)):
+		if errors.Is(err, io.EOF) {
+			if _, err = io.Copy(io.Discard, in); err == nil { // of a compressed archive, this checks the sum
+				return nil
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s is cut short or damaged %s: %w", arg, place, err)
+		}
+		name := command.Printable(h.Name) // which may have any bytes
+		place = "after " + name
+		if h.Typeflag != tar.TypeReg || !matches(path.Clean(h.Name)) {
 			continue
 		}
-		if err := each(begin(archive)); err != nil {
+		text, err := begin(archive)
+		if err != nil {
+			return fmt.Errorf("%s is cut short or damaged in %s: %w", arg, name, err)
+		}
+		if err := each(text, nil); err != nil {
 			return err
 		}
 	}
 }
+
+// A cut is where an archive ends without its end mark. Package tar takes an
+// archive that ends between two files for a complete one.
+type cut struct{}
+
+func (cut) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func isWARC(name string) bool {
 	name = strings.ToLower(name)

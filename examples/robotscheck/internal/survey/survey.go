@@ -35,14 +35,13 @@ var Command = command.Command{
 			}
 			s := survey{stderr: e.Stderr, live: cli.IsTerminal(e.Stderr)}
 			total, err := s.run(ctx, func(each visit) error { return eachFile(e, args[0], *match, each) })
-			if err != nil {
-				return 0, err
-			}
 			total.finish(*top)
 			if total.Files > 0 {
 				e.Print(total, *asJSON)
 			}
 			switch {
+			case err != nil:
+				return 0, err
 			case s.failed > 0:
 				return 0, fmt.Errorf("%s could not be read", command.Count(s.failed, "file"))
 			case total.Files == 0:
@@ -60,7 +59,7 @@ type survey struct {
 }
 
 // run reads each file and gives it to a worker. It returns the tally of all
-// files.
+// files, and the error of eachFile.
 func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, error) {
 	files := make(chan []byte)
 	total := newTally()
@@ -103,8 +102,5 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 	if s.live {
 		fmt.Fprint(s.stderr, cli.EraseLine)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return total, nil
+	return total, err
 }

@@ -69,6 +69,69 @@ func TestSurvey_Archive(t *testing.T) {
 	}
 }
 
+// An archive was cut, at any place. The survey counts the files that are
+// complete, and says after which file something is missing.
+func TestSurvey_CutArchive(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var plain, zipped bytes.Buffer
+	archive := tar.NewWriter(&plain)
+	names, ends := []string{"1.txt", "2.txt"}, []int{0} // where the last byte of each file is
+	for _, name := range names {
+		text := "User-agent: *\nDisallow: /" + name + "\n"
+		archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))})
+		io.WriteString(archive, text)
+		ends = append(ends, plain.Len())
+		archive.Flush()
+	}
+	archive.Close()
+	zip := gzip.NewWriter(&zipped)
+	zip.Write(plain.Bytes())
+	zip.Close()
+
+	try := func(name string, text []byte) (files int, stderr string) {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, stdout, stderr := run(t, "-json", name)
+		if n, err := fmt.Sscanf(stdout, `{"files":%d,`, &files); n != 1 && stdout != "" {
+			t.Fatalf("%s: %q, %v", name, stdout, err)
+		}
+		if ok := stderr == ""; ok != (status == command.OK) {
+			t.Errorf("%s of %d bytes: exit status %d, standard error %q", name, len(text), status, stderr)
+		}
+		return files, stderr
+	}
+	for n := 0; n < plain.Len(); n += 16 { // which finds every border of a block
+		files, stderr := try("a.tar", plain.Bytes()[:n])
+		want := 0
+		for want < len(ends)-1 && n >= ends[want+1] {
+			want++
+		}
+		place := "at its beginning"
+		switch {
+		case n >= 512 && n < ends[1]:
+			place = "in 1.txt"
+		case n >= 1024+512 && n < ends[2]:
+			place = "in 2.txt"
+		case want > 0:
+			place = "after " + names[want-1]
+		}
+		if files != want || !strings.Contains(stderr, "a.tar is cut short or damaged "+place+": ") {
+			t.Errorf("a.tar, cut after %d bytes: %d files, want %d; standard error %q", n, files, want, stderr)
+		}
+	}
+	last := 0
+	for n := range zipped.Len() {
+		files, stderr := try("a.tgz", zipped.Bytes()[:n])
+		if last = max(last, files); files < last || !strings.Contains(stderr, "a.tgz is cut short or damaged ") {
+			t.Errorf("a.tgz, cut after %d bytes: %d files after %d; standard error %q", n, files, last, stderr)
+		}
+	}
+	if last != 2 {
+		t.Errorf("a.tgz without its last byte: %d files", last)
+	}
+}
+
 func run(t *testing.T, args ...string) (status command.Status, stdout, stderr string) {
 	var out, errOut strings.Builder
 	e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
