@@ -75,7 +75,7 @@ func timeFlag(t *time.Time) func(string) error {
 }
 
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-	broken := &brokenLines{w: e.Stderr, seen: make(map[problem]*repeats)}
+	broken := &brokenLines{w: e.Stderr, seen: make(map[problem]*repeats), progress: progressOf(e, cli.IsTerminal(e.Stderr))}
 	found := &breaches{by: make(map[audit.Violation]*breach), listed: make(map[string][]audit.Violation)}
 	judge := audit.Auditor{
 		Groups:   o.groups,
@@ -87,17 +87,21 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 			found.add(v)
 			switch {
 			case o.asJSON:
+				broken.progress.Clear()
 				cli.NewEncoder(e.Stdout).Encode(v)
 			case o.verbose:
+				broken.progress.Clear()
 				fmt.Fprintln(e.Stdout, sentence(v))
 			}
 		},
 	}
 	history := history{judge: &judge}
-	if err := history.read(e, o.robots, broken); err != nil {
-		return 0, err
+	err := history.read(e, o.robots, broken)
+	if err == nil {
+		err = o.read(ctx, e, args, &judge, broken)
 	}
-	if err := o.read(ctx, e, args, &judge, broken); err != nil {
+	broken.progress.Clear()
+	if err != nil {
 		return 0, err
 	}
 	r := judge.Result()
@@ -140,7 +144,7 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 	}
 	var logs []audit.Input
 	for _, name := range append(names, o.against...) {
-		file, err := open(e, name)
+		file, err := open(e, name, &broken.progress)
 		if err != nil {
 			return err
 		}
@@ -153,7 +157,7 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 	broken.end()
 	judge.OnBroken = broken.addFault
 	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir), logs[len(names):]...); err != nil {
+		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), &broken.progress}, logs[len(names):]...); err != nil {
 			return err
 		}
 	}

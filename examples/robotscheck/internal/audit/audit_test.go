@@ -6,15 +6,18 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -46,6 +49,43 @@ func line(clock, url, agent string) string {
 }
 
 const robotsTxt = "User-agent: *\nDisallow: /private/\n"
+
+// On a terminal, an audit of large files shows how much it has read. What it
+// prints there meanwhile is printed in the place of this line.
+func TestAudit_Progress(t *testing.T) {
+	dir := t.TempDir()
+	text := line("10:00:00", "/a", "Bot/1") + "words\n" + strings.Repeat(line("10:00:01", "/b", "Bot/1"), 20_000) + "words\n"
+	if err := os.WriteFile(filepath.Join(dir, "log"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	synctest.Test(t, func(t *testing.T) {
+		var screen strings.Builder
+		e := command.Env{Stdout: bufio.NewWriter(&screen), Stderr: &screen}
+		broken := &brokenLines{w: e.Stderr, seen: make(map[problem]*repeats), progress: progressOf(e, true)}
+		judge := audit.Auditor{OnBroken: func(input string, line int, err error) {
+			fmt.Fprintln(e.Stdout, "a violation")
+			time.Sleep(time.Second)
+			broken.add(input, line, err)
+			time.Sleep(time.Second)
+		}}
+		if err := new(options).read(t.Context(), e, []string{"log"}, &judge, broken); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, err := fs.ReadFile(watchedDirectory{os.DirFS("."), &broken.progress}, "log"); err != nil {
+			t.Fatal(err)
+		}
+		broken.progress.Clear()
+		want := "robotscheck audit: log:2: neither a line of a combined log nor one of Caddy's\n" +
+			"a violation\n" + cli.EraseLine + "  1 MB read, 1 MB a second\r" +
+			cli.EraseLine + "robotscheck audit: log:20003: neither a line of a combined log nor one of Caddy's\n" +
+			"a violation\n" + cli.EraseLine + "  4 MB read, 1 MB a second\r" + cli.EraseLine
+		if got := screen.String(); got != want {
+			t.Errorf("the terminal got\n%q, want\n%q", got, want)
+		}
+	})
+}
 
 // If there is a violation, the exit status is 1. If there is none, but the
 // audit is incomplete or has seen no request, the exit status is 2.

@@ -20,10 +20,55 @@ import (
 
 // open opens a file. Other commands take URLs, but audit does not. If the name
 // is a URL, perhaps a mistyped one, the error says this.
-func open(e command.Env, name string) (io.ReadCloser, error) {
+func open(e command.Env, name string, p *cli.Progress) (io.ReadCloser, error) {
 	file, err := e.Open(name)
 	if _, isMistyped := errors.AsType[command.UsageError](err); isMistyped || err != nil && command.IsURL(name) {
 		return nil, command.Usagef("%q is no file, and audit fetches no URL: save what is there in a file, and name that", name)
+	}
+	if file, ok := file.(*os.File); ok && err == nil {
+		return watchedFile{file, p}, nil
+	}
+	return file, err
+}
+
+// progressOf returns the Progress of an audit: how many bytes were read. Lines
+// that wait to be printed are printed first, because they may be for the same
+// terminal.
+func progressOf(e command.Env, isTerminal bool) cli.Progress {
+	return cli.NewProgress(e.Stderr, isTerminal, func(nbytes int, perSecond float64) string {
+		e.Stdout.Flush()
+		return fmt.Sprintf("%s MB read, %.0f MB a second", command.Thousands(nbytes/1e6), perSecond/1e6)
+	})
+}
+
+// A watchedFile reports to a Progress what is read of it.
+type watchedFile struct {
+	*os.File
+	progress *cli.Progress
+}
+
+func (f watchedFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	f.progress.Add(n)
+	return n, err
+}
+
+func (f watchedFile) ReadAt(b []byte, offset int64) (int, error) {
+	n, err := f.File.ReadAt(b, offset)
+	f.progress.Add(n)
+	return n, err
+}
+
+// A watchedDirectory opens the files of a directory as watchedFiles.
+type watchedDirectory struct {
+	fs.FS
+	progress *cli.Progress
+}
+
+func (d watchedDirectory) Open(name string) (fs.File, error) {
+	file, err := d.FS.Open(name)
+	if file, ok := file.(*os.File); ok {
+		return watchedFile{file, d.progress}, err
 	}
 	return file, err
 }
@@ -49,7 +94,7 @@ func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 	if command.IsDirectory(name) {
 		return h.readDirectory(name)
 	}
-	file, err := open(e, name)
+	file, err := open(e, name, &broken.progress)
 	if err != nil {
 		return err
 	}
@@ -155,10 +200,11 @@ const (
 // the same problem, for example if the input is a picture. Then only the first
 // ones are reported, and the others are counted.
 type brokenLines struct {
-	w      io.Writer
-	seen   map[problem]*repeats
-	order  []*repeats
-	faults []string // the first faults of records
+	w        io.Writer
+	progress cli.Progress // on the terminal, if w is one
+	seen     map[problem]*repeats
+	order    []*repeats
+	faults   []string // the first faults of records
 }
 
 type problem struct{ input, text string }
@@ -169,6 +215,7 @@ type repeats struct {
 }
 
 func (l *brokenLines) say(format string, args ...any) {
+	l.progress.Clear()
 	fmt.Fprintf(l.w, "robotscheck audit: "+format+"\n", args...)
 }
 

@@ -9,7 +9,6 @@ import (
 	"path"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -33,7 +32,7 @@ var Command = command.Command{
 			case err != nil:
 				return 0, command.Usagef("-match %q: %v", *match, err)
 			}
-			s := survey{stderr: e.Stderr, live: cli.IsTerminal(e.Stderr)}
+			s := survey{stderr: e.Stderr, isTerminal: cli.IsTerminal(e.Stderr)}
 			total, err := s.run(ctx, func(each visit) error { return eachFile(e, args[0], *match, each) })
 			total.finish(*top)
 			if total.Files > 0 {
@@ -53,9 +52,9 @@ var Command = command.Command{
 }
 
 type survey struct {
-	stderr io.Writer
-	live   bool // whether stderr is a terminal
-	failed int  // how many files could not be read
+	stderr     io.Writer
+	isTerminal bool // whether stderr is one
+	failed     int  // how many files could not be read
 }
 
 // run reads each file and gives it to a worker. It returns the tally of all
@@ -75,7 +74,9 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 			}
 		})
 	}
-	done, began, shown := 0, time.Now(), time.Time{}
+	progress := cli.NewProgress(s.stderr, s.isTerminal, func(done int, perSecond float64) string {
+		return fmt.Sprintf("%s, %.0f a second", command.Count(done, "file"), perSecond)
+	})
 	err := eachFile(func(text []byte, err error) error {
 		if status, ok := errors.AsType[noFile](err); ok {
 			total.Without[fmt.Sprintf("%dxx", status/100)]++
@@ -83,6 +84,7 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 		}
 		if err != nil {
 			s.failed++
+			progress.Clear()
 			fmt.Fprintf(s.stderr, "robotscheck survey: %s\n", command.Printable(err.Error())) // a file's name may have any bytes
 			return nil
 		}
@@ -91,16 +93,11 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if done++; s.live && time.Since(shown) > 100*time.Millisecond {
-			shown = time.Now()
-			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", cli.EraseLine, command.Count(done, "file"), float64(done)/time.Since(began).Seconds())
-		}
+		progress.Add(1)
 		return nil
 	})
 	close(files)
 	workers.Wait()
-	if s.live {
-		fmt.Fprint(s.stderr, cli.EraseLine)
-	}
+	progress.Clear()
 	return total, err
 }
