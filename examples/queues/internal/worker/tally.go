@@ -58,7 +58,7 @@ func (t *Tally) Follow(ctx context.Context, out io.Writer, left func(context.Con
 		case n == 0:
 			return nil
 		case ticks%5 == 0:
-			fmt.Fprintf(out, "%s; %d pages left in the queue\n", t, n)
+			fmt.Fprintf(out, "%s; pages left in the queue: %d\n", t, n)
 		}
 		select {
 		case <-ctx.Done():

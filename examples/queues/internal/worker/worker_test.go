@@ -51,13 +51,13 @@ func TestFollow_ServerAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := errors.New("connection refused")
 		var out strings.Builder
-		answers := []error{nil, away, away, nil}
+		answers := []error{nil, away, away, nil} // each is for as many pages as there are answers after it
 		err := new(Tally).Follow(t.Context(), &out, func(context.Context) (int, error) {
 			err := answers[0]
 			answers = answers[1:]
 			return len(answers), err
 		})
-		if err != nil || len(answers) != 0 || !strings.Contains(out.String(), "connection refused") {
+		if err != nil || len(answers) != 0 || !strings.Contains(out.String(), "connection refused") || !strings.Contains(out.String(), "; pages left in the queue: 3\n") {
 			t.Errorf("Follow returned %v, %d answers too soon, and printed\n%s", err, len(answers), &out)
 		}
 		err = new(Tally).Follow(t.Context(), &out, func(context.Context) (int, error) { return 0, away })
