@@ -38,12 +38,8 @@ func OpenDirectory(dir string, about About, max int, rest time.Duration, logger 
 
 func (q *Queue) load(dir string, about About, rest time.Duration, logger *slog.Logger) error {
 	r := replay{Queue: q, name: dir, about: about, queued: make(map[string]*Page), rests: make(map[string]line)}
-	cut, err := q.journal.read(r.line)
-	if err != nil {
+	if err := q.journal.read(r.line, logger.With("directory", dir)); err != nil {
 		return err
-	}
-	if cut > 0 {
-		logger.Warn("the last line of the journal was cut short: what it said is done again", "directory", dir, "bytes", cut)
 	}
 	if err := q.journal.append(line{Version: journalVersion, Crawl: &about}); err != nil {
 		return err

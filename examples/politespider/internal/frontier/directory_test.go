@@ -262,20 +262,32 @@ func TestDirectory_NoRoom(t *testing.T) {
 	}
 }
 
-func TestDirectory_LastLineCutShort(t *testing.T) {
+// If the journal is not whole, the log says what is wrong, and where.
+func TestDirectory_SaysWhatIsLost(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
 	d.Add(newPage(t, "http://a.example/"))
 	d.Close()
-	dir = directoryWith(t, append(readFile(t, dir), `{"done":"http://a.ex`...))
-	var log bytes.Buffer
-	d, err := frontier.OpenDirectory(dir, frontier.About{}, 1000, 0, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Close()
-	if want := `msg="the last line of the journal was cut short: what it said is done again"`; !strings.Contains(log.String(), want) {
-		t.Errorf("the log says nothing of %s:\n%s", want, log.String())
+	whole := readFile(t, dir)
+	for added, want := range map[string]string{
+		``:                     ``,
+		`{"done":"http://a.ex`: `level=WARN msg="the journal is not whole: what its end said is done again" directory=DIR error="the last line is cut short" bytes=20`,
+		"\x00\n" + `{"done":"http://a.example/"}` + "\n": `level=WARN msg="the journal is not whole: what its end said is done again" directory=DIR error="line 3 is damaged: invalid character '\\x00' looking for beginning of value" bytes=31`,
+	} {
+		dir := directoryWith(t, append(bytes.Clone(whole), added...))
+		var log bytes.Buffer
+		d, err := frontier.OpenDirectory(dir, frontier.About{}, 1000, 0, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+		_, got, _ := strings.Cut(strings.TrimSpace(log.String()), " ") // without the time
+		if got = strings.Replace(got, dir, "DIR", 1); got != want {
+			t.Errorf("after %q, the log says\n%s, want\n%s", added, got, want)
+		}
+		if _, err := frontier.ReadAbout(dir); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -85,24 +86,28 @@ func openJournal(dir string) (*journal, error) {
 }
 
 // read calls take with each line of the journal, up to the first damaged line.
-// It cuts off the rest, and returns how many bytes it cut off. A killed process
-// may leave an incomplete last line, and a power cut may damage several lines.
-// The lines after a damaged line are not used, because they may say that a page
-// is done although the links of the page are lost.
-func (j *journal) read(take func(line) error) (cut int64, err error) {
+// It cuts off the rest, and logs why. A killed process may leave an incomplete
+// last line, and a power cut may damage several lines. The lines after a
+// damaged line are not used, because they may say that a page is done although
+// the links of the page are lost.
+func (j *journal) read(take func(line) error, logger *slog.Logger) error {
 	good, err := readJournal(j.file, take)
-	if err != nil {
-		return 0, err
+	why := cmp.Or(err, errors.New("the last line is cut short"))
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return err
 	}
 	info, err := j.file.Stat()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return info.Size() - good, j.file.Truncate(good)
+	if lost := info.Size() - good; lost > 0 {
+		logger.Warn("the journal is not whole: what its end said is done again", "error", why, "bytes", lost)
+	}
+	return j.file.Truncate(good)
 }
 
-// readJournal calls take with each line, up to the first damaged line. It
-// returns how many bytes these lines have.
+// readJournal calls take with each line, up to the first damaged line, whose
+// error it returns. It also returns how many bytes the lines before have.
 func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 	isFirst := true
 	good, err = ReadLines(r, func(l line) error {
@@ -115,11 +120,8 @@ func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 		}
 		return take(l)
 	})
-	switch {
-	case errors.Is(err, ErrDamaged) && good == 0:
+	if errors.Is(err, ErrDamaged) && good == 0 {
 		return 0, errNoJournal
-	case errors.Is(err, ErrDamaged):
-		return good, nil
 	}
 	return good, err
 }
@@ -145,6 +147,9 @@ func ReadAbout(dir string) (about *About, err error) {
 		about = cmp.Or(l.Crawl, about)
 		return nil
 	})
+	if errors.Is(err, ErrDamaged) {
+		err = nil
+	}
 	return about, err
 }
 

@@ -2,6 +2,7 @@ package frontier_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -32,6 +33,9 @@ func TestReadLines(t *testing.T) {
 			}
 			return nil
 		})
+		if name == "a damaged line" && !strings.HasPrefix(fmt.Sprint(err), "line 2 is damaged: ") {
+			t.Errorf("%s: %v", name, err)
+		}
 		if good != tt.good || !errors.Is(err, tt.err) {
 			t.Errorf("%s: %d bytes are good, error %v; want %d, %v", name, good, err, tt.good, tt.err)
 		}
