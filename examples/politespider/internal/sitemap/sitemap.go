@@ -22,6 +22,11 @@ const maxBytes = 50 << 20
 // protocol requires URLs to be shorter than 2,048 characters.
 const maxLine = 64 << 10
 
+// maxToken is roughly how many bytes a tag, a text or a comment of XML may have,
+// and maxDepth how deep elements may be in each other. Package xml keeps a token
+// as a whole, and all elements that are open. Where a sitemap has more, it ends.
+const maxToken, maxDepth = 1 << 20, 100
+
 // Read returns the URLs of the pages that a sitemap lists, as written. If the
 // sitemap is an index, Read returns the URLs of the sitemaps that it lists.
 func Read(body []byte) (urls, sitemaps []string) {
@@ -58,11 +63,13 @@ func readText(text *bufio.Reader) (urls []string) {
 // readXML reads each loc element that is a child of a url or sitemap element.
 // It skips the locs of images and videos.
 func readXML(text io.Reader) (urls, sitemaps []string) {
-	d := xml.NewDecoder(text)
+	in := &io.LimitedReader{R: text}
+	d := xml.NewDecoder(in)
 	d.Strict = false
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // URLs are ASCII, which most charsets include
 	var path []string
-	for len(urls)+len(sitemaps) < MaxURLs {
+	for len(urls)+len(sitemaps) < MaxURLs && len(path) <= maxDepth {
+		in.N = maxToken
 		token, err := d.Token()
 		if err != nil {
 			break
