@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -25,4 +26,16 @@ func Noun(n int, noun string) string {
 		return noun + "es"
 	}
 	return noun + "s"
+}
+
+// Count returns a number with its noun, such as "1 file" or "3,491 files".
+func Count(n int, noun string) string { return Thousands(n) + " " + Noun(n, noun) }
+
+// Thousands writes a number for people: 3,491.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

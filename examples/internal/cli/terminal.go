@@ -23,45 +23,26 @@ func IsTerminal(w io.Writer) bool {
 // then at the beginning of the line.
 const EraseLine = "\r\x1b[2K"
 
-// A Progress is a line on a terminal that says how much of a long work is done.
-// Anything else that is printed there begins after a Clear. The zero Progress
-// shows nothing.
+// A Progress is a line on a terminal that says how far a long work is. Anything
+// else that is printed there begins after a Clear.
 type Progress struct {
-	terminal io.Writer // nil if there is none
-	text     func(done int, perSecond float64) string
-	done     int
-	began    time.Time
-	shown    time.Time // when the line was last shown; or began
-	isThere  bool
+	Terminal io.Writer // nil if there is none
+	shown    time.Time // when the line was last shown; zero if it is not there
 }
 
-// NewProgress returns a Progress whose line has the given text. If w is no
-// terminal, isTerminal is false, and nothing is shown.
-func NewProgress(w io.Writer, isTerminal bool, text func(done int, perSecond float64) string) Progress {
-	if !isTerminal {
-		return Progress{}
-	}
-	now := time.Now()
-	return Progress{terminal: w, text: text, began: now, shown: now}
-}
-
-// Add says that n more are done. It shows the line anew every 100 ms.
-func (p *Progress) Add(n int) {
-	if p.terminal == nil {
-		return
-	}
-	p.done += n
-	if time.Since(p.shown) > 100*time.Millisecond {
-		p.shown, p.isThere = time.Now(), true
-		fmt.Fprintf(p.terminal, "%s  %s\r", EraseLine, p.text(p.done, float64(p.done)/time.Since(p.began).Seconds()))
+// Show shows the text, unless the line was shown less than 100 ms ago.
+func (p *Progress) Show(text func() string) {
+	if p.Terminal != nil && time.Since(p.shown) > 100*time.Millisecond {
+		p.shown = time.Now()
+		fmt.Fprintf(p.Terminal, "%s  %s\r", EraseLine, text())
 	}
 }
 
 // Clear erases the line, if it is there.
 func (p *Progress) Clear() {
-	if p.isThere {
-		p.isThere = false
-		fmt.Fprint(p.terminal, EraseLine)
+	if !p.shown.IsZero() {
+		p.shown = time.Time{}
+		fmt.Fprint(p.Terminal, EraseLine)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
@@ -29,9 +30,9 @@ type change struct {
 // Difference returns by how much the count has grown, such as +3 or −3.
 func (c change) Difference() string {
 	if c.Now > c.Then {
-		return "+" + number(c.Now-c.Then)
+		return "+" + cli.Thousands(c.Now-c.Then)
 	}
-	return "−" + number(c.Then-c.Now)
+	return "−" + cli.Thousands(c.Then-c.Now)
 }
 
 // changesSince compares two crawls. It returns nil if before is nil.

@@ -28,7 +28,7 @@ var (
 	script string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"seconds": seconds, "count": count, "noun": cli.Noun, "number": number, "visible": record.Printable,
+		"seconds": seconds, "count": cli.Count, "noun": cli.Noun, "number": cli.Thousands, "visible": record.Printable,
 	}).Parse(pageHTML))
 )
 

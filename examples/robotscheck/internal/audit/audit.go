@@ -75,7 +75,10 @@ func timeFlag(t *time.Time) func(string) error {
 }
 
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-	broken := &brokenLines{w: e.Stderr, seen: make(map[problem]*repeats), progress: progressOf(e, cli.IsTerminal(e.Stderr))}
+	broken := &brokenLines{w: e.Stderr, stdout: e.Stdout, seen: make(map[problem]*repeats)}
+	if cli.IsTerminal(e.Stderr) {
+		broken.progress.Terminal = e.Stderr
+	}
 	found := &breaches{by: make(map[audit.Violation]*breach), listed: make(map[string][]audit.Violation)}
 	judge := audit.Auditor{
 		Groups:   o.groups,
@@ -124,7 +127,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 		}
 	}
 	if history.hosts > 1 && r.Counts["unaudited"] > 0 {
-		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, command.Count(history.hosts, "host"))
+		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, cli.Count(history.hosts, "host"))
 	}
 	return o.status(r, history.doubtful), nil
 }
@@ -144,7 +147,7 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 	}
 	var logs []audit.Input
 	for _, name := range append(names, o.against...) {
-		file, err := open(e, name, &broken.progress)
+		file, err := open(e, name, broken.read)
 		if err != nil {
 			return err
 		}
@@ -157,7 +160,7 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 	broken.end()
 	judge.OnBroken = broken.addFault
 	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), &broken.progress}, logs[len(names):]...); err != nil {
+		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), broken.read}, logs[len(names):]...); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func TestAudit_Progress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
 		e := command.Env{Stdout: bufio.NewWriter(&screen), Stderr: &screen}
-		broken := &brokenLines{w: e.Stderr, seen: make(map[problem]*repeats), progress: progressOf(e, true)}
+		broken := &brokenLines{w: &screen, stdout: e.Stdout, seen: make(map[problem]*repeats), progress: cli.Progress{Terminal: &screen}}
 		judge := audit.Auditor{OnBroken: func(input string, line int, err error) {
 			fmt.Fprintln(e.Stdout, "a violation")
 			time.Sleep(time.Second)
@@ -73,7 +73,7 @@ func TestAudit_Progress(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := fs.ReadFile(watchedDirectory{os.DirFS("."), &broken.progress}, "log"); err != nil {
+		if _, err := fs.ReadFile(watchedDirectory{os.DirFS("."), broken.read}, "log"); err != nil {
 			t.Fatal(err)
 		}
 		broken.progress.Clear()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
@@ -79,7 +80,7 @@ func (b *breach) String() string {
 	if b.Line > 0 {
 		text += fmt.Sprintf("  line %d, %s", b.Line, command.Printable(b.Rule))
 	}
-	text += "  " + command.Count(b.N, "time") + "  " + stamp(b.Time)
+	text += "  " + cli.Count(b.N, "time") + "  " + stamp(b.Time)
 	if b.N > 1 {
 		text += " to " + stamp(b.Last)
 	}
@@ -90,7 +91,7 @@ func (b *breach) String() string {
 		return cmp.Or(cmp.Compare(b.addresses[y], b.addresses[x]), cmp.Compare(x, y))
 	})
 	return text + "  " + listed(top, func(address string) string {
-		return fmt.Sprintf("%s (%s)", command.Printable(address), command.Thousands(b.addresses[address]))
+		return fmt.Sprintf("%s (%s)", command.Printable(address), cli.Thousands(b.addresses[address]))
 	})
 }
 
@@ -101,7 +102,7 @@ func listed(addresses []string, show func(string) string) string {
 	for _, address := range addresses[:min(len(addresses), topAddresses)] {
 		named = append(named, show(address))
 	}
-	text := command.Count(len(addresses), "address") + ": " + strings.Join(named, ", ")
+	text := cli.Count(len(addresses), "address") + ": " + strings.Join(named, ", ")
 	if len(addresses) > len(named) {
 		text += ", …"
 	}

@@ -20,55 +20,45 @@ import (
 
 // open opens a file. Other commands take URLs, but audit does not. If the name
 // is a URL, perhaps a mistyped one, the error says this.
-func open(e command.Env, name string, p *cli.Progress) (io.ReadCloser, error) {
+func open(e command.Env, name string, watch func(n int)) (io.ReadCloser, error) {
 	file, err := e.Open(name)
 	if _, isMistyped := errors.AsType[command.UsageError](err); isMistyped || err != nil && command.IsURL(name) {
 		return nil, command.Usagef("%q is no file, and audit fetches no URL: save what is there in a file, and name that", name)
 	}
 	if file, ok := file.(*os.File); ok && err == nil {
-		return watchedFile{file, p}, nil
+		return watchedFile{file, watch}, nil
 	}
 	return file, err
 }
 
-// progressOf returns the Progress of an audit: how many bytes were read. Lines
-// that wait to be printed are printed first, because they may be for the same
-// terminal.
-func progressOf(e command.Env, isTerminal bool) cli.Progress {
-	return cli.NewProgress(e.Stderr, isTerminal, func(nbytes int, perSecond float64) string {
-		e.Stdout.Flush()
-		return fmt.Sprintf("%s MB read, %.0f MB a second", command.Thousands(nbytes/1e6), perSecond/1e6)
-	})
-}
-
-// A watchedFile reports to a Progress what is read of it.
+// A watchedFile tells how many bytes are read of it.
 type watchedFile struct {
 	*os.File
-	progress *cli.Progress
+	watch func(n int)
 }
 
 func (f watchedFile) Read(b []byte) (int, error) {
 	n, err := f.File.Read(b)
-	f.progress.Add(n)
+	f.watch(n)
 	return n, err
 }
 
 func (f watchedFile) ReadAt(b []byte, offset int64) (int, error) {
 	n, err := f.File.ReadAt(b, offset)
-	f.progress.Add(n)
+	f.watch(n)
 	return n, err
 }
 
 // A watchedDirectory opens the files of a directory as watchedFiles.
 type watchedDirectory struct {
 	fs.FS
-	progress *cli.Progress
+	watch func(n int)
 }
 
 func (d watchedDirectory) Open(name string) (fs.File, error) {
 	file, err := d.FS.Open(name)
 	if file, ok := file.(*os.File); ok {
-		return watchedFile{file, d.progress}, err
+		return watchedFile{file, d.watch}, err
 	}
 	return file, err
 }
@@ -94,7 +84,7 @@ func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 	if command.IsDirectory(name) {
 		return h.readDirectory(name)
 	}
-	file, err := open(e, name, &broken.progress)
+	file, err := open(e, name, broken.read)
 	if err != nil {
 		return err
 	}
@@ -196,12 +186,14 @@ const (
 	shownFaults = 10
 )
 
-// brokenLines reports broken lines and records. Many lines of an input may have
+// brokenLines reports broken lines and records, and how much was read. Many lines of an input may have
 // the same problem, for example if the input is a picture. Then only the first
 // ones are reported, and the others are counted.
 type brokenLines struct {
 	w        io.Writer
-	progress cli.Progress // on the terminal, if w is one
+	stdout   *bufio.Writer
+	progress cli.Progress // for the terminal, if w is one
+	nbytes   int          // how many bytes were read
 	seen     map[problem]*repeats
 	order    []*repeats
 	faults   []string // the first faults of records
@@ -217,6 +209,16 @@ type repeats struct {
 func (l *brokenLines) say(format string, args ...any) {
 	l.progress.Clear()
 	fmt.Fprintf(l.w, "robotscheck audit: "+format+"\n", args...)
+}
+
+// read shows how much was read. Lines that wait to be printed are printed first,
+// because they may be for the same terminal.
+func (l *brokenLines) read(n int) {
+	l.nbytes += n
+	l.progress.Show(func() string {
+		l.stdout.Flush()
+		return cli.Thousands(l.nbytes/1e6) + " MB read"
+	})
 }
 
 func (l *brokenLines) add(input string, line int, err error) {
@@ -258,5 +260,5 @@ func describe(input string, line int, err error) string {
 // linesOrRecords writes a count of log lines and archive records in words, such
 // as "1 broken line or record". kind is "" or a word with a space after it.
 func linesOrRecords(n int, kind string) string {
-	return command.Count(n, kind+"line") + " or " + cli.Noun(n, "record")
+	return cli.Count(n, kind+"line") + " or " + cli.Noun(n, "record")
 }

@@ -21,11 +21,11 @@ var pageCSS string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"visible":  command.Printable,
-	"count":    command.Count,
+	"count":    cli.Count,
 	"counts":   counts,
 	"kinds":    func() []string { return kinds },
 	"noun":     cli.Noun,
-	"number":   command.Thousands,
+	"number":   cli.Thousands,
 	"why":      why,
 	"from":     func(addresses []string) string { return listed(addresses, command.Printable) },
 	"partial":  isPartial,
@@ -116,7 +116,7 @@ func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 		if each > 1 {
 			title += " to " + date(min(from+each, days)-1)
 		}
-		c := cell{Title: fmt.Sprintf("%s: %s, %s", title, command.Count(sum.Requests, "request"), command.Count(sum.Violations, "violation"))}
+		c := cell{Title: fmt.Sprintf("%s: %s, %s", title, cli.Count(sum.Requests, "request"), cli.Count(sum.Violations, "violation"))}
 		switch {
 		case sum.Requests == 0:
 			c.Class, c.Title = "none", title+": not there"
@@ -124,7 +124,7 @@ func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
 			c.Class = "bad"
 		case unaudited > 0:
 			c.Class = "unknown"
-			c.Title += fmt.Sprintf(", %s unaudited", command.Thousands(unaudited))
+			c.Title += fmt.Sprintf(", %s unaudited", cli.Thousands(unaudited))
 		default:
 			c.Class = "good"
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
@@ -62,7 +63,7 @@ func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, note
 	if verbose && r.Violations > 0 {
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "%s, %s, %s\n", command.Count(r.Requests, "request"), command.Count(len(r.Robots), "robot"), command.Count(r.Violations, "violation"))
+	fmt.Fprintf(w, "%s, %s, %s\n", cli.Count(r.Requests, "request"), cli.Count(len(r.Robots), "robot"), cli.Count(r.Violations, "violation"))
 	if !verbose {
 		printBreaches(w, found)
 	}
@@ -79,7 +80,7 @@ func printBreaches(w io.Writer, found *breaches) {
 		fmt.Fprintf(w, "\n%s  %s\n  %s\n", command.Printable(one.Robot), one, sentence(one.Violation))
 	}
 	if n := len(found.all) - shownBreaches; n > 0 {
-		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", command.Count(n, "more broken rule"))
+		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", cli.Count(n, "more broken rule"))
 	}
 }
 
@@ -87,8 +88,8 @@ func printTables(w io.Writer, r *audit.Result) {
 	heading := slices.Concat([]string{"robot", "requests", "robots.txt"}, kinds, []string{"shortest gap", "Crawl-delay", "unaudited", "addresses"})
 	printTable(w, r.Robots, shownRobots, "robot", heading, func(robot *audit.Tally) []string {
 		return slices.Concat(
-			[]string{command.Printable(robot.Name), command.Thousands(robot.Requests), command.Thousands(robot.Counts["fetches"])}, counts(robot.Counts),
-			[]string{shortest(robot.ShortestGap), delay(robot.CrawlDelay), command.Thousands(robot.Counts["unaudited"]), command.Thousands(len(robot.Addresses))})
+			[]string{command.Printable(robot.Name), cli.Thousands(robot.Requests), cli.Thousands(robot.Counts["fetches"])}, counts(robot.Counts),
+			[]string{shortest(robot.ShortestGap), delay(robot.CrawlDelay), cli.Thousands(robot.Counts["unaudited"]), cli.Thousands(len(robot.Addresses))})
 	})
 	begin := "\n"
 	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
@@ -99,12 +100,12 @@ func printTables(w io.Writer, r *audit.Result) {
 	}
 	if len(r.Hosts) > 1 {
 		printTable(w, r.Hosts, shownHosts, "host", slices.Concat([]string{"host", "requests"}, kinds), func(host *audit.Tally) []string {
-			return append([]string{command.Printable(hostName(host.Name)), command.Thousands(host.Requests)}, counts(host.Counts)...)
+			return append([]string{command.Printable(hostName(host.Name)), cli.Thousands(host.Requests)}, counts(host.Counts)...)
 		})
 	}
 	heading = []string{"unaudited: no robots.txt is known", "from", "to", "requests"}
 	printTable(w, r.Spans, shownSpans, "span", heading, func(s audit.Tally) []string {
-		return []string{command.Printable(hostName(s.Name)), stamp(s.First), stamp(s.Last), command.Thousands(s.Requests)}
+		return []string{command.Printable(hostName(s.Name)), stamp(s.First), stamp(s.Last), cli.Thousands(s.Requests)}
 	})
 }
 
@@ -117,7 +118,7 @@ func printTable[T any](w io.Writer, list []T, most int, noun string, heading []s
 	}
 	command.Table(w, rows)
 	if n := len(list) - most; n > 0 {
-		fmt.Fprintf(w, "… and %s\n", command.Count(n, "more "+noun))
+		fmt.Fprintf(w, "… and %s\n", cli.Count(n, "more "+noun))
 	}
 }
 
@@ -133,31 +134,31 @@ func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes 
 	all, overridden := 0, 0
 	for _, one := range r.Records {
 		name, n := command.Printable(one.Name), one.Counts
-		add(1, "%s: %s. The last one has the hash %s", name, command.Count(n["lines"], "line"), one.Head)
-		add(n["changed"], "%s was changed in %s.", name, command.Count(n["changed"], "place"))
-		add(n["contradicts"], "%s contradicts itself, or the log, in %s.", name, command.Count(n["contradicts"], "place"))
+		add(1, "%s: %s. The last one has the hash %s", name, cli.Count(n["lines"], "line"), one.Head)
+		add(n["changed"], "%s was changed in %s.", name, cli.Count(n["changed"], "place"))
+		add(n["contradicts"], "%s contradicts itself, or the log, in %s.", name, cli.Count(n["contradicts"], "place"))
 		add(n["both"]+n["only_record"]+n["only_log"], "%s are in the record and in the log, %s only in the record, %s only in the log.",
-			command.Count(n["both"], "request"), command.Thousands(n["only_record"]), command.Thousands(n["only_log"]))
+			cli.Count(n["both"], "request"), cli.Thousands(n["only_record"]), cli.Thousands(n["only_log"]))
 		all += n["faults"]
 		overridden += n["overridden"]
 	}
 	for _, fault := range faults {
 		notes = append(notes, command.Printable(fault))
 	}
-	add(all-len(faults), "… and %s in the record, on standard error", command.Count(all-len(faults), "more fault"))
-	add(overridden, "%s obeyed the operator's file, not the site's.", command.Count(overridden, "request"))
+	add(all-len(faults), "… and %s in the record, on standard error", cli.Count(all-len(faults), "more fault"))
+	add(overridden, "%s obeyed the operator's file, not the site's.", cli.Count(overridden, "request"))
 
 	n := r.Counts
 	broken, cut := n["broken"]-all, n["cut"]-all // the faults of records are told
 	add(broken, "%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), 100*float64(broken)/float64(max(n["lines"], broken, 1)))
 	add(n["jumps"], "%s out of order by more than 90 s: not judged on order.", linesOrRecords(n["jumps"], ""))
-	add(n["not_shown"], "%s not shown: their robots may have got robots.txt before this log, or where it does not show.", command.Count(n["not_shown"], "page"))
-	add(cut, "%s not read to the end.", command.Count(cut, "input"))
+	add(n["not_shown"], "%s not shown: their robots may have got robots.txt before this log, or where it does not show.", cli.Count(n["not_shown"], "page"))
+	add(cut, "%s not read to the end.", cli.Count(cut, "input"))
 	for _, d := range doubtful[:min(len(doubtful), shownDoubts)] {
 		notes = append(notes, d.String())
 	}
 	more := len(doubtful) - shownDoubts
-	add(more, "… and %s; -json has all", command.Count(more, "more doubtful file"))
+	add(more, "… and %s; -json has all", cli.Count(more, "more doubtful file"))
 	return notes
 }
 
@@ -165,7 +166,7 @@ func hostName(s string) string { return cmp.Or(s, "the site") }
 
 func counts(of map[string]int) (cells []string) {
 	for _, kind := range kinds {
-		cells = append(cells, command.Thousands(of[kind]))
+		cells = append(cells, cli.Thousands(of[kind]))
 	}
 	return cells
 }

@@ -95,7 +95,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	case readErr != io.EOF:
 		return 0, fmt.Errorf("read the questions: %w", readErr)
 	case failed > 0:
-		return 0, fmt.Errorf("%s could not be answered", command.Count(failed, "line"))
+		return 0, fmt.Errorf("%s could not be answered", cli.Count(failed, "line"))
 	}
 	return status, nil
 }

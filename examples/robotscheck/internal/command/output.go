@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -45,17 +44,3 @@ func Table(w io.Writer, rows [][]string) {
 // Printable makes text from servers safe to print. It keeps at most 400
 // characters, so nearly every line of a robots.txt is shown in full.
 func Printable(s string) string { return cli.Printable(s, 400) }
-
-// Count returns a number with its noun, such as "1 file" or "3,491 files".
-func Count(n int, noun string) string {
-	return Thousands(n) + " " + cli.Noun(n, noun)
-}
-
-// Thousands writes a number for people: 3,491.
-func Thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -69,7 +70,7 @@ var Command = command.Command{
 			}
 			if !*asJSON {
 				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n", command.Count(d.urls, "URL"), command.Count(len(*named), "robot"), command.Thousands(d.opened), command.Thousands(d.closed))
+				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n", cli.Count(d.urls, "URL"), cli.Count(len(*named), "robot"), cli.Thousands(d.opened), cli.Thousands(d.closed))
 			}
 			switch {
 			case isDoubtful:

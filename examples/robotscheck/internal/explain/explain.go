@@ -188,7 +188,7 @@ func printSource(w io.Writer, s *robots.Source) {
 	}
 	switch s.Absent {
 	case "":
-		fmt.Fprintf(w, ", %s, sha256 %.12s", command.Count(len(s.Text), "byte"), d.SHA256())
+		fmt.Fprintf(w, ", %s, sha256 %.12s", cli.Count(len(s.Text), "byte"), d.SHA256())
 	case robotsmw.Unreachable:
 		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
 	}

@@ -68,7 +68,7 @@ var Command = command.Command{
 			}
 			if !*asJSON && failed == nil {
 				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s: %s\n", command.Count(len(args), "file"), findings(found[:], least))
+				fmt.Fprintf(e.Stderr, "%s: %s\n", cli.Count(len(args), "file"), findings(found[:], least))
 			}
 			if found[lint.Error]+found[lint.Warning] > 0 {
 				return command.No, failed
@@ -95,11 +95,11 @@ func findings(found []int, least lint.Severity) string {
 	var parts []string
 	for _, severity := range []lint.Severity{lint.Error, lint.Warning} {
 		if n := found[severity]; n > 0 {
-			parts = append(parts, command.Count(n, severity.String()))
+			parts = append(parts, cli.Count(n, severity.String()))
 		}
 	}
 	if n := found[lint.Info]; n > 0 {
-		parts = append(parts, command.Thousands(n)+" info") // which has no plural
+		parts = append(parts, cli.Thousands(n)+" info") // which has no plural
 	}
 	switch {
 	case parts != nil:
@@ -140,7 +140,7 @@ func printFolded(w io.Writer, problems []problem) {
 		}
 		p.Print(w)
 		if len(same) > maxInFull {
-			fmt.Fprintf(w, "  and %s more %s (-all shows each)\n", command.Thousands(len(same)-1), list(same[1:]))
+			fmt.Fprintf(w, "  and %s more %s (-all shows each)\n", cli.Thousands(len(same)-1), list(same[1:]))
 			lines[kindOf(p)] = nil
 		}
 	}

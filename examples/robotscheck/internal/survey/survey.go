@@ -9,6 +9,7 @@ import (
 	"path"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -32,7 +33,10 @@ var Command = command.Command{
 			case err != nil:
 				return 0, command.Usagef("-match %q: %v", *match, err)
 			}
-			s := survey{stderr: e.Stderr, isTerminal: cli.IsTerminal(e.Stderr)}
+			s := survey{stderr: e.Stderr}
+			if cli.IsTerminal(e.Stderr) {
+				s.progress.Terminal = e.Stderr
+			}
 			total, err := s.run(ctx, func(each visit) error { return eachFile(e, args[0], *match, each) })
 			total.finish(*top)
 			if total.Files > 0 {
@@ -42,7 +46,7 @@ var Command = command.Command{
 			case err != nil:
 				return 0, err
 			case s.failed > 0:
-				return 0, fmt.Errorf("%s could not be read", command.Count(s.failed, "file"))
+				return 0, fmt.Errorf("%s could not be read", cli.Count(s.failed, "file"))
 			case total.Files == 0:
 				return 0, fmt.Errorf("%s: there are no such files", args[0])
 			}
@@ -52,9 +56,9 @@ var Command = command.Command{
 }
 
 type survey struct {
-	stderr     io.Writer
-	isTerminal bool // whether stderr is one
-	failed     int  // how many files could not be read
+	stderr   io.Writer
+	progress cli.Progress
+	failed   int // how many files could not be read
 }
 
 // run reads each file and gives it to a worker. It returns the tally of all
@@ -74,9 +78,7 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 			}
 		})
 	}
-	progress := cli.NewProgress(s.stderr, s.isTerminal, func(done int, perSecond float64) string {
-		return fmt.Sprintf("%s, %.0f a second", command.Count(done, "file"), perSecond)
-	})
+	done, began := 0, time.Now()
 	err := eachFile(func(text []byte, err error) error {
 		if status, ok := errors.AsType[noFile](err); ok {
 			total.Without[fmt.Sprintf("%dxx", status/100)]++
@@ -84,7 +86,7 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 		}
 		if err != nil {
 			s.failed++
-			progress.Clear()
+			s.progress.Clear()
 			fmt.Fprintf(s.stderr, "robotscheck survey: %s\n", command.Printable(err.Error())) // a file's name may have any bytes
 			return nil
 		}
@@ -93,11 +95,14 @@ func (s *survey) run(ctx context.Context, eachFile func(visit) error) (*tally, e
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		progress.Add(1)
+		done++
+		s.progress.Show(func() string {
+			return fmt.Sprintf("%s, %.0f a second", cli.Count(done, "file"), float64(done)/time.Since(began).Seconds())
+		})
 		return nil
 	})
 	close(files)
 	workers.Wait()
-	progress.Clear()
+	s.progress.Clear()
 	return total, err
 }

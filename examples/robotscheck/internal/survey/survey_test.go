@@ -230,7 +230,7 @@ func TestTally_CountsOverFiles(t *testing.T) {
 func TestSurvey_Progress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
-		s := survey{stderr: &screen, isTerminal: true}
+		s := survey{stderr: &screen, progress: cli.Progress{Terminal: &screen}}
 		if _, err := s.run(t.Context(), func(each visit) error {
 			for _, took := range []time.Duration{500 * time.Millisecond, 50 * time.Millisecond, time.Second} {
 				time.Sleep(took)

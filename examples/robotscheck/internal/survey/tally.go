@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
@@ -140,9 +141,9 @@ func (t *tally) finish(top int) {
 func (t *tally) Print(w io.Writer) {
 	percent := func(n, of int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(max(of, 1))) }
 	share := func(n int) string { return percent(n, t.Files) }
-	fmt.Fprintf(w, "%s, %s\n", command.Count(t.Files, "file"), command.Count(t.Bytes, "byte"))
+	fmt.Fprintf(w, "%s, %s\n", cli.Count(t.Files, "file"), cli.Count(t.Bytes, "byte"))
 	for _, class := range slices.Sorted(maps.Keys(t.Without)) {
-		fmt.Fprintf(w, "%s: %s, no file\n", class, command.Count(t.Without[class], "answer"))
+		fmt.Fprintf(w, "%s: %s, no file\n", class, cli.Count(t.Without[class], "answer"))
 	}
 
 	var rows [][]string
@@ -153,27 +154,27 @@ func (t *tally) Print(w io.Writer) {
 	}
 	begin("files with", "files", "share")
 	for _, f := range t.Have {
-		row(f.What, command.Thousands(f.Files), share(f.Files))
+		row(f.What, cli.Thousands(f.Files), share(f.Files))
 	}
 	begin("rules with", "rules", "share", "files", "share")
 	for _, p := range t.Rules {
-		row(p.What, command.Thousands(p.Rules), percent(p.Rules, t.Rules[0].Rules), command.Thousands(p.Files), share(p.Files))
+		row(p.What, cli.Thousands(p.Rules), percent(p.Rules, t.Rules[0].Rules), cli.Thousands(p.Files), share(p.Files))
 	}
 	begin("sizes", "median", "90%", "99%", "most")
 	for _, s := range t.Sizes {
-		row(s.What, command.Thousands(s.Median), command.Thousands(s.P90), command.Thousands(s.P99), command.Thousands(s.Max))
+		row(s.What, cli.Thousands(s.Median), cli.Thousands(s.P90), cli.Thousands(s.P99), cli.Thousands(s.Max))
 	}
 	begin("worst problem", "files", "share")
 	for _, worst := range []string{"error", "warning", "info", "none"} {
-		row(worst, command.Thousands(t.Worst[worst]), share(t.Worst[worst]))
+		row(worst, cli.Thousands(t.Worst[worst]), share(t.Worst[worst]))
 	}
 	begin("problem", "severity", "files", "share", "times")
 	for _, p := range t.Problems {
-		row(string(p.Code), p.Severity, command.Thousands(p.Files), share(p.Files), command.Thousands(p.Times))
+		row(string(p.Code), p.Severity, cli.Thousands(p.Files), share(p.Files), cli.Thousands(p.Times))
 	}
 	begin("robot", "files", "share", "shut out")
 	for _, robot := range t.Robots {
-		row(command.Printable(robot.Name), command.Thousands(robot.Files), share(robot.Files), command.Thousands(robot.ShutOut))
+		row(command.Printable(robot.Name), cli.Thousands(robot.Files), share(robot.Files), cli.Thousands(robot.ShutOut))
 	}
 	command.Table(w, rows)
 }
