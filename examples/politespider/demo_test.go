@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,16 +25,61 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
+// A demoPage is a target of a host of the demo, and what a polite crawler must
+// conclude from it, by the host's file.
+type demoPage struct {
+	URL string
+	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
+	// "put off, fetched", "blocked by line 9" or "never asked for". The other
+	// elements are what the crawler notes about the page, such as "noindex",
+	// and the evidence for it, such as "meta, line 3: noindex".
+	Concludes []string
+}
+
+// demoPages returns the targets of all hosts.
+func demoPages(t *testing.T) (pages []demoPage) {
+	t.Helper()
+	files, err := filepath.Glob("internal/demosite/hosts/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := make(map[string]bool)
+		for _, section := range strings.Split("\n"+string(text), "\n-- ")[1:] {
+			target, rest, _ := strings.Cut(section, " ")
+			page := demoPage{URL: "http://" + strings.TrimSuffix(filepath.Base(file), ".txt") + target}
+			head, _, _ := strings.Cut(rest, "\n\n")
+			for line := range strings.Lines(head) {
+				if conclusion, ok := strings.CutPrefix(line, "=> "); ok {
+					page.Concludes = append(page.Concludes, strings.TrimSpace(conclusion))
+				}
+			}
+			switch {
+			case !known[target]:
+				pages = append(pages, page)
+			case page.Concludes != nil:
+				t.Errorf("%s: the conclusions stand beside the target's first answer", page.URL)
+			}
+			known[target] = true
+		}
+	}
+	return pages
+}
+
 // requests() returns how often the demo's servers must see each request. It
 // derives the numbers from the demo's files, which say what a crawler must
 // conclude about each page. These conclusions follow from the robots.txt files
 // and the pages. They were not taken from the spider's output. A page is
 // missing in the result if it is disallowed, or if no link that may be followed
 // leads to it.
-func requests(t *testing.T, site *demo) map[string]int {
+func requests(t *testing.T) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
-	for _, page := range site.Pages() {
+	for _, page := range demoPages(t) {
 		if len(page.Concludes) == 0 {
 			t.Errorf("%s: nothing says what a crawler is to conclude", page.URL)
 			continue
@@ -127,7 +174,7 @@ func TestDemo_Conclusions(t *testing.T) {
 		for _, r := range records {
 			got[r.URL] = append(got[r.URL], r)
 		}
-		for _, page := range site.Pages() {
+		for _, page := range demoPages(t) {
 			if said := conclusions(site, page.URL, got[page.URL]); !slices.Equal(said, page.Concludes) {
 				t.Errorf("%s\n got %q\nwant %q", page.URL, said, page.Concludes)
 			}
@@ -246,7 +293,7 @@ func conclusions(site *demo, url string, records []line) []string {
 // this line. What robots.txt says is printed once for each host.
 func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site, internet := demoInternet(t)
+		_, internet := demoInternet(t)
 		var out bytes.Buffer
 		if status := (tool.Command{Crawl: crawl, Base: internet, Stdout: &out, Stderr: io.Discard}).Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
@@ -268,7 +315,7 @@ func TestDemo_Text(t *testing.T) {
 			}
 			said[url] += l
 		}
-		for _, page := range site.Pages() {
+		for _, page := range demoPages(t) {
 			for _, conclusion := range page.Concludes[1:] {
 				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // the next loop counts how often such conclusions are printed
 				if !ofSite && !strings.Contains(said[page.URL], conclusion) {
@@ -310,7 +357,7 @@ func crawlDemo(t *testing.T, base http.RoundTripper) (record.Summary, []line) {
 
 func auditRequests(t *testing.T, site *demo) {
 	t.Helper()
-	got, want := make(map[string]int), requests(t, site)
+	got, want := make(map[string]int), requests(t)
 	for _, r := range site.Log() {
 		got[r.Method+" "+r.Host+r.Target]++
 		if r.UserAgent != "ExampleBot/1.0 (+https://example.com/bot)" {

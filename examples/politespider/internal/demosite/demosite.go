@@ -38,7 +38,7 @@ type Site struct {
 	addr   string
 
 	mu    sync.Mutex // guards the answers of the hosts
-	hosts map[string]*host
+	hosts map[string]host
 }
 
 // New returns the demo without a listener. [Site.ServeHTTP] answers for the
@@ -46,7 +46,7 @@ type Site struct {
 // the domains. The hosts and the links of the copy for "2.example" have names
 // such as museum.2.example. The demo itself is the one for "example".
 func New(domains ...string) (*Site, error) {
-	s := &Site{hosts: make(map[string]*host)}
+	s := &Site{hosts: make(map[string]host)}
 	for _, domain := range domains {
 		if err := readHosts(s.hosts, domain); err != nil {
 			return nil, err
@@ -78,19 +78,6 @@ func (s *Site) Close() error { return s.server.Close() }
 // them.
 func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
 
-// Pages returns every target of every host, sorted by host name, then in the
-// order of the host's file.
-func (s *Site) Pages() []Page {
-	var pages []Page
-	for _, name := range s.Hosts() {
-		for _, page := range s.hosts[name].pages {
-			page.URL = "http://" + name + page.URL
-			pages = append(pages, page)
-		}
-	}
-	return pages
-}
-
 // DialContext connects to the listener if addr names a host of the demo. For
 // any other name, it returns a [net.DNSError] inside a [net.OpError], like a
 // real dialer that finds no such host.
@@ -114,9 +101,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	target := r.URL.RequestURI()
 	s.mu.Lock()
-	answers := h.answers[target]
+	answers := h[target]
 	if len(answers) > 1 {
-		h.answers[target] = answers[1:]
+		h[target] = answers[1:]
 	}
 	s.mu.Unlock()
 	if len(answers) == 0 {

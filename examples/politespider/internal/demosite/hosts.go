@@ -26,7 +26,8 @@ import (
 //
 // The target is the path and query of a request. If a target has several
 // answers, each request gets the next answer. The last answer is repeated. The
-// lines with # are for readers, those with => for tests, too: see [Page].
+// lines with # and => are for readers and tests. They stand beside the target's
+// first answer.
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the
 // headers name. A line "N × text" stands for N lines of text.
@@ -34,33 +35,20 @@ import (
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page describes a target of a host: what a polite crawler must conclude from
-// it.
-type Page struct {
-	URL string
-
-	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
-	// "put off, fetched", "blocked by line 9" or "never asked for". The other
-	// elements are what the crawler notes about the page, such as "noindex",
-	// and the evidence for it, such as "meta, line 3: noindex".
-	Concludes []string
-}
-
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-type host struct {
-	pages   []Page              // in the order of the file; here, each Page.URL has only the target
-	answers map[string][]answer // by target; each list has at least one answer
-}
+// A host has the answers of a host, by their targets. Each list has at least one
+// answer.
+type host map[string][]answer
 
 // readHosts reads the embedded files and adds their hosts to the map. In the
 // files and in their names, it replaces ".example" by a dot and the domain. It
 // fails only if a file has a mistake.
-func readHosts(hosts map[string]*host, domain string) error {
+func readHosts(hosts map[string]host, domain string) error {
 	entries, err := files.ReadDir("hosts")
 	if err != nil {
 		return err
@@ -80,8 +68,8 @@ func readHosts(hosts map[string]*host, domain string) error {
 	return nil
 }
 
-func parseHost(text string) (*host, error) {
-	h := &host{answers: make(map[string][]answer)}
+func parseHost(text string) (host, error) {
+	h := make(host)
 	sections := strings.Split("\n"+strings.ReplaceAll(text, "\r\n", "\n"), "\n-- ")
 	for _, section := range sections[1:] { // the first section is the remark
 		title, rest, _ := strings.Cut(section, " --\n")
@@ -92,14 +80,9 @@ func parseHost(text string) (*host, error) {
 		}
 		head, body, _ := strings.Cut(rest, "\n\n")
 		a := answer{status: status, header: make(http.Header)}
-		page := Page{URL: target}
 		for line := range strings.Lines(head) {
 			line = strings.TrimSpace(line)
-			if line == "" || strings.HasPrefix(line, "#") {
-				continue
-			}
-			if conclusion, ok := strings.CutPrefix(line, "=> "); ok {
-				page.Concludes = append(page.Concludes, conclusion)
+			if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "=> ") {
 				continue
 			}
 			name, value, ok := strings.Cut(line, ":")
@@ -109,12 +92,7 @@ func parseHost(text string) (*host, error) {
 			a.header.Add(textproto.TrimString(name), textproto.TrimString(value))
 		}
 		a.body = encode(repeated(strings.TrimSuffix(body, "\n")), a.header)
-		if len(h.answers[target]) == 0 {
-			h.pages = append(h.pages, page)
-		} else if page.Concludes != nil {
-			return nil, fmt.Errorf("section %q: the conclusions stand beside the target's first answer", title)
-		}
-		h.answers[target] = append(h.answers[target], a)
+		h[target] = append(h[target], a)
 	}
 	return h, nil
 }
