@@ -2,7 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -14,6 +17,20 @@ func NewEncoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc
+}
+
+// WriteFile writes a file atomically: other processes never see an incomplete
+// one.
+func WriteFile(name string, data []byte, mode fs.FileMode) error {
+	temp := fmt.Sprintf("%s.%d", name, os.Getpid())
+	err := os.WriteFile(temp, data, mode)
+	if err == nil {
+		err = os.Rename(temp, name)
+	}
+	if err != nil {
+		os.Remove(temp)
+	}
+	return err
 }
 
 // Noun returns a noun in the form that goes with a number: file, files;

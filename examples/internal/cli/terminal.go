@@ -13,10 +13,13 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal reports whether w is a terminal that can erase a line.
-func IsTerminal(w io.Writer) bool {
+// Terminal returns w if it is a terminal that can erase a line, or else nil.
+func Terminal(w io.Writer) io.Writer {
 	file, ok := w.(*os.File)
-	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return w
 }
 
 // EraseLine is printed on a terminal to erase the current line. The cursor is

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestIsTerminal_Not(t *testing.T) {
+func TestTerminal_Not(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/out")
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestIsTerminal_Not(t *testing.T) {
 	}
 	defer null.Close()
 	for name, w := range map[string]io.Writer{"a file": file, os.DevNull: null, "no file": new(bytes.Buffer)} {
-		if IsTerminal(w) {
+		if Terminal(w) != nil {
 			t.Errorf("%s is taken for a terminal", name)
 		}
 	}

@@ -43,7 +43,7 @@ func (r Record) Flags() (flags []string) {
 func (r Record) Circumstances() (notes []string) {
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if r.Verdict == GivenUp {
-		add("asked for %s", times(r.Tries))
+		add("asked for %s", Count(r.Tries, "time"))
 	}
 	if r.For != "" {
 		add("to check the server, because %s was put off", Printable(r.For))
@@ -55,14 +55,4 @@ func (r Record) Circumstances() (notes []string) {
 		add("%s", Printable(r.Error))
 	}
 	return notes
-}
-
-func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", n)
 }

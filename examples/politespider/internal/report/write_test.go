@@ -285,7 +285,7 @@ func TestNoteOf(t *testing.T) {
 	}{
 		{record.Record{Verdict: record.PutOff, Status: 503, Tries: 2}, "try 2 of 4"},
 		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 4}, "asked for 4 times"},
-		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 2, Error: "meanwhile it answered"}, "asked for twice, meanwhile it answered"},
+		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 2, Error: "meanwhile it answered"}, "asked for 2 times, meanwhile it answered"},
 		{record.Record{Verdict: record.Checked, Status: 200, For: "http://a.example/busy"}, "to check the server, because http://a.example/busy was put off"},
 		{record.Record{Verdict: record.Moved, Status: 301, Location: "http://a.example/new"}, "to http://a.example/new"},
 		{record.Record{Verdict: record.RobotsTxt, Status: 200, Redirects: 2}, "after 2 redirects"},

@@ -75,10 +75,7 @@ func timeFlag(t *time.Time) func(string) error {
 }
 
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-	broken := &brokenLines{w: e.Stderr, stdout: e.Stdout, seen: make(map[problem]*repeats)}
-	if cli.IsTerminal(e.Stderr) {
-		broken.progress.Terminal = e.Stderr
-	}
+	broken := &brokenLines{w: e.Stderr, stdout: e.Stdout, seen: make(map[problem]*repeats), progress: cli.Progress{Terminal: cli.Terminal(e.Stderr)}}
 	found := &breaches{by: make(map[audit.Violation]*breach), listed: make(map[string][]audit.Violation)}
 	judge := audit.Auditor{
 		Groups:   o.groups,

@@ -77,10 +77,11 @@ func TestAudit_Progress(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken.progress.Clear()
-		want := "robotscheck audit: log:2: neither a line of a combined log nor one of Caddy's\n" +
-			"a violation\n" + cli.EraseLine + "  1 MB read, 1 MB a second\r" +
+		want := cli.EraseLine + "  0 MB read\r" +
+			cli.EraseLine + "robotscheck audit: log:2: neither a line of a combined log nor one of Caddy's\n" +
+			"a violation\n" + cli.EraseLine + "  1 MB read\r" +
 			cli.EraseLine + "robotscheck audit: log:20003: neither a line of a combined log nor one of Caddy's\n" +
-			"a violation\n" + cli.EraseLine + "  4 MB read, 1 MB a second\r" + cli.EraseLine
+			"a violation\n" + cli.EraseLine + "  4 MB read\r" + cli.EraseLine
 		if got := screen.String(); got != want {
 			t.Errorf("the terminal got\n%q, want\n%q", got, want)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
@@ -74,14 +75,10 @@ func writePage(name string, r *audit.Result, found *breaches, notes []string) er
 func newView(r *audit.Result, found *breaches, notes []string) *view {
 	v := &view{Result: r, Style: template.CSS(pageCSS), Notes: notes, More: max(0, len(r.Robots)-pageRobots)}
 	robots := r.Robots[:min(len(r.Robots), pageRobots)]
-	first, last := time.Time{}, time.Time{}
-	for _, robot := range robots {
-		if first.IsZero() || robot.First.Before(first) {
-			first = robot.First
-		}
-		if robot.Last.After(last) {
-			last = robot.Last
-		}
+	var first, last time.Time
+	if len(robots) > 0 {
+		first = slices.MinFunc(robots, func(a, b *audit.Tally) int { return a.First.Compare(b.First) }).First
+		last = slices.MaxFunc(robots, func(a, b *audit.Tally) int { return a.Last.Compare(b.Last) }).Last
 	}
 	v.From, v.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
 	for _, robot := range robots {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
@@ -51,7 +52,11 @@ var Command = command.Command{
 				err = m.make(r, u.Host, time.Now())
 			default:
 				t := agentTransport{base: e.Base, userAgent: *userAgent}
-				r.look(webbotauth.CheckDirectory(ctx, &t, r.URL))
+				var keys []webbotauth.DirectoryKey
+				keys, r.Problems = webbotauth.CheckDirectory(ctx, &t, r.URL)
+				for _, k := range keys {
+					r.Keys = append(r.Keys, key{k.ID, k.Until.UTC()})
+				}
 				err = t.err
 			}
 			if err != nil {
@@ -148,22 +153,13 @@ func (m *maker) make(r *report, host string, now time.Time) error {
 		{name + ".headers", headerLines(header)},
 		{name + ".nginx", config},
 	} {
-		if err := replace(file.name, file.text); err != nil {
-			return err
+		if err := cli.WriteFile(file.name, []byte(file.text), 0o644); err != nil {
+			return err // a server may read the file at any time
 		}
 		r.Files = append(r.Files, file.name)
 	}
 	r.Renew = now.Add(m.validity / 2).UTC().Truncate(time.Second)
 	return nil
-}
-
-// replace() writes a file atomically, because a server may read it at any time.
-func replace(name, text string) error {
-	next := name + ".new"
-	if err := os.WriteFile(next, []byte(text), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(next, name)
 }
 
 func headerLines(header http.Header) string {
@@ -211,13 +207,6 @@ type report struct {
 type key struct {
 	ID          string    `json:"id"`
 	SignedUntil time.Time `json:"signed_until,omitzero"`
-}
-
-func (r *report) look(keys []webbotauth.DirectoryKey, problems []string) {
-	r.Problems = problems
-	for _, k := range keys {
-		r.Keys = append(r.Keys, key{k.ID, k.Until.UTC()})
-	}
 }
 
 func (r *report) Print(w io.Writer) {

@@ -33,10 +33,7 @@ var Command = command.Command{
 			case err != nil:
 				return 0, command.Usagef("-match %q: %v", *match, err)
 			}
-			s := survey{stderr: e.Stderr}
-			if cli.IsTerminal(e.Stderr) {
-				s.progress.Terminal = e.Stderr
-			}
+			s := survey{stderr: e.Stderr, progress: cli.Progress{Terminal: cli.Terminal(e.Stderr)}}
 			total, err := s.run(ctx, func(each visit) error { return eachFile(e, args[0], *match, each) })
 			total.finish(*top)
 			if total.Files > 0 {

@@ -74,7 +74,11 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(url)))
 	l.File = filepath.Join(hash[:2], hash[2:32])
-	err := writeWhole(filepath.Join(p.Dir, l.File), r.Body)
+	file := filepath.Join(p.Dir, l.File)
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = cli.WriteFile(file, r.Body, 0o600)
+	}
 	if err == nil {
 		err = cli.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
 	}
@@ -82,21 +86,4 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 		return fmt.Errorf("keep a page: %w", err)
 	}
 	return nil
-}
-
-// writeWhole writes a file atomically: other processes never see an incomplete
-// file.
-func writeWhole(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	temp := fmt.Sprintf("%s.%d", name, os.Getpid())
-	err := os.WriteFile(temp, data, 0o600)
-	if err == nil {
-		err = os.Rename(temp, name)
-	}
-	if err != nil {
-		os.Remove(temp)
-	}
-	return err
 }

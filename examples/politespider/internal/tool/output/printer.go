@@ -22,7 +22,7 @@ func newPrinter(w, to io.Writer, asJSON bool) printer {
 	if asJSON {
 		return jsonPrinter{cli.NewEncoder(to)}
 	}
-	live := cli.IsTerminal(w)
+	live := cli.Terminal(w) != nil
 	return &textPrinter{w: to, live: live, colour: live && os.Getenv("NO_COLOR") == "", told: make(map[string]bool)} // https://no-color.org
 }
 

@@ -46,7 +46,7 @@ func TestTextPrinter(t *testing.T) {
 		{record.Record{Seconds: 80, Verdict: record.GivenUp, URL: u + "busy", Status: 503, Tries: 4},
 			"  1m20s           given up      503  http://a.example/busy                       asked for 4 times"},
 		{record.Record{Seconds: 80, Verdict: record.GivenUp, URL: u + "busy", Status: 503, Tries: 2, Error: "meanwhile it answered"},
-			"  1m20s           given up      503  http://a.example/busy                       asked for twice, meanwhile it answered"},
+			"  1m20s           given up      503  http://a.example/busy                       asked for 2 times, meanwhile it answered"},
 		{record.Record{Seconds: 80, Verdict: record.Checked, URL: u, Status: 200, For: u + "busy"},
 			"  1m20s           checked       200  http://a.example/                           to check the server, because http://a.example/busy was put off"},
 		{record.Record{Seconds: 80, Verdict: record.Unreachable, URL: u, Error: "robots.txt: 503 Service Unavailable"},
