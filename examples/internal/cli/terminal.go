@@ -15,11 +15,10 @@ import (
 
 // Terminal returns w if it is a terminal that can erase a line, or else nil.
 func Terminal(w io.Writer) io.Writer {
-	file, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
-		return nil
+	if file, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())) {
+		return w
 	}
-	return w
+	return nil
 }
 
 // EraseLine is printed on a terminal to erase the current line. The cursor is

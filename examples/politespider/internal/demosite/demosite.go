@@ -35,7 +35,6 @@ const Front = "http://town.example/"
 // concurrent use.
 type Site struct {
 	server *http.Server
-	addr   string
 
 	mu    sync.Mutex // guards the answers of the hosts
 	hosts map[string]host
@@ -65,8 +64,7 @@ func Start() (*Site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("demosite: listen on loopback: %w", err)
 	}
-	s.addr = listener.Addr().String()
-	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	s.server = &http.Server{Addr: listener.Addr().String(), Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go s.server.Serve(listener)
 	return s, nil
 }
@@ -87,7 +85,7 @@ func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn,
 		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}}
 	}
 	var dialer net.Dialer
-	return dialer.DialContext(ctx, network, s.addr)
+	return dialer.DialContext(ctx, network, s.server.Addr)
 }
 
 // ServeHTTP gives the next answer of the host that the request names for the

@@ -171,15 +171,13 @@ func (o *options) sites(rawURLs []string) (err error) {
 	return err
 }
 
-// namesOf returns the start URLs for the heading. If they do not fit into a
-// line, it returns the first ones and the number of the others.
+// namesOf returns the first start URLs, for the heading, and the number of the
+// others.
 func namesOf(urls []string) string {
-	names := urls[0]
-	for i, u := range urls[1:] {
-		if len(names)+len(u) > 80 {
-			return fmt.Sprintf("%s, … and %d more", names, len(urls)-1-i)
-		}
-		names += ", " + u
+	const most = 3
+	names := strings.Join(urls[:min(len(urls), most)], ", ")
+	if more := len(urls) - most; more > 0 {
+		names += fmt.Sprintf(", … and %d more", more)
 	}
 	return names
 }

@@ -37,14 +37,13 @@ type watchedFile struct {
 	watch func(n int)
 }
 
-func (f watchedFile) Read(b []byte) (int, error) {
-	n, err := f.File.Read(b)
-	f.watch(n)
-	return n, err
-}
+func (f watchedFile) Read(b []byte) (int, error) { return f.tell(f.File.Read(b)) }
 
 func (f watchedFile) ReadAt(b []byte, offset int64) (int, error) {
-	n, err := f.File.ReadAt(b, offset)
+	return f.tell(f.File.ReadAt(b, offset))
+}
+
+func (f watchedFile) tell(n int, err error) (int, error) {
 	f.watch(n)
 	return n, err
 }

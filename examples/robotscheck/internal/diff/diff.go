@@ -151,12 +151,10 @@ func (d *diff) compareURL(target string) {
 	for _, c := range changes {
 		d.print(c)
 	}
-	isOpened := func(c change) bool { return c.New.Allowed }
-	isClosed := func(c change) bool { return !c.New.Allowed }
-	if slices.ContainsFunc(changes, isOpened) {
+	if slices.ContainsFunc(changes, func(c change) bool { return c.New.Allowed }) {
 		d.opened++
 	}
-	if slices.ContainsFunc(changes, isClosed) {
+	if slices.ContainsFunc(changes, func(c change) bool { return !c.New.Allowed }) {
 		d.closed++
 	}
 }

@@ -52,12 +52,11 @@ var Command = command.Command{
 				err = m.make(r, u.Host, time.Now())
 			default:
 				t := agentTransport{base: e.Base, userAgent: *userAgent}
-				var keys []webbotauth.DirectoryKey
-				keys, r.Problems = webbotauth.CheckDirectory(ctx, &t, r.URL)
+				keys, problems := webbotauth.CheckDirectory(ctx, &t, r.URL)
 				for _, k := range keys {
 					r.Keys = append(r.Keys, key{k.ID, k.Until.UTC()})
 				}
-				err = t.err
+				r.Problems, err = problems, t.err
 			}
 			if err != nil {
 				return 0, err
