@@ -41,8 +41,8 @@ type answer struct {
 	body   []byte
 }
 
-// A host has the answers of a host, by their targets. Each list has at least one
-// answer.
+// A host has the answers of one host, by their targets. Each list has at least
+// one answer.
 type host map[string][]answer
 
 // readHosts reads the embedded files and adds their hosts to the map. In the

@@ -22,9 +22,10 @@ const maxBytes = 50 << 20
 // protocol requires URLs to be shorter than 2,048 characters.
 const maxLine = 64 << 10
 
-// maxToken is roughly how many bytes a tag, a text or a comment of XML may have,
-// and maxDepth how deep elements may be in each other. Package xml keeps a token
-// as a whole, and all elements that are open. Where a sitemap has more, it ends.
+// maxToken is roughly how many bytes a tag, a text or a comment of XML may
+// have, and maxDepth how deep elements may be in each other. Package xml keeps
+// a token as a whole, and all elements that are open. Where a sitemap has more,
+// it ends.
 const maxToken, maxDepth = 1 << 20, 100
 
 // Read returns the URLs of the pages that a sitemap lists, as written. If the

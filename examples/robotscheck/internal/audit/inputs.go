@@ -185,9 +185,9 @@ const (
 	shownFaults = 10
 )
 
-// brokenLines reports broken lines and records, and how much was read. Many lines of an input may have
-// the same problem, for example if the input is a picture. Then only the first
-// ones are reported, and the others are counted.
+// brokenLines reports broken lines and records, and how much was read. Many
+// lines of an input may have the same problem, for example if the input is a
+// picture. Then only the first ones are reported, and the others are counted.
 type brokenLines struct {
 	w        io.Writer
 	stdout   *bufio.Writer
@@ -210,8 +210,8 @@ func (l *brokenLines) say(format string, args ...any) {
 	fmt.Fprintf(l.w, "robotscheck audit: "+format+"\n", args...)
 }
 
-// read shows how much was read. Lines that wait to be printed are printed first,
-// because they may be for the same terminal.
+// read shows how much was read. Lines that wait to be printed are printed
+// first, because they may be for the same terminal.
 func (l *brokenLines) read(n int) {
 	l.nbytes += n
 	l.progress.Show(func() string {

@@ -143,8 +143,8 @@ func eachInList(arg string, in io.Reader, each visit) error {
 	return nil
 }
 
-// eachInArchive reads the files of a tar archive. If the archive is cut short or
-// damaged, it reads what is before that place, and returns an error.
+// eachInArchive reads the files of a tar archive. If the archive is cut short
+// or damaged, it reads what is before that place, and returns an error.
 func eachInArchive(arg string, in io.Reader, matches func(string) bool, each visit) error {
 	archive := tar.NewReader(io.MultiReader(in, cut{}))
 	for place := "at its beginning"; ; {
