@@ -61,20 +61,21 @@ const (
 // what follows the first element. For a file that has more than 1 MiB or 30,000
 // tags, is not XML, or is not RSL, ParseRSL returns only an error.
 //
-// The url of a content element matches like a pattern of robots.txt, and an
-// empty url matches everything. Of the elements that match, only those with the
-// longest url are used. A url with another scheme or host than Input.Target
-// does not match, unless the target has no host. The known usage words are
-// "all", "ai-all", "ai-train" (also "train-ai"), "ai-input" and "search". What
-// a licence prohibits is denied. What it permits is allowed if the permission
-// is free and for everybody. If a permission has a condition, the answer is
-// unknown, and the evidence names the condition. A permission has a condition
-// if somebody must pay for it (attribution counts as a payment), get the
-// licence from a server, or report the use. A permission that only some users
-// or countries have counts as one with a condition too. Within one licence,
-// "prohibits" outweighs "permits". A content element with several licences
-// offers a choice. So a licence that permits, even with a condition, outweighs
-// those that prohibit. A use that no licence names gets no answer.
+// The path of a content element's url matches like a pattern of robots.txt. An
+// empty url is read as "/", which matches everything. Of the elements that
+// match, only those with the longest path are used. A url with another scheme
+// or host than Input.Target does not match, unless the target has no host. The
+// known usage words are "all", "ai-all", "ai-train" (also "train-ai"),
+// "ai-input" and "search". What a licence prohibits is denied. What it permits
+// is allowed if the permission is free and for everybody. If a permission has a
+// condition, the answer is unknown, and the evidence names the condition. A
+// permission has a condition if somebody must pay for it (attribution counts as
+// a payment), get the licence from a server, or report the use. A permission
+// that only some users or countries have counts as one with a condition too.
+// Within one licence, "prohibits" outweighs "permits". A content element with
+// several licences offers a choice. So a licence that permits, even with a
+// condition, outweighs those that prohibit. A use that no licence names gets no
+// answer.
 //
 // RSL's errata (rslstandard.org/rsl/errata) say that the association of License
 // lines with groups was clarified on 2026-01-16, and the revalidation of RSL

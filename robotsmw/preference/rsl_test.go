@@ -82,6 +82,7 @@ func TestRSL(t *testing.T) {
 		{"of another scheme", at("http://a.example/x/y", of("https://a.example/x/*")), "unknown unknown unknown"},
 		{"a pattern that is no path", at("/x", of("x")), "unknown unknown unknown"},
 		{"the longest wins", at("/open/x", of("/"), `<content url="/open/"><license>`+permitsTraining+`</license></content>`), "unknown allow unknown"},
+		{"an empty one is as long as /", at("/x", of(""), forAllURLs(permitsTraining)), "unknown deny unknown"},
 		{"in whatever order", at("/open/x", `<content url="/open/"><license>`+permitsTraining+`</license></content>`, of("/")), "unknown allow unknown"},
 		{"equally long ones add up", at("/x", of("/"), forAllURLs(permitsTraining)), "unknown deny unknown"},
 
