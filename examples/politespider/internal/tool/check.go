@@ -174,7 +174,7 @@ func (o *options) sites(rawURLs []string) (err error) {
 // namesOf returns the first start URLs, for the heading, and the number of the
 // others.
 func namesOf(urls []string) string {
-	const most = 3
+	const most = 4
 	names := strings.Join(urls[:min(len(urls), most)], ", ")
 	if more := len(urls) - most; more > 0 {
 		names += fmt.Sprintf(", … and %d more", more)
