@@ -41,7 +41,7 @@ func (h *Handler) wait(ctx context.Context, w http.ResponseWriter, u *url.URL) {
 		if err == nil && d.Allowed {
 			paced := politeness.WithCrawlDelay(ctx, d.CrawlDelay)
 			var grant *politeness.Grant
-			grant, err = h.limiter.Acquire(politeness.WithCheck(paced, func(context.Context) error { return h.judgeAgain(u) }), u)
+			grant, err = h.limiter.Acquire(politeness.WithCheck(paced, func(context.Context) error { return h.judgeAgain(d) }), u)
 			if err == nil {
 				h.hold(ctx, w, d, grant)
 				return
@@ -55,11 +55,12 @@ func (h *Handler) wait(ctx context.Context, w http.ResponseWriter, u *url.URL) {
 	}
 }
 
-// judgeAgain judges u by the record at hand, without a wait.
-func (h *Handler) judgeAgain(u *url.URL) error {
+// judgeAgain judges a URL that was allowed by the record at hand, without a
+// wait. Of another Crawl-delay the Limiter has to be told.
+func (h *Handler) judgeAgain(was robotsmw.Decision) error {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if d, err := h.robots.Checker().Check(ended, u); err != nil {
+	if d, err := h.robots.Checker().Check(ended, was.URL); err != nil || d.Allowed && d.CrawlDelay != was.CrawlDelay {
 		return errOutOfDate
 	} else if !d.Allowed {
 		return &robotsmw.DisallowedError{Decision: d}

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -358,6 +359,39 @@ func TestWait_JudgedAgain(t *testing.T) {
 		}
 		if n := len(web.Log()); n != 2 {
 			t.Errorf("%d requests were sent, want two for robots.txt", n)
+		}
+	})
+}
+
+// A Crawl-delay that was read during the wait is kept.
+func TestWait_JudgedAgain_CrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rules atomic.Value
+		rules.Store("User-agent: *\nDisallow:")
+		var web robotstest.Internet
+		web.Handle("shop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=300")
+			io.WriteString(w, rules.Load().(string))
+		}))
+		h := newGate(t, &web, &politeness.Limiter{Lease: time.Hour})
+		turn := func() verdict { return read(t, ask(h, "GET", about("/check", "http://shop.example/")+"&wait=1")) }
+		first := turn()
+		rules.Store("User-agent: *\nCrawl-delay: 40")
+		time.Sleep(200 * time.Second)
+		starts := make(chan time.Time, 2)
+		for range 2 {
+			go func() {
+				v := turn()
+				starts <- time.Now()
+				ask(h, "POST", "/done?id="+v.ID)
+			}()
+		}
+		time.Sleep(50 * time.Second)
+		ask(h, "GET", about("/check", "http://shop.example/")) // refreshes robots.txt
+		time.Sleep(10 * time.Second)
+		ask(h, "POST", "/done?id="+first.ID)
+		if a, b := <-starts, <-starts; b.Sub(a) != 40*time.Second {
+			t.Errorf("%v apart", b.Sub(a))
 		}
 	})
 }
