@@ -32,10 +32,7 @@ func (h *hub) enter(ctx context.Context, domain string) (leave func(), err error
 		return nil, context.Cause(ctx)
 	}
 	return sync.OnceFunc(func() {
-		rest := rule.Delay
-		if rule.RandomDelay > 0 {
-			rest += rand.N(rule.RandomDelay)
-		}
+		rest := rule.Delay + rand.N(max(rule.RandomDelay, 1)) // rand.N panics if it gets 0
 		time.AfterFunc(rest, func() { <-slots })
 	}), nil
 }
