@@ -12,6 +12,12 @@ func Marks(x *Extension) (n int) {
 	return n
 }
 
+// Lines returns for how many hosts the extension has a line of requests.
+func Lines(x *Extension) (n int) {
+	x.lines.Range(func(any, any) bool { n++; return true })
+	return n
+}
+
 // Known returns the error that Attach would return if colly had these types.
 func Known(collector, rule reflect.Type) error {
 	return checkFields(collector, rule, reflect.TypeFor[colly.Request]())

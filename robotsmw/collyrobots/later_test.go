@@ -20,6 +20,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -133,6 +134,28 @@ func TestPutBackOnAnAsynchronousCollectorNeedsNoOtherWait(t *testing.T) {
 		}
 		if n := ext.Counts().PutBack; n > 90*4 {
 			t.Errorf("90 requests were put back %d times", n)
+		}
+	})
+}
+
+// A crawl of many hosts keeps nothing of a host whose requests are done.
+func TestPutBackKeepsNothingOfAHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		c := colly.NewCollector(colly.Async())
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
+		ext.PutBack = true
+		for i := range 100 {
+			host := fmt.Sprintf("h%d.example", i)
+			web.Handle(host, robotsText(""))
+			for page := range 3 {
+				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
+			}
+		}
+		c.Wait()
+		time.Sleep(time.Second)
+		if n := collyrobots.Lines(ext); n != 0 || len(asked(web)) != 300 {
+			t.Errorf("%d lines are left; %d pages were fetched", n, len(asked(web)))
 		}
 	})
 }
@@ -329,6 +352,39 @@ func TestPutBackOfARetryMayFollowItsRedirectAgain(t *testing.T) {
 		if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/new"}) || n.PutBack < 2 || n.Lost != 0 {
 			t.Errorf("got %v, asked for %v; counts: %v", got.sorted(), asked(web), n)
 		}
+	})
+}
+
+// Once a page that was put back has come, a Retry of it is the program's: its
+// redirects are not checked, as in plain colly.
+func TestRetryOfAPageThatWasPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		var tries atomic.Int32
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotsText(""))
+		mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
+		mux.HandleFunc("/page", func(w http.ResponseWriter, r *http.Request) {
+			if tries.Add(1) == 1 {
+				io.WriteString(w, "log in first")
+				return
+			}
+			http.Redirect(w, r, "/", http.StatusFound)
+		})
+		web.Handle("a.example", mux)
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
+		ext.PutBack = true
+		c.OnResponse(func(r *colly.Response) {
+			if len(r.Body) > 0 {
+				time.Sleep(2 * time.Second)
+				r.Request.Retry()
+			}
+		})
+		c.Visit("http://a.example/")
+		c.Visit("http://a.example/page")
+		ext.Wait()
+		wantAsked(t, web, "GET http://a.example/", "GET http://a.example/page", "GET http://a.example/page", "GET http://a.example/")
 	})
 }
 

@@ -156,9 +156,7 @@ func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 	}
 	m.tally(&m.counts.PutBack, 1)
 	again := repeatOf(r, was.repeats)
-	if b, ok := r.Body.(*failedBody); ok {
-		m.regain(b)
-	}
+	m.regain(r.Body.(*failedBody))
 	m.pause(r.URL, time.Now(), delay.Until, delay.Reason)
 	m.park(again, delay.Until)
 }

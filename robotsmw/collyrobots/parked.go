@@ -111,7 +111,12 @@ func awaitTurn(lines *sync.Map, p *parked) {
 	for !p.due() {
 		sleepUntil(p.ctx, p.until)
 	}
-	time.AfterFunc(settle, func() { <-line })
+	time.AfterFunc(settle, func() {
+		<-line
+		if len(line) == 0 { // nobody waits
+			lines.CompareAndDelete(p.url.Host, line)
+		}
+	})
 }
 
 // sleepUntil returns the error of ctx if ctx ends first.

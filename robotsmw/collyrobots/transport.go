@@ -27,6 +27,7 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		b.restore(req)
 		if b.own && b.checked { // colly looks for this in its own request
 			*req = *req.WithContext(context.WithValue(req.Context(), colly.CheckRevisitKey, true))
+			b.checked = false // a Retry of the answer is the program's
 		}
 	}
 	if err := h.sync(); err != nil {
