@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -280,14 +281,15 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 }
 
 // target returns the text that rules are matched with: the path and the query
-// as they are sent, neither decoded nor reordered. This text may share memory
-// with buf, which saves an allocation. So it is valid until buf is used again.
+// as they are sent, neither decoded nor reordered. A "#" in one of these begins
+// no fragment, because net/http sends it. This text may share memory with buf,
+// which saves an allocation. So it is valid until buf is used again.
 func target(buf []byte, u *url.URL) string {
 	if u.Opaque != "" || u.RawQuery == "" {
-		return u.RequestURI()
+		return strings.ReplaceAll(u.RequestURI(), "#", "%23")
 	}
 	path := cmp.Or(u.EscapedPath(), "/")
-	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
+	buf = append(append(append(buf, path...), '?'), strings.ReplaceAll(u.RawQuery, "#", "%23")...)
 	return unsafe.String(unsafe.SliceData(buf), len(buf))
 }
 

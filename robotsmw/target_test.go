@@ -30,7 +30,7 @@ func TestTargetIsWhatIsSent(t *testing.T) {
 func TestShapesOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		web.Handle("a.example", robots("User-agent: *\nDisallow: /private\nDisallow: //double\nDisallow: /*?x\nDisallow: /q?$\n"))
+		web.Handle("a.example", robots("User-agent: *\nDisallow: /private\nDisallow: //double\nDisallow: /*?x\nDisallow: /q?$\nDisallow: /*%23secret\n"))
 		c := newTestTransport(t, &web).Checker()
 		for _, tc := range []struct {
 			edit func(r *http.Request)
@@ -46,6 +46,8 @@ func TestShapesOfURLs(t *testing.T) {
 			{func(r *http.Request) { r.URL.Path = "/"; r.URL.RawQuery = "x=1" }},
 			{func(r *http.Request) { r.URL.Path = ""; r.URL.RawQuery = "x=1" }},
 			{func(r *http.Request) { r.URL.Path = "/private"; r.Host = "A.EXAMPLE." }},
+			{func(r *http.Request) { r.URL.RawQuery = "q=C#secret" }}, // it is sent, too
+			{func(r *http.Request) { r.URL.Opaque = "/q#secret" }},
 		} {
 			req, _ := http.NewRequest("GET", "http://a.example/", nil)
 			tc.edit(req)
