@@ -40,6 +40,9 @@ var Command = command.Command{
 			if len(args) == 0 {
 				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
 			}
+			if command.StdinTwice(args...) {
+				return 0, command.Usagef("only one FILE can be standard input")
+			}
 			var failed error
 			var found [lint.Error + 1]int
 			for _, arg := range args {

@@ -45,6 +45,8 @@ var Command = command.Command{
 			var r *report
 			var err error
 			switch isPage := command.IsURL(args[0]); {
+			case command.StdinTwice(append(args, p.terms...)...):
+				return 0, command.Usagef("only one of FILE and -rsl can be standard input")
 			case isPage && len(p.header) > 0:
 				return 0, command.Usagef("-header is for a FILE: a URL's header is fetched")
 			case isPage && len(p.terms) > 0:
@@ -84,6 +86,10 @@ func (p *check) addHeader(line string) error {
 }
 
 func (p *check) read(ctx context.Context, e command.Env, name, base string) (*report, error) {
+	u, err := command.ParseURL(base)
+	if err != nil && base != "" {
+		return nil, err
+	}
 	text, err := e.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -106,10 +112,6 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 	}
 	r := p.report(command.ShownName(name), text, says, in, nil)
 	if p.links {
-		u, err := command.ParseURL(base)
-		if err != nil {
-			return nil, err
-		}
 		return r, r.addLinks(ctx, text, u, says, nil)
 	}
 	return r, nil
