@@ -113,7 +113,11 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 		printText(e.Stdout, r, found, o.verbose, notes)
 	}
 	if r.Requests == 0 {
-		broken.say("there is no request in what was read: name an access log, a WARC file, or the directory of a record")
+		when := ""
+		if r.Counts["lines"] > 0 && !(o.since.IsZero() && o.until.IsZero()) {
+			when = " between -since and -until"
+		}
+		broken.say("there is no request%s in what was read: name an access log, a WARC file, or the directory of a record", when)
 		if r.Counts["broken"] > 0 {
 			broken.say("a line of a log looks like this: %s", exampleLine)
 		}
