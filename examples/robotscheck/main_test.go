@@ -321,6 +321,15 @@ func TestRun_Interrupted(t *testing.T) {
 			}
 		}
 		questions.Close()
+
+		// Ctrl-C also ended the program that wrote to standard input.
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var stderr strings.Builder
+		e := command.Env{Stdin: strings.NewReader("User-agent: *\n"), Stdout: bufio.NewWriter(io.Discard), Stderr: &stderr}
+		if got := run(ctx, e, []string{"explain", "-agent=*", "-", "/"}); got != command.CannotTell || !strings.Contains(stderr.String(), "interrupted") {
+			t.Errorf("half a file on standard input: exit status %d, standard error %q", got, stderr.String())
+		}
 		time.Sleep(time.Minute) // until the requests that are still under way have timed out
 	})
 }

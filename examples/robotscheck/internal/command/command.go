@@ -63,6 +63,7 @@ func (c Command) Run(ctx context.Context, e Env, args []string) Status {
 		err = UsageError(err.Error())
 	} else {
 		status, err = do(ctx, e, args)
+		err = cmp.Or(err, ctx.Err()) // Ctrl-C may have ended what writes to standard input
 	}
 	if err == nil {
 		return status
