@@ -112,7 +112,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	h, err := gate.New(opts)
 	if err != nil {
-		return fail(2, err)
+		return fail(2, fmt.Errorf("-user-agent %q: %w", opts.UserAgent, err))
 	}
 	h.MaxBody = *maxBody
 	if *tokenFile != "" {

@@ -142,6 +142,7 @@ func TestCommandLine(t *testing.T) {
 		"an argument":       {[]string{"http://example.com/"}, 2, "takes no arguments"},
 		"an unknown flag":   {[]string{"-agent", "x"}, 2, "-h lists the flags"},
 		"no delay":          {[]string{"-user-agent", agent, "-delay", "0s"}, 2, "more than 0"},
+		"no name":           {nil, 2, `politegate: -user-agent "": robotsmw: Options.UserAgent is empty`},
 		"not on loopback":   {[]string{"-user-agent", agent, "-listen", "0.0.0.0:0"}, 2, "set -token-file"},
 		"a short token":     {[]string{"-user-agent", agent, "-token-file", short}, 2, "can be guessed"},
 		"no file of tokens": {[]string{"-user-agent", agent, "-token-file", short + "x"}, 2, "-token-file"},
