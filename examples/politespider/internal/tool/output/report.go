@@ -50,11 +50,8 @@ func ReadSummary(path string) (*record.Summary, error) {
 		err = in.Decode(&line)
 		summary = cmp.Or(line.Summary, summary)
 	}
-	if _, isUnread := errors.AsType[*fs.PathError](err); isUnread {
-		return nil, fmt.Errorf("-compare: %w", err)
-	}
 	if err != io.EOF || summary == nil {
-		return nil, fmt.Errorf("-compare %s: there is no summary: name what -json printed of a crawl that came to its end", path)
+		return nil, fmt.Errorf("-compare %s: there is no summary (%w): name what -json printed of a crawl that came to its end", path, err)
 	}
 	return summary, nil
 }
