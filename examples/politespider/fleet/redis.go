@@ -86,7 +86,7 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 	opts.About.Flags = nil // the flags of the processes may differ
 	q, err := shared.Open(ctx, client, shared.Options{Crawl: p.crawl, About: opts.About, Max: opts.Max, Lease: p.lease, Logger: opts.Logger})
 	if err != nil {
-		return nil, fmt.Errorf("-redis %s: %w", redactURL(p.url), err)
+		return nil, fmt.Errorf("-redis: %w", err)
 	}
 	return &keep.Kept{
 		Queue:    q,
@@ -145,11 +145,4 @@ func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, err
 	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
 	opts.ContextTimeoutEnabled, opts.DisableIdentity, opts.MaxRetries = true, true, -1
 	return redis.NewClient(opts), nil
-}
-
-// redactURL returns the URL, which newClient has accepted, without passwords.
-func redactURL(rawURL string) string {
-	u, _ := url.Parse(rawURL)
-	u.RawQuery = "" // the query may contain a password, too
-	return u.Redacted()
 }

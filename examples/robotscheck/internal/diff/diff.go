@@ -47,8 +47,7 @@ var Command = command.Command{
 				d.sources[i] = s
 			}
 			if len(*named) == 0 {
-				*named = append([]string{"*"}, robots.Named(d.sources[0].File, d.sources[1].File)...)
-				*named = slices.Compact(*named) // drop the second "*" if the list from robots.Named also begins with "*"
+				*named = slices.Compact(append([]string{"*"}, robots.Named(d.sources[0].File, d.sources[1].File)...)) // which may begin with "*", too
 			}
 			for _, agent := range *named {
 				d.robots = append(d.robots, robot{agent, [2]*robotstxt.Rules{d.sources[0].File.Rules(agent), d.sources[1].File.Rules(agent)}})

@@ -45,7 +45,7 @@ var Command = command.Command{
 			case s.failed > 0:
 				return 0, fmt.Errorf("%s could not be read", cli.Count(s.failed, "file"))
 			case total.Files == 0:
-				return 0, fmt.Errorf("%s: there are no such files", args[0])
+				return 0, fmt.Errorf("%s: there are no such files", command.ShownName(args[0]))
 			}
 			return command.OK, nil
 		}
