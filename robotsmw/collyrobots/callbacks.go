@@ -97,7 +97,7 @@ func (m *member) onError(r *colly.Response, err error) {
 		}
 	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		m.delayed(r.Request, delay)
-	} else {
+	} else if !m.c.ParseHTTPErrorResponse { // otherwise onResponse has called m.throttled
 		m.throttled(r)
 	}
 }

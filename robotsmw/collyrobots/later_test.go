@@ -547,6 +547,34 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 	})
 }
 
+// Colly calls OnError for a page whose XML it cannot parse, also after it has
+// called OnResponse for the page.
+func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotsText(""))
+		mux.HandleFunc("/page", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/xml")
+			w.Header().Set("Retry-After", "5")
+			w.WriteHeader(http.StatusTooManyRequests)
+			io.WriteString(w, "<a></b>")
+		})
+		web.Handle("busy.example", mux)
+		c := colly.NewCollector()
+		c.ParseHTTPErrorResponse = true
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		ext.RetryThrottled = 2
+		c.OnXML("//a", func(*colly.XMLElement) {})
+		told := 0
+		c.OnError(func(*colly.Response, error) { told++ })
+		c.Visit("http://busy.example/page")
+		if n := ext.Counts(); told != 3 || n.Retried != 2 || n.GivenUp != 1 || n.Fetched != 3 {
+			t.Errorf("OnError was told %d times; counts: %v", told, n)
+		}
+	})
+}
+
 func TestRetriesOfLinksCountAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusTooManyRequests, 2, "5")
