@@ -58,7 +58,7 @@
 // PutBack heals. RetryThrottled is for 429 and 503. What the extension repeats
 // comes to OnError too, but a Retry of it only returns the error, as does any
 // Retry at once after a refusal; a later one waits. So repeat by Retry, not by
-// a queue: its result tells who repeats (Example "WhoRepeats"). c.Visit and
+// a queue: Retry's result tells who repeats (Example "WhoRepeats"). c.Visit and
 // c.Post return the first error.
 //
 // # Proxies, clients and timeouts

@@ -34,22 +34,26 @@ type Extension struct {
 	// or for the Limiter's back-off if the answer has no Retry-After. OnError
 	// is called each time, but as long as the extension repeats the request, a
 	// Retry of it sends nothing and returns the error. As with Retry, a
-	// redirect of the repeat may lead to a page that was visited. 0 or negative
-	// means never.
+	// redirect of the repeat may lead to a page that was visited, which is then
+	// fetched again. 0 or negative means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
 	// with a *politeness.DelayError. It repeats the request at the time that
 	// the error names. Until then, the thread of a synchronous collector does
-	// other work. OnError gets the error each time, but need not do anything: a
-	// Retry of the request sends nothing and returns the error. Together with
-	// Limiter.MaxWait, PutBack prevents a slow host from holding all threads of
-	// a colly/queue: see the package doc. What is put back is in the memory of
-	// this process, so it is lost if the process dies, and no other process
-	// that shares a queue can take it. A request that the Limiter refuses after
-	// a redirect for the fifth time is given up: a host that redirects to
-	// itself may have a Crawl-delay that no request waits for. False means that
-	// the URL is not fetched, unless an OnError handler calls Retry.
+	// other work. Then the first goroutine that visits with a collector of this
+	// Extension, or calls Wait, makes the repeat and calls its callbacks.
+	// OnError gets the error each time, but need not do anything: a Retry of
+	// the request sends nothing and returns the error. On an asynchronous
+	// collector, handlers that were registered after Attach get the error when
+	// the time has come. Together with Limiter.MaxWait, PutBack prevents a slow
+	// host from holding all threads of a colly/queue: see the package doc. What
+	// is put back is in the memory of this process, so it is lost if the
+	// process dies, and no other process that shares a queue can take it. A
+	// request that the Limiter refuses after a redirect for the fifth time is
+	// given up: a host that redirects to itself may have a Crawl-delay that no
+	// request waits for. False means that the URL is not fetched, unless an
+	// OnError handler calls Retry.
 	PutBack bool
 
 	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger
