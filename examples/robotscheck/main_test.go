@@ -286,7 +286,7 @@ func TestRun_InputFails(t *testing.T) {
 		{[]string{"batch"}, "robotscheck batch: read the questions: the disk is gone\n"},
 		{[]string{"diff", "robots.txt", "edited.txt", "-urls", "-"}, "robotscheck diff: read <stdin>: the disk is gone\n"},
 		{[]string{"audit", "-robots", "-", "audit/access.log"}, "robotscheck audit: read <stdin>: the disk is gone\n"},
-		{[]string{"survey", "-"}, "robotscheck survey: read the list <stdin>: the disk is gone\n"},
+		{[]string{"survey", "-"}, "robotscheck survey: <stdin> is taken for a list, and cannot be read: the disk is gone\n"},
 	} {
 		var stderr strings.Builder
 		e := command.Env{Stdin: iotest.ErrReader(errors.New("the disk is gone")), Stdout: bufio.NewWriter(io.Discard), Stderr: &stderr, Base: internet()}

@@ -134,7 +134,7 @@ func eachInList(arg string, in io.Reader, each visit) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the list %s: %w", arg, err)
+		return fmt.Errorf("%s is taken for a list, and cannot be read: %w", arg, err)
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("%s is taken for a list, but the first files that it names cannot be read: %s; name a directory, an archive, or a file with one path a line",
