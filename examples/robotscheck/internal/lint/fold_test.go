@@ -2,6 +2,8 @@ package lint
 
 import (
 	"bufio"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -107,5 +109,22 @@ func TestLint_NothingOfThatSeverity(t *testing.T) {
 		if _, _, stderr := try(t, tt.text, "-severity", tt.severity); stderr != tt.want {
 			t.Errorf("-severity %s: %q, want %q", tt.severity, stderr, tt.want)
 		}
+	}
+}
+
+// A name that the shell has found for *.txt may have any characters. None of
+// them may control the terminal.
+func TestLint_NameOfAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	name := "a\x1b[2J.txt"
+	if err := os.WriteFile(name, []byte("Disalow: /a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	e := command.Env{Stdout: bufio.NewWriter(&out), Stderr: io.Discard}
+	Command.Run(t.Context(), e, []string{name})
+	e.Stdout.Flush()
+	if got := out.String(); strings.Contains(got, "\x1b") || !strings.HasPrefix(got, `a\x1b[2J.txt:1:1: `) {
+		t.Errorf("it prints %q", got)
 	}
 }

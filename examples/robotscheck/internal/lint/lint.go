@@ -174,7 +174,7 @@ type problem struct {
 
 // Print prints a problem in the format of compilers.
 func (p problem) Print(w io.Writer) {
-	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", p.File, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, command.Printable(p.Message), p.Severity)
+	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", command.Printable(p.File), cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, command.Printable(p.Message), p.Severity)
 	if p.Fix == "" {
 		return
 	}
