@@ -44,7 +44,7 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 	old := p.record.Load()
 	rec, now := p.checker.loader.LoadAgain(p.origin, old, p.turn >= maxTurns)
 	switch {
-	case rec == old:
+	case rec == old && rec.InForce(now) != record.None:
 		return nil
 	case rec == nil && now.Sub(p.time) < time.Millisecond:
 		return nil // asking again would get the same answer

@@ -520,6 +520,51 @@ func TestRedirectWaitsForRobotsTxt(t *testing.T) {
 	})
 }
 
+// That there is no robots.txt is known for a while only. If that is over before
+// a request starts, and the file cannot be had again, the request is refused.
+func TestJudgedAgain_UnavailableRunsOut(t *testing.T) {
+	for name, options := range limited {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				file := new(switchable)
+				file.set(status(404, "Cache-Control: max-age=400"))
+				web.Handle("a.example", siteOf(file, robotstest.Site{"/1": "", "/2": ""}))
+				opts := options(&web, &politeness.Limiter{Delay: 20 * time.Second})
+				opts.UserAgent, opts.Logger = testAgent, slog.New(slog.DiscardHandler)
+				tr, err := NewTransport(opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				client := &http.Client{Transport: tr}
+				get := func() error {
+					resp, err := client.Get("http://a.example/1")
+					if err == nil {
+						resp.Body.Close()
+					}
+					return err
+				}
+				if err := get(); err != nil {
+					t.Fatal(err)
+				}
+				file.set(robotstest.Reset(""))
+				time.Sleep(325 * time.Second)
+				if err := get(); err != nil { // this begins a refresh
+					t.Fatal(err)
+				}
+				time.Sleep(21 * time.Second) // the refresh has failed
+				errs := make(chan error, 2)
+				for range 2 {
+					go func() { errs <- get() }()
+				}
+				if first, second := <-errs, <-errs; first != nil || !errors.Is(second, ErrUnreachable) {
+					t.Errorf("%v and %v, want a page and a refusal", first, second)
+				}
+			})
+		})
+	}
+}
+
 // The context of a response has what its request was judged by. If another
 // request gets that context, only what is known of its own URL counts.
 func TestContextOfAnEarlierResponse(t *testing.T) {
