@@ -319,10 +319,9 @@ func (w *writer) shrink() {
 
 func (w *writer) close(now time.Time) error {
 	w.retry = time.Time{}
-	if w.lines == nil && !w.open(now) {
-		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
+	if w.lines != nil || w.open(now) {
+		w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.wholeText())}})
 	}
-	w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.wholeText())}})
 	if w.lines == nil && w.why != "full" {
 		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
 	}

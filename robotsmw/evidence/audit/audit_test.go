@@ -143,7 +143,7 @@ func TestRead_Rules(t *testing.T) {
 			21T11:00:00 ExampleBot/1.0 /private/b`), ""},
 		{"a change after 24 hours", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
-			21T11:00:01 ExampleBot/1.0 /private/a`), "11:00:01 ExampleBot /private/a stale\n"},
+			21T11:01:01 ExampleBot/1.0 /private/a`), "11:01:01 ExampleBot /private/a stale\n"},
 		{"a change that the robot has seen", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
 			20T13:00:00 ExampleBot/1.0 /robots.txt 304
@@ -153,7 +153,7 @@ func TestRead_Rules(t *testing.T) {
 			20T13:00:00 ExampleBot/1.0 /robots.txt 503
 			20T13:00:01 ExampleBot/1.0 /private/a`), ""},
 		{"a change that nobody asked for", changed, combined(`
-			20T13:00:01 ExampleBot/1.0 /private/a`), "13:00:01 ExampleBot /private/a disallowed\n"},
+			21T12:01:01 ExampleBot/1.0 /private/a`), "12:01:01 ExampleBot /private/a disallowed\n"},
 
 		{"a gap by whole seconds that a duration explains", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt

@@ -212,7 +212,7 @@ func (a *Auditor) judge(e *event) {
 	}
 	r := a.robot(e.robot)
 	if e.host == "" {
-		e.host, _ = a.given.only()
+		e.host = a.given.only()
 	}
 	s := a.site(r, e.host)
 	if a.counts(e.at) {
@@ -255,7 +255,10 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 		r.sums.count("fetches", 1)
 	}
 	f := fetch{at: at, scheme: e.scheme}
+	s.sent = e.status/100 == 3 && e.status != 304 && e.capture == nil
 	switch {
+	case e.notGet:
+		return
 	case isFailure(e.status):
 		v.failed = max(v.failed, at)
 		return
@@ -268,7 +271,9 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 		s.host.gone, f.saw = e.status, noFile
 	case e.status/100 == 2 || e.status == 304:
 		s.host.gone = 0
-		f.saw = a.inForce(e, s)
+		if f.saw = a.inForce(e, s); len(a.given.since(e, e.at-e.doubt)) > 1 {
+			f.saw = nil // it changed meanwhile
+		}
 	default:
 		return // it was sent elsewhere
 	}
@@ -280,14 +285,11 @@ var noFile = newFile(&capture{status: 404})
 
 // inForce returns the file that was in force when a request was made, or nil if
 // none is known. After an answer that there is no file, none is in force until
-// one comes. But a 403 may be meant for the one who got it: those who have got
-// the file since the log began go by that.
+// one comes. But other answers than 404 and 410 may be meant for the one who
+// got them: those who have got the file since the log began go by that.
 func (a *Auditor) inForce(e *event, s *site) *file {
-	if gone := s.host.gone; gone != 0 && e.capture == nil && (gone != 401 && gone != 403 || len(s.visits.fetches) == 0) {
+	if gone := s.host.gone; gone != 0 && e.capture == nil && (gone == 404 || gone == 410 || len(s.visits.fetches) == 0) {
 		return noFile
-	}
-	if _, ok := a.given.only(); e.host == "" && a.given.all == nil && !ok {
-		return nil
 	}
 	if f := a.given.at(e.scheme, e.host, e.at); f != nil {
 		return f
@@ -300,6 +302,9 @@ func (a *Auditor) inForce(e *event, s *site) *file {
 func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 	v := Violation{Time: asTime(e.at), Robot: r.name, Address: e.address, Host: e.host, URL: e.url}
 	counts := a.counts(e.at)
+	if e.isHop = s.sent && (s.hop == "" || s.hop == clip(e.url)); e.isHop {
+		s.sent, s.hop = false, strings.Clone(clip(e.url))
+	}
 	f := a.inForce(e, s)
 	known, shown := f != nil, s.visits.asked || s.accused
 	if known {
@@ -310,13 +315,13 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 		known, failed = a.allowed(v, e, r, s)
 		shown = shown && !failed
 	}
-	if !s.visits.asked && !s.accused && !late && counts && a.asked && e.at > a.first+int64(fresh) {
+	if !s.visits.asked && !s.accused && !late && counts && a.asked && e.at-e.doubt > a.first+int64(fresh) {
 		s.accused, shown = true, true
 		v := v
 		v.Kind = "before-robots-txt"
 		a.report(v, r, s)
 	}
-	if !late {
+	if !late && !e.isHop {
 		a.order(v, e, r, s)
 	}
 	switch {
@@ -366,12 +371,17 @@ func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, fail
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != 0
 	verdict := s.file.judge(s.rules, v.URL)
-	if verdict.Allowed || failed {
+	if verdict.Allowed || failed || e.isHop {
 		return verdict.Allowed, failed
+	}
+	for _, f := range a.given.since(e, e.at-e.doubt-int64(fresh)) {
+		if !ok && (f == nil || f.judge(f.rulesFor(r.product), v.URL).Allowed) {
+			return f != nil, false // it may have got that one before the input began
+		}
 	}
 	v.Kind, v.Line, v.Rule = "disallowed", verdict.Line, ruleOf(verdict)
 	if ok {
-		isFresh := e.at-last.at <= int64(fresh) || s.visits.failed > last.at
+		isFresh := e.at-e.doubt-last.at <= int64(fresh) || s.visits.failed > last.at
 		switch {
 		case last.saw == nil && isFresh:
 			return false, false
@@ -415,16 +425,14 @@ func (a *Auditor) broken(input string, line int, err error) {
 
 // unaudited counts a request that cannot be judged. The request becomes a part
 // of the open span of its host.
-func (a *Auditor) unaudited(r *robot, s *site, at int64) {
-	for _, t := range []*Tally{&a.total, r.sums, r.sums.day(at)} {
+func (a *Auditor) unaudited(r *robot, s *site, began int64) {
+	for _, t := range []*Tally{&a.total, r.sums, r.sums.day(began)} {
 		t.count("unaudited", 1)
 	}
-	host := s.host.Name
-	if a.spans[host] == nil {
-		a.spans[host] = &Tally{Name: host}
-	}
-	a.spans[host].seen(at)
-	a.spans[host].Requests++
+	span := at(a.spans, s.host.Name)
+	span.Name = s.host.Name
+	span.seen(began)
+	span.Requests++
 }
 
 // audited ends the open span of a host, if there is one, because a request

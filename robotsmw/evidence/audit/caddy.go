@@ -104,6 +104,7 @@ func (p *parser) caddy(line []byte) (e *event, isRequest bool, err error) {
 	e = &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot, url: url}
 	e.address = clip(cmp.Or(text(member(line, "client_ip")), text(member(line, "remote_ip"))))
 	_, e.host = originOf(host)
+	e.notGet = cmp.Or(text(member(line, "method")), "GET") != "GET"
 	e.status, _ = strconv.Atoi(string(member(line, "status")))
 	if exact {
 		e.rounded = 1e3 // 1 µs, because ts may be a float

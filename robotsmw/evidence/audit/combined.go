@@ -80,17 +80,16 @@ func (p *parser) combined(line []byte) (*event, error) {
 	if !ok {
 		return nil, errLine
 	}
-	robot := ""
-	if string(agent) != "-" {
-		robot = p.agent(agent)
-	}
+	robot := p.agent(agent)
 	if robot == "" {
 		return nil, nil
 	}
 	e := &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot, status: int(status)}
-	if e.url, ok = requested(request); !ok {
+	method, url, ok := requested(request)
+	if !ok {
 		return nil, errRequest
 	}
+	e.url, e.notGet = url, method != "GET"
 	e.host, e.address = client(names)
 	p.precise(rest, e)
 	return e, nil
@@ -165,17 +164,18 @@ func unescaped(s []byte) string {
 	return string(s)
 }
 
-// requested returns the URL of a request line. A line of
+// requested returns the method and the URL of a request line. A line of
 // HTTP/0.9 has no version. In an invalid line, the URL may contain spaces.
-func requested(line []byte) (url string, ok bool) {
-	method, rest, ok := bytes.Cut(line, []byte(" "))
-	if !ok || len(method) == 0 || leadingToken(string(method)) != string(method) {
-		return "", false
+func requested(line []byte) (method, url string, ok bool) {
+	first, rest, ok := bytes.Cut(line, []byte(" "))
+	method = string(first)
+	if !ok || method == "" || leadingToken(method) != method {
+		return "", "", false
 	}
 	if i := bytes.LastIndex(rest, []byte(" HTTP/")); i >= 0 {
 		rest = rest[:i]
 	}
-	return unescaped(rest), len(rest) > 0
+	return method, unescaped(rest), len(rest) > 0
 }
 
 // client returns the client's address, and the host that may stand before it.

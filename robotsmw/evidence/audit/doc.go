@@ -32,15 +32,20 @@
 // that was in force on the host at the time of the request. [Violation] says
 // what is reported.
 //
-// After a 404, 410 or 403 for robots.txt, or another 4xx but 429, no file is in
-// force until a 200; a 403 or 401 only for those who have not got the file
-// since the input began. A 429 or 5xx changes nothing.
+// After a 404 or 410 for robots.txt, no file is in force until a 200. Another
+// 4xx means this only for those who have not got the file since the input
+// began. A 429, a 5xx, and nginx's 444 and 499 for requests without an answer
+// change nothing. Only a GET brings a robots.txt.
 //
 // A request is unaudited if no robots.txt is known for its host and time, or if
 // the robot may have obeyed a file that is not known. It is counted, and its
-// time is part of a span. A page is not shown to follow a robots.txt if the
-// robot may have got it before the input began: it is judged, and counted as
-// "not_shown".
+// time is part of a span. So is a forbidden page to which a redirect of
+// robots.txt may have led: a log does not say where it leads. Only one URL of a
+// host is excused in this way.
+//
+// A page is not shown to follow a robots.txt if the robot may have got it
+// before the input began: it is counted as "not_shown". It breaks a rule if all
+// files of AddRobotsTxt that were in force in the 24 hours before forbid it.
 //
 // # Cost
 //

@@ -34,6 +34,8 @@ type event struct {
 	wait    int64    // the wait of a Retry-After, from the answer on; 0 means none
 	capture *capture // the answer to a request for robots.txt; nil means not known
 	isFile  bool     // it is for robots.txt
+	notGet  bool     // its method is not GET, so that it brings no robots.txt
+	isHop   bool     // a redirect of robots.txt may have led to it
 }
 
 // A capture is an answer to a request for robots.txt.
@@ -45,12 +47,7 @@ type capture struct {
 
 // time returns the time by which a log is sorted: the end or, if the end is not
 // known, the start.
-func (e *event) time() int64 {
-	if e.end != never {
-		return e.end
-	}
-	return e.at
-}
+func (e *event) time() int64 { return max(e.at, e.end) }
 
 func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 

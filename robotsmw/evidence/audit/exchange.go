@@ -49,6 +49,7 @@ func (x *exchanges) add(r *warcRecord) error {
 		err = err2
 	} else {
 		h.event.robot = x.parser.agent([]byte(m.header.Get("User-Agent")))
+		h.event.notGet = !strings.HasPrefix(m.line, "GET ")
 	}
 	switch {
 	case r.block.cut:

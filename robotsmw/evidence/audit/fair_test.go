@@ -320,6 +320,8 @@ func TestFair_StatusOfRobotsTxt(t *testing.T) {
 		{"a 418 is a 404", "10:00:00 ABot/1 /robots.txt 418\n10:00:01 ABot/1 /private/a", "", 0},
 		{"a 503 leaves the old copy", "10:00:00 ABot/1 /robots.txt\n10:01:00 ABot/1 /robots.txt 503\n10:01:01 ABot/1 /private/a", "10:01:01 ABot /private/a disallowed\n", 0},
 		{"a 503 without an old copy", "10:00:00 ABot/1 /robots.txt 503\n10:01:01 ABot/1 /private/a\n10:01:02 BBot/1 /private/a", "10:01:02 BBot /private/a disallowed\n", 1},
+		{"a 499 is no answer", "10:00:00 ABot/1 /robots.txt 499\n10:00:01 ABot/1 /private/a\n10:00:02 BBot/1 /private/a", "10:00:02 BBot /private/a disallowed\n", 1},
+		{"a 400 for one", "10:00:00 BBot/1 /robots.txt\n10:00:00 ABot/1 /robots.txt 400\n10:00:01 ABot/1 /private/a\n10:00:02 BBot/1 /private/b", "10:00:02 BBot /private/b disallowed\n", 0},
 		{"a 429 is no 404", "10:00:00 ABot/1 /robots.txt\n10:01:00 ABot/1 /robots.txt 429\n10:01:01 ABot/1 /private/a", "10:01:01 ABot /private/a disallowed\n", 0},
 	}
 	for _, tt := range tests {
@@ -345,6 +347,84 @@ func TestFair_StatusOfRobotsTxt(t *testing.T) {
 	}
 }
 
+// A robot may have got robots.txt before the log began. So a change counts for
+// it when it can have no older copy any more.
+func TestFair_ChangeAfterAFetchBeforeTheLog(t *testing.T) {
+	changed := new(history)
+	give(changed, "", morning.Add(-90*time.Hour), 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	give(changed, "", morning.Add(-20*time.Hour), 200, []byte("User-agent: *\nDisallow: /b/\n"))
+	give(changed, "", morning.Add(2*time.Hour), 200, []byte("User-agent: *\nDisallow: /private/\nDisallow: /b/\n"))
+	got := read(t, changed, combined(`
+		20T13:00:00 ABot/1 /private/a
+		20T13:00:01 ABot/1 /b/a
+		20T14:30:00 ABot/1 /b/b
+		21T12:00:00 ABot/1 /private/b
+		21T12:01:01 ABot/1 /private/c`))
+	if want := "14:30:00 ABot /b/b disallowed\n12:01:01 ABot /private/c disallowed\n"; got.String() != want || got.result.Counts["not_shown"] != 5 {
+		t.Errorf("%v; got\n%swant\n%s", got.result.Counts, got, want)
+	}
+}
+
+// The combined format has the end of a request. What the robot knew when it
+// sent the request counts.
+func TestFair_RequestsThatTakeLong(t *testing.T) {
+	changed := new(history)
+	give(changed, "", morning.Add(-90*time.Hour), 200, []byte("User-agent: *\nDisallow:\n"))
+	give(changed, "", morning.Add(2*time.Hour), 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	tests := []struct {
+		name, log, want string
+		unaudited       int
+	}{
+		{"a page that was sent within 24 hours", "20T11:00:00 ABot/1 /robots.txt\n21T11:00:40 ABot/1 /private/a\n21T11:02:00 ABot/1 /private/b", "11:02:00 ABot /private/b stale\n", 0},
+		{"a fetch that may have begun before the change", "20T12:00:20 ABot/1 /robots.txt\n20T12:00:30 ABot/1 /private/a\n20T12:02:00 ABot/1 /robots.txt\n20T12:02:10 ABot/1 /private/b", "12:02:10 ABot /private/b disallowed\n", 1},
+		{"the first page", "20T11:00:00 XBot/1 /robots.txt\n21T11:00:40 ABot/1 /a\n21T11:00:40 BBot/1 /a | 1795258840.000 0.001", "11:00:39.999 BBot /a before-robots-txt\n", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := read(t, changed, combined(tt.log))
+			if got.String() != tt.want || got.result.Counts["unaudited"] != tt.unaudited {
+				t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Counts["unaudited"], got, tt.want)
+			}
+		})
+	}
+}
+
+// A log does not say where a redirect leads. What a robot asks for next may be
+// the file itself. Only one URL is excused so.
+func TestFair_RedirectOfRobotsTxt(t *testing.T) {
+	got := read(t, always("User-agent: *\nCrawl-delay: 1000\nDisallow: /static/\n"), combined(`
+		20T10:00:00 ABot/1 /robots.txt 301
+		20T10:00:01 ABot/1 /static/robots.txt
+		20T10:01:10 ABot/1 /a
+		20T11:00:00 ABot/1 /static/robots.txt
+		20T12:00:00 ABot/1 /robots.txt 301
+		20T12:00:01 ABot/1 /static/robots.txt
+		20T13:00:00 ABot/1 /robots.txt 301
+		20T13:00:01 ABot/1 /static/b
+		20T14:00:00 BBot/1 /robots.txt 301
+		20T14:00:00 BBot/1 /robots.txt
+		20T14:00:01 BBot/1 /static/b`))
+	want := "11:00:00 ABot /static/robots.txt disallowed\n13:00:01 ABot /static/b disallowed\n14:00:01 BBot /static/b disallowed\n"
+	if got.String() != want || got.result.Counts["unaudited"] != 2 {
+		t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Counts["unaudited"], got, want)
+	}
+}
+
+// A robot that no group names obeys "*", also if "*" shares a group with
+// another robot.
+func TestFair_AnotherRobotBesideEveryone(t *testing.T) {
+	const rules = "User-agent: OtherBot\nUser-agent: *\nDisallow: /\n\nUser-agent: Googlebot\nDisallow: /google/\n"
+	got := read(t, always(rules), combined(`
+		10:00:00 Googlebot-Image/1.0 /robots.txt
+		10:00:01 Googlebot-Image/1.0 /a
+		10:00:02 Googlebot-Image/1.0 /google/a
+		10:00:03 AdsBot-Google /a
+		10:00:04 PoorBot/1.0 /a`))
+	if want := "10:00:02 Googlebot-Image /google/a disallowed\n10:00:04 PoorBot /a disallowed\n"; got.String() != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 // Silence is no acquittal: what a visitor writes does not hide him.
 func TestFair_NobodyHides(t *testing.T) {
 	h := hit{morning, 0, "192.0.2.66", "", "GuiltyBot/1.0", "/private/a", 200}
@@ -362,6 +442,17 @@ func TestFair_NobodyHides(t *testing.T) {
 		h.url = url
 		if got := read(t, always(rulesOfSite), h.combined("-")+"\n"); (got.result.Violations == 1) != want {
 			t.Errorf("%s: %v", url, got)
+		}
+	}
+	for _, method := range []string{"POST", "HEAD"} { // of all requests for robots.txt, only a GET says what there is
+		refused := strings.Replace(combined("10:00:01 GuiltyBot/1.0 /robots.txt 404"), "GET", method, 1)
+		log := refused + combined("10:00:02 GuiltyBot/1.0 /private/a")
+		caddy := strings.Replace(hit{morning, 0, "192.0.2.1", "a.example", "GuiltyBot/1.0", "/robots.txt", 404}.caddyFloat(), "GET", method, 1) + "\n" +
+			hit{morning.Add(time.Second), 0, "192.0.2.1", "a.example", "GuiltyBot/1.0", "/private/a", 200}.caddyFloat() + "\n"
+		archive := warcOf(warcText("request", "http://a.example/robots.txt", "2026-11-20T10:00:00Z", "", method+" /robots.txt HTTP/1.1\r\nUser-Agent: GuiltyBot/1.0\r\n\r\n"),
+			answer("http://a.example/robots.txt", "2026-11-20T10:00:00Z", "404 No", ""), asked("http://a.example/private/a", "2026-11-20T10:00:02Z", "GuiltyBot/1.0"))
+		for _, input := range []string{log, caddy, archive} {
+			wantAccused(t, read(t, always(rulesOfSite), input), "GuiltyBot disallowed")
 		}
 	}
 	for agent, want := range map[string]string{

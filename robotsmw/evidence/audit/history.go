@@ -19,23 +19,25 @@ type history struct {
 }
 
 // only returns the host for a log that names no hosts. This is the only host of
-// the history, or "" if it has none. If it has several, only returns false.
-func (h *history) only() (host string, ok bool) {
-	if len(h.hosts) > 1 {
-		return "", false
+// the history, or "" if it has none or several.
+func (h *history) only() (host string) {
+	if len(h.hosts) == 1 {
+		for host = range h.hosts {
+		}
 	}
-	for host = range h.hosts {
-	}
-	return host, true
+	return host
 }
 
 // isMissing reports whether a status says that there is no robots.txt, so that
 // nothing is disallowed (RFC 9309 §2.3.1.3).
-func isMissing(status int) bool { return status/100 == 4 && status != 429 }
+func isMissing(status int) bool { return status/100 == 4 && !isFailure(status) }
 
 // isFailure reports whether a status says that robots.txt cannot be had, so
-// that an older copy stays in use (RFC 9309 §2.3.1.4).
-func isFailure(status int) bool { return status/100 == 5 || status == 429 }
+// that an older copy stays in use (RFC 9309 §2.3.1.4). nginx writes 444 and 499
+// for requests that got no answer.
+func isFailure(status int) bool {
+	return status/100 == 5 || status == 429 || status == 444 || status == 499
+}
 
 // at returns what a map has at a key, which is new if there was nothing.
 func at[K comparable, V any](m map[K]*V, key K) *V {
@@ -81,6 +83,17 @@ func (h *history) at(scheme, host string, t int64) *file {
 		scheme, host = originOf(f.to)
 	}
 	return nil
+}
+
+// since returns the files in force from a time on until the time of e. A file
+// that is not known is nil.
+func (h *history) since(e *event, from int64) (files []*file) {
+	if line := h.line(e.scheme, e.host); line != nil {
+		for _, v := range line.versions[max(line.until(from)-1, 0):line.until(e.at)] {
+			files = append(files, h.at(e.scheme, e.host, max(v.from, from)))
+		}
+	}
+	return files
 }
 
 func (h *history) line(scheme, host string) *timeline {
@@ -184,12 +197,7 @@ func (f *file) rulesFor(p product) *rules {
 // names reports whether a group names the robot, other than by "*".
 func names(f *robotstxt.File, robot string) bool {
 	isName := func(a robotstxt.UserAgent) bool { return !strings.HasPrefix(a.Value, "*") }
-	for g := range f.GroupsFor(robot) {
-		if slices.ContainsFunc(g.UserAgents, isName) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Rules(robot).Match("/").Group, isName)
 }
 
 // newRules returns the rules of the groups with a name, or no rules if the name

@@ -77,10 +77,11 @@ func isBrowser(name string) bool {
 }
 
 // robotOf returns the name of the robot with this User-Agent, or "" for a
-// browser and for an empty User-Agent. The name is what the User-Agent begins
-// with. If that is Mozilla, the name is what follows "compatible;", else a
-// product such as "bingbot/2.0" whose name says what it is, else the product
-// before a URL such as "+https://example.com/bot", else the host of that URL.
+// browser and for an empty User-Agent, which is "-" in a log. The name is what
+// the User-Agent begins with. If that is Mozilla, the name is what follows
+// "compatible;", else a product such as "bingbot/2.0" whose name says what it
+// is, else the product before a URL such as "+https://example.com/bot", else
+// the host of that URL.
 func robotOf(userAgent string) string {
 	name := leadingToken(userAgent)
 	isMozilla := strings.EqualFold(name, "mozilla")
@@ -91,7 +92,7 @@ func robotOf(userAgent string) string {
 	switch {
 	case name == "Yahoo! Slurp":
 		return "Slurp"
-	case name == "" && !isMozilla, isBrowser(name):
+	case name == "" && !isMozilla, isBrowser(name), userAgent == "-":
 		return ""
 	case name != "":
 		return clip(name)

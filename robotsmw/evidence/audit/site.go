@@ -13,6 +13,8 @@ type site struct {
 	file    *file
 	rules   *rules // of the robot, in site.file
 	visits  *visits
+	sent    bool             // the latest answer for robots.txt was a redirect
+	hop     string           // the URL to which such redirects seem to lead, or its beginning
 	paces   map[string]*pace // by the client's address
 }
 

@@ -134,10 +134,11 @@ func TestRobotsTxts(t *testing.T) {
 	}
 	got := read(t, h, combined(`
 		10:00:00 ExampleBot/1.0 /private/a
-		10:00:03 ExampleBot/1.0 /private/b
-		10:00:04 OtherBot/1.0 /robots.txt
+		10:02:00 ExampleBot/1.0 /robots.txt
+		10:02:01 ExampleBot/1.0 /private/b
+		10:02:02 OtherBot/1.0 /robots.txt
 		10:31:00 OtherBot/1.0 /a`)).String()
-	want := "10:00:03 ExampleBot a.example/private/b disallowed\n"
+	want := "10:02:01 ExampleBot a.example/private/b disallowed\n"
 	if got != want { // OtherBot may still obey the file of 10:00:02, which allows /a
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
