@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
 // A *sent is the context that a request is sent with. It tells the Limiter the
@@ -27,6 +28,8 @@ func (s *sent) Value(key any) any {
 		if s.tells && !s.over.Load() {
 			return &s.crawlDelay
 		}
+	case page.StandsFor{}:
+		return nil // the caller's context may be that of an earlier 304
 	}
 	return s.Context.Value(key)
 }

@@ -521,7 +521,7 @@ func TestClockSetBack(t *testing.T) {
 
 // The context of a response may be used for another request.
 func TestContextOfAnEarlierResponse(t *testing.T) {
-	client, _ := with(t, &Transport{}, answer{200, "Etag: \"a\"\nX-Robots-Tag: noindex", "page"}, answer{304, "", ""}, answer{200, "", ""})
+	client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nX-Robots-Tag: noindex", "page"}, answer{304, "", ""}, answer{200, "", ""})
 	get(t, client)
 	resp, _ := get(t, client)
 	req, _ := http.NewRequestWithContext(resp.Request.Context(), "POST", page, nil)
@@ -532,6 +532,12 @@ func TestContextOfAnEarlierResponse(t *testing.T) {
 	other.Body.Close()
 	if _, ok := Of(other); ok || robotsmw.PageDirectives(other).NoIndex() {
 		t.Error("the answer to a POST has what the page says")
+	}
+	site.answers = []answer{{304, "", ""}}
+	own, _ := http.NewRequestWithContext(resp.Request.Context(), "GET", page+"/other", nil)
+	own.Header.Set("If-None-Match", `"b"`)
+	if other, err = client.Do(own); err != nil || other.StatusCode != 304 || robotsmw.PageDirectives(other).NoIndex() {
+		t.Errorf("%v, %v: another page has what the page says", other, err)
 	}
 }
 
