@@ -506,6 +506,63 @@ func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 	})
 }
 
+// absent loses all state just after the first call that gives a host away, when
+// no member owns the host.
+type absent struct {
+	*link
+	forgot chan struct{} // closed when the state is lost
+	once   sync.Once
+}
+
+func (l *absent) run(ctx context.Context, args []any) ([]any, error) {
+	reply, err := l.link.run(ctx, args)
+	if slices.Contains(args, any("give")) {
+		l.once.Do(func() {
+			l.memory.flush()
+			close(l.forgot)
+		})
+	}
+	return reply, err
+}
+
+// Redis forgets everything while a host has no owner, and forgets again before
+// the host may be given away. The host rests for a Lease and a second after the
+// last loss, and no longer. Then members hand it over as fast as before.
+func TestWeather_LossesInAHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 100 * time.Millisecond
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{Delay: delay}), c.member(&politeness.Limiter{Delay: delay})
+		defer a.Close()
+		defer b.Close()
+		engine := &absent{link: a.link, forgot: make(chan struct{})}
+		a.Fleet.engine = engine
+		a.ask(t, time.Minute, ok200)
+		came := make(chan error, 1)
+		go func() {
+			_, err := b.ask(t, 5*time.Minute, ok200)
+			came <- err
+		}()
+		<-engine.forgot
+		for range 3 {
+			time.Sleep(6 * time.Second)
+			c.memory.flush()
+		}
+		lost := time.Now()
+		if err := <-came; err != nil {
+			t.Fatal(err)
+		}
+		if rest, want := time.Since(lost), a.lease+time.Second; rest < want || rest > want+time.Second {
+			t.Errorf("the host rested for %v after the last loss, want %v", rest, want)
+		}
+		for i := range 10 {
+			if took, err := []*sailor{a, b}[i%2].ask(t, time.Minute, ok200); err != nil || i > 0 && took > 2*delay {
+				t.Errorf("hand-over %d took %v: %v", i, took, err)
+			}
+		}
+	})
+}
+
 // muffled runs the first call that enters hosts into a new epoch, but the
 // answer to this call is lost. All calls after it are lost too, except joins,
 // until the test sets the field "mended".
