@@ -422,11 +422,14 @@ var chaosScenes = []chaosScene{
 		}
 	}, share: 0.3, silence: leases(2.5)},
 	{name: "FLUSHALL", play: func(f *chaosFleet, scale int) {
-		for range 4 * scale {
-			rest(3)
-			redisCommand(f.T, f.server, "flushall")
+		for range 1 + scale {
+			for range 3 {
+				rest(3)
+				redisCommand(f.T, f.server, "flushall")
+			}
+			rest(2)
+			f.goOn()
 		}
-		rest(3)
 	}, share: 0.5, silence: leases(2.5)},
 	{name: "restart, empty", play: func(f *chaosFleet, scale int) {
 		for range scale {
@@ -468,12 +471,15 @@ var chaosScenes = []chaosScene{
 	}, share: 0.85},
 	{name: "eviction", play: func(f *chaosFleet, scale int) {
 		redisCommand(f.T, f.server, "config", "set", "maxmemory-policy", "allkeys-random")
-		for range 2 * scale {
-			redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
-			admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
-			admin.Set(f.Context(), "other", "x", 0) // even an empty Redis exceeds the limit of one byte, so it evicts all keys
-			redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
-			rest(5)
+		for range scale {
+			for range 2 {
+				redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
+				admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
+				admin.Set(f.Context(), "other", "x", 0) // even an empty Redis exceeds the limit of one byte, so it evicts all keys
+				redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
+				rest(5)
+			}
+			f.goOn()
 		}
 	}, share: 0.4, silence: leases(2.5)},
 	{name: "a round trip of 120 ms", prepare: func(f *chaosFleet) {
@@ -653,6 +659,26 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 		f.Errorf("a host rested for %.1f s, want %.1f s at most", got, most)
 	}
 	return fmt.Sprintf("\t%d\t%.3f\t%.1f ms\t%.1f ms\t%.1f s\t", starts, share, float64(nearest)/1e6, float64(arrivals)/1e6, time.Duration(silence).Seconds())
+}
+
+// goOn waits until a request to each host has started. A host that had no owner
+// when Redis lost its state rests for a Lease and a second, and each further
+// loss begins this rest anew. So a scene with many losses calls goOn now and
+// then, or the rests would add up.
+func (f *chaosFleet) goOn() {
+	f.Helper()
+	from := time.Now().UnixNano()
+	waitFor(f.T, "a host does not go on", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		again := make(map[int]bool)
+		for _, s := range f.starts {
+			if s.decided > from {
+				again[s.host] = true
+			}
+		}
+		return len(again) == f.config.Hosts
+	})
 }
 
 func startSentinel(f *chaosFleet) {

@@ -72,8 +72,8 @@
 //
 //   - A process that is stopped after its last look at the clock may send one
 //     request too soon.
-//   - If Redis forgets again while hosts rest because it forgot, they rest for
-//     a Lease and a second from then on. Nobody may know of their last requests.
+//   - If Redis forgets again while hosts rest because it forgot, their rest
+//     begins anew: a member that is cut off may still own one of them.
 //   - When Redis forgets, Budgets of hosts without an owner begin anew, and
 //     members that are cut off go on for a Lease.
 //   - A primary that was replaced has a fleet of its own, until it refuses
