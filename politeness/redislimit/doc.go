@@ -25,7 +25,8 @@
 //	one member is cut off   the same for it; its hosts go to     the same here; Info elsewhere
 //	                        others within 25 s
 //	Redis was flushed, has  owned hosts go on within 1 s;        Warn of each member: "has lost
-//	evicted, failed over    others rest for 11 s                 what the fleet knew"
+//	evicted, failed over    others rest for 11 s, anew with      what the fleet knew"
+//	                        each loss
 //	a field is unreadable   the same                             Error that names the host
 //	a right is missing, or  AwayError at once, tried again       Error at once: "refuses"
 //	the server is too old   every 5 s
@@ -72,8 +73,6 @@
 //
 //   - A process that is stopped after its last look at the clock may send one
 //     request too soon.
-//   - If Redis forgets again while hosts rest because it forgot, their rest
-//     begins anew: a member that is cut off may still own one of them.
 //   - When Redis forgets, Budgets of hosts without an owner begin anew, and
 //     members that are cut off go on for a Lease.
 //   - A primary that was replaced has a fleet of its own, until it refuses
