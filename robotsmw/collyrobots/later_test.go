@@ -575,6 +575,42 @@ func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
 	})
 }
 
+// Colly keeps a 429 in its cache directory, as it does all that is no 5xx. A
+// repeat goes to the server.
+func TestRetryThrottledWithACacheDir(t *testing.T) {
+	for n := range 8 {
+		async, parse, putBack := n&1 != 0, n&2 != 0, n&4 != 0
+		synctest.Test(t, func(t *testing.T) {
+			web := busy(http.StatusTooManyRequests, 1, "5")
+			dir := t.TempDir()
+			for crawl := range 2 {
+				c := colly.NewCollector(colly.CacheDir(dir), colly.Async(async))
+				c.ParseHTTPErrorResponse = parse
+				limiter := new(politeness.Limiter)
+				if putBack {
+					limiter = neverWait(0)
+				}
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+				ext.RetryThrottled, ext.PutBack = 2, putBack
+				var got notes
+				c.OnResponse(func(r *colly.Response) {
+					if r.StatusCode == http.StatusOK {
+						got.add(fmt.Sprint(r.Request.URL.Path, " ", r.Request.Headers.Get("Cache-Control")))
+					}
+				})
+				c.Visit("http://busy.example/page")
+				ext.Wait()
+				if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/page "}) || n.Retried != 1 || n.GivenUp != 0 {
+					t.Errorf("async %v, parse %v, putBack %v, crawl %d: got %q; counts: %v", async, parse, putBack, crawl, got.sorted(), n)
+				}
+			}
+			if n := len(asked(web)); n != 3 { // the second crawl finds the 429 in the cache
+				t.Errorf("async %v, parse %v, putBack %v: asked for %v", async, parse, putBack, asked(web))
+			}
+		})
+	}
+}
+
 func TestRetriesOfLinksCountAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusTooManyRequests, 2, "5")

@@ -60,9 +60,10 @@ func (m *member) onRequestHeaders(*colly.Request) { m.sync() }
 // judgeCached checks a page before colly serves it from its cache directory.
 // The transport normally does not see the request for such a page. If the page
 // may not be fetched any more, judgeCached sets "no-cache". The request then
-// goes to the transport, which refuses it.
+// goes to the transport, which refuses it. The same header sends the repeat of
+// a 429, which colly has in its cache, to the server.
 func (m *member) judgeCached(r *colly.Request) {
-	if m.decide(m.c, r.URL) != nil {
+	if markOf(r).repeats > 0 || m.decide(m.c, r.URL) != nil {
 		r.Body = &failedBody{body: r.Body, header: *r.Headers}
 		*r.Headers = r.Headers.Clone()
 		r.Headers.Set("Cache-Control", "no-cache")
