@@ -52,8 +52,10 @@ type Extension struct {
 	// process dies, and no other process that shares a queue can take it. A
 	// request that the Limiter refuses after a redirect for the fifth time is
 	// given up: a host that redirects to itself may have a Crawl-delay that no
-	// request waits for. False means that the URL is not fetched, unless an
-	// OnError handler calls Retry.
+	// request waits for. Each try counts for colly's MaxRequests, although a
+	// request that is refused is not sent: so with a negative Limiter.MaxWait,
+	// allow several for each page. False means that the URL is not fetched,
+	// unless an OnError handler calls Retry.
 	PutBack bool
 
 	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger

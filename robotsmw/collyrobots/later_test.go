@@ -160,6 +160,27 @@ func TestPutBackKeepsNothingOfAHost(t *testing.T) {
 	})
 }
 
+// Colly counts each request that it makes, also those that the Limiter refuses.
+// MaxRequests ends the repeats, and what is given up is counted.
+func TestPutBackUnderMaxRequests(t *testing.T) {
+	for most, want := range map[uint32]int{10: 0, 14: 4, 100: 10} {
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			web.Handle("a.example", robotsText(""))
+			c := colly.NewCollector(colly.MaxRequests(most))
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
+			ext.PutBack = true
+			for page := range 10 {
+				c.Visit(fmt.Sprintf("http://a.example/%d", page))
+			}
+			ext.Wait()
+			if n := ext.Counts(); len(asked(web)) != want || n.GivenUp != int64(10-want) {
+				t.Errorf("MaxRequests %d: asked for %v; counts: %v", most, asked(web), n)
+			}
+		})
+	}
+}
+
 func TestCrawlDelayOfHoursIsPutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
