@@ -138,6 +138,7 @@ func TestTDMRep(t *testing.T) {
 		{"header supersedes the file", Input{TDMRep: file, Header: header("TDM-Reservation", "0")}, "unknown allow unknown"},
 		{"the file: first match", Input{TDMRep: file, Target: "/open/x"}, "unknown allow unknown"},
 		{"the file: another match", Input{TDMRep: file, Target: "/strange"}, "unknown deny unknown"},
+		{"the file after a byte order mark", Input{TDMRep: append([]byte("\ufeff"), file...), Target: "/strange"}, "unknown deny unknown"},
 	})
 	v := Input{TDMRep: file}.For(TrainAI)
 	if len(v.Evidence) != 1 || v.Evidence[0].Policy != "https://a.example/terms" || v.Evidence[0].Path != "/*" {

@@ -1,6 +1,7 @@
 package preference
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -87,7 +88,8 @@ func (in Input) tdmFile() (said []Statement, ok bool) {
 		return nil, true
 	}
 	var entries []json.RawMessage
-	if len(in.TDMRep) > maxTDMRep || json.Unmarshal(in.TDMRep, &entries) != nil {
+	text := bytes.TrimPrefix(in.TDMRep, []byte("\ufeff")) // some editors write a byte order mark
+	if len(text) > maxTDMRep || json.Unmarshal(text, &entries) != nil {
 		return []Statement{reservation("tdmrep.json", 0, "cannot be read: "+string(in.TDMRep[:min(len(in.TDMRep), maxRaw)]), "", "")}, false
 	}
 	for _, raw := range entries[:min(len(entries), maxTDMRules)] {
