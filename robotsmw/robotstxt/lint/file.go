@@ -84,8 +84,12 @@ func checkHTML(r *report, body []byte) (isHTML bool) {
 	if strings.HasPrefix(head, "<?xml") && !strings.Contains(head, "<html") {
 		kind = "XML"
 	}
+	said := head
+	if _, title, ok := strings.Cut(head, "<title"); ok { // scripts have words such as "error" too
+		said, _, _ = strings.Cut(title, "</title")
+	}
 	for _, sign := range []string{"404", "not found", "403", "forbidden", "error", "does not exist"} {
-		if strings.Contains(head, sign) {
+		if strings.Contains(said, sign) {
 			r.add(1, 1, codeHTMLError, Error, "", "this is an %s error page; answer with status 404 if there is no robots.txt", kind)
 			return true
 		}

@@ -146,10 +146,10 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	}
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
 	switch {
-	case form == pattern+"$":
+	case form == strings.TrimRight(pattern, "*")+"$":
 		// The deciding rule has the same pattern with a "$" added, such as
-		// "Allow: /a/$" beside "Disallow: /a/". It is an intended exception for
-		// one page.
+		// "Allow: /a/$" beside "Disallow: /a/" or "Disallow: /a/*". It is an
+		// intended exception for one page.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
 		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case r.Field == syntax.Allow:

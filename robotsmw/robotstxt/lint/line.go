@@ -12,6 +12,11 @@ import (
 )
 
 func checkLines(r *report, file *syntax.File) {
+	kinds := make(map[syntax.Field]bool)
+	for _, record := range file.Records {
+		kinds[record.Field] = true
+	}
+	r.mixed = kinds[syntax.Allow] && kinds[syntax.Disallow]
 	for lines := syntax.NewLineReader(file.Text); lines.Next(); {
 		checkLine(r, file.Text, lines.Number, lines.Line, lines.Comment)
 	}
@@ -286,15 +291,19 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 			r.add(number, at(0), codeReversed, Error, "User-agent: "+pattern+"\nDisallow: /", "%q is a robot, not a path; this rule matches nothing", clip(pattern))
 			return
 		}
-		r.add(number, at(0), codeNoLeadingSlash, Error, name+": /"+strings.TrimPrefix(pattern, "./"), "a path begins with \"/\"; this rule matches nothing")
+		r.add(number, at(0), codeNoLeadingSlash, Error, withSlash(name, pattern), "a path begins with \"/\"; this rule matches nothing")
 		return
 	}
 	checkRunTogether(r, number, at, name, pattern)
-	if i := strings.IndexByte(pattern, '$'); i >= 0 && i < len(pattern)-1 {
+	if i := dollarInMiddle(pattern); i >= 0 {
 		r.add(number, at(i), codeDollarInMiddle, Warning, "", "\"$\" means the end only where it is last; here it is a byte like any other")
 	}
 	if n := len(strings.TrimRight(pattern, "*")); n < len(pattern) && n > 0 {
-		r.add(number, at(n), codeTrailingStar, Info, name+": "+pattern[:n], "a \"*\" at the end changes nothing but the rule's length: rules match beginnings")
+		fix := ""
+		if !r.mixed { // else a rule of another length may decide otherwise
+			fix = name + ": " + pattern[:n]
+		}
+		r.add(number, at(n), codeTrailingStar, Info, fix, "a \"*\" at the end changes nothing but the rule's length: rules match beginnings")
 	}
 }
 
@@ -302,11 +311,11 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 // only at the path, without the query, and there only at the first "//". It
 // reports nothing in three cases: this "//" is at the beginning or the end of
 // the path; a colon comes before it, as in "/http://example.com"; or a third
-// slash follows it.
+// slash, a "*" or a "$" follows it.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")
-	if i < 1 || path[i-1] == ':' || i+2 == len(path) || path[i+2] == '/' {
+	if i < 1 || path[i-1] == ':' || i+2 == len(path) || strings.IndexByte("/*$", path[i+2]) >= 0 {
 		return
 	}
 	fix := ""
@@ -314,6 +323,33 @@ func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern 
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
 	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
+}
+
+// withSlash returns a rule with a slash before its pattern, if that is surely
+// what it was meant to say: ".css" may stand for "/*.css", and "Disallow: /a"
+// for another line.
+func withSlash(name, pattern string) string {
+	path := strings.TrimPrefix(pattern, "./")
+	if strings.HasPrefix(path, "?") || beginsWithAlnum(path) && !strings.Contains(path, ":") {
+		return name + ": /" + path
+	}
+	return ""
+}
+
+// dollarInMiddle returns the index of the first "$" if that is not at the end
+// of the pattern, and otherwise -1. It is also -1 if the "$" seems to begin a
+// name, as in "/$metadata".
+func dollarInMiddle(pattern string) int {
+	i := strings.IndexByte(pattern, '$')
+	if i == len(pattern)-1 || i > 0 && pattern[i-1] == '/' && beginsWithAlnum(pattern[i+1:]) {
+		return -1
+	}
+	return i
+}
+
+// beginsWithAlnum reports whether s begins with an ASCII letter or digit.
+func beginsWithAlnum(s string) bool {
+	return s != "" && ('a' <= s[0]|0x20 && s[0]|0x20 <= 'z' || '0' <= s[0] && s[0] <= '9')
 }
 
 func looksLikeRobot(s string) bool {

@@ -23,6 +23,7 @@ var lintTests = []struct {
 	// The file as a whole.
 	{codeTooLarge, "user-agent: *\ndisallow: /a\n#" + strings.Repeat("x", syntax.MaxSize) + "\ndisallow: /b\n", Error, 0, 0, ""},
 	{codeHTML, "<!DOCTYPE html>\n<html><title>Welcome</title>", Error, 1, 1, ""},
+	{codeHTML, "<html><title>Log in</title><script>onerror = null</script>", Error, 1, 1, ""},
 	{codeHTML, "<!-- a -->\n<!-- b --><div>Welcome</div>", Error, 1, 1, ""},
 	{codeHTML, "<!-- the end of the comment is not here", Error, 1, 1, ""},
 	{codeHTMLError, "<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", Error, 1, 1, ""},
@@ -72,10 +73,15 @@ var lintTests = []struct {
 	{codeRunTogether, "user-agent: *\nDisallow: /css//cgi-bin/\n", Warning, 2, 15, "Disallow: /css/\nDisallow: /cgi-bin/"},
 	{codeURL, "user-agent: *\nDisallow: https://example.com/tmp\n", Error, 2, 11, "Disallow: /tmp"},
 	{codeNoLeadingSlash, "user-agent: *\nDisallow: tmp/\n", Error, 2, 11, "Disallow: /tmp/"},
+	{codeNoLeadingSlash, "user-agent: *\nDisallow: ?id=\n", Error, 2, 11, "Disallow: /?id="},
+	{codeNoLeadingSlash, "user-agent: *\nAllow: .css\n", Error, 2, 8, ""},
+	{codeNoLeadingSlash, "user-agent: *\nDisallow: Disallow: /a\n", Error, 2, 11, ""},
+	{codeNoLeadingSlash, "user-agent: *\nDisallow: \u00a0/a\n", Error, 2, 11, ""},
 	{codeReversed, "User-agent: *\nDisallow: scooter\n", Error, 2, 11, "User-agent: scooter\nDisallow: /"},
 	{codeReversed, "User-agent: /tmp\nDisallow: *\n", Error, 1, 13, "Disallow: /tmp"},
 	{codeDollarInMiddle, "user-agent: *\ndisallow: /*.php$/\n", Warning, 2, 17, ""},
 	{codeTrailingStar, "user-agent: *\ndisallow: /tmp/*\n", Info, 2, 16, "disallow: /tmp/"},
+	{codeTrailingStar, "user-agent: *\nallow: /a*\ndisallow: /ab\n", Info, 2, 10, ""}, // the rule would be shorter than /ab
 	{codeAgentForm, "user-agent: ExampleBot/1.0\ndisallow: /a\n", Warning, 1, 23, "User-agent: ExampleBot"},
 	{codeAgentForm, "user-agent: Example Bot\ndisallow: /a\n", Warning, 1, 20, ""},
 	{codeAgentForm, "user-agent: Example (+https://example.com/)\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
@@ -141,7 +147,8 @@ func TestLintCleanFiles(t *testing.T) {
 		"User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a/\nDisallow: /a/$\n",
 		"User-agent: slowbot\nCrawl-delay: 10\n",
 		"User-agent: *\nDisallow: /\n\nUser-agent: goodbot\nDisallow: /private\n",
-		"User-agent: *\nDisallow: /http://\nDisallow: /a/https://b\nDisallow: //\nDisallow: //*\nDisallow: /a////b\n",
+		"User-agent: *\nDisallow: /http://\nDisallow: /a/https://b\nDisallow: //\nDisallow: //*\nDisallow: /a////b\nDisallow: /*//*\nDisallow: /*//$\n",
+		"User-agent: *\nDisallow: /a/*\nAllow: /a/$\nDisallow: /b*\nAllow: /b$\nDisallow: /odata/$metadata\n",
 		"User-agent: *\nDisallow: /a/\u00a0 \u00a0\n",
 		"User-agent: *\r\nDisallow: /caf%C3%A9\r\nDisallow: /caf\u00e9/\r\n",
 	} {

@@ -45,6 +45,7 @@ func (s Severity) String() string {
 type report struct {
 	problems []Problem
 	more     int
+	mixed    bool // the file has rules that allow and rules that disallow
 }
 
 const maxProblems = 1000
