@@ -458,36 +458,38 @@ func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 // One domain has any number of hosts that ask for a Crawl-delay of years. They
 // are not all remembered, and do not hide other hosts.
 func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{MaxHosts: 100}
-		ask := func(host string, crawl time.Duration) {
-			t.Helper()
-			g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), &url.URL{Host: host})
-			if err != nil {
-				t.Fatal(err)
+	for _, most := range []time.Duration{0, -1} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{MaxHosts: 100, MaxCrawlDelay: most}
+			ask := func(host string, crawl time.Duration) {
+				t.Helper()
+				g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), &url.URL{Host: host})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Outcome{Status: 200})
 			}
-			g.Done(Outcome{Status: 200})
-		}
-		ask("first.example", 1e9*time.Second)
-		if wait := time.Until(l.Next(mustURL(t, "http://first.example/"))); wait != 1e9*time.Second {
-			t.Errorf("due in %v", wait)
-		}
-		for i := range 1000 {
-			ask(fmt.Sprintf("h%d.owner.example", i), 1e9*time.Second)
-			time.Sleep(10 * time.Second)
-			if i%10 == 0 { // the others are in use
-				ask(fmt.Sprintf("honest%d.example", i/10%10), 5*time.Second)
+			ask("first.example", 1e9*time.Second)
+			if wait := time.Until(l.Next(mustURL(t, "http://first.example/"))); wait != 1e9*time.Second {
+				t.Errorf("due in %v", wait)
 			}
-		}
-		for i := range 10 {
-			if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
-				t.Errorf("honest%d.example was forgotten", i)
+			for i := range 1000 {
+				ask(fmt.Sprintf("h%d.owner.example", i), 1e9*time.Second)
+				time.Sleep(100 * time.Second)
+				if i%10 == 0 { // the others are in use
+					ask(fmt.Sprintf("honest%d.example", i/10%10), 5*time.Second)
+				}
 			}
-		}
-		if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
-			t.Errorf("%+v", s)
-		}
-	})
+			for i := range 10 {
+				if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
+					t.Errorf("honest%d.example was forgotten", i)
+				}
+			}
+			if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
 }
 
 // Two origins of a host have different Crawl-delays. The host is not forgotten

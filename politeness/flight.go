@@ -40,8 +40,8 @@ func (l *Limiter) stamp(h *host, g *Grant, now time.Duration) {
 	h.counted = max(h.counted, now)
 	if crawl := l.crawlDelay(h, g); crawl > 0 {
 		h.learn().crawlEnd = max(h.learnt.crawlEnd, later(now, crawl))
-		if crawl > l.set.maxCrawl {
-			l.notePause(h) // no request waits for so long
+		if crawl > l.longCrawl() {
+			l.notePause(h)
 		}
 	}
 }

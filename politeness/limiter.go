@@ -144,11 +144,11 @@ type Limiter struct {
 	// the host only when there are MaxHosts. Then the host that was used
 	// longest ago goes. A host with requests, or within its interval, stays,
 	// above MaxHosts if need be. Paused hosts, and those within a Crawl-delay
-	// longer than MaxCrawlDelay, hold nine tenths of the places at most: beyond
-	// that, and when nothing else can go, one of them goes, at random. So no
-	// new host is refused. But with a Budget, MaxHosts limits how many hosts
-	// are asked in one day, because their counts are kept all day. 0 means
-	// 1,000,000. Negative means no limit.
+	// longer than MaxCrawlDelay or an hour, hold nine tenths of the places at
+	// most: beyond that, and when nothing else can go, one of them goes, at
+	// random. So no new host is refused. But with a Budget, MaxHosts limits how
+	// many hosts are asked in one day, because their counts are kept all day. 0
+	// means 1,000,000. Negative means no limit.
 	MaxHosts int
 
 	// Lease is how long a grant holds its slot if Done is not called. It has to

@@ -116,12 +116,15 @@ func (l *Limiter) somePaused(looks int, now time.Duration) *host {
 		case h.pauseEnd() <= now:
 			l.unpause(h)
 			l.settle(h)
-		case !h.busy() && h.hold == nil && max(later(h.last, h.lengthen(l.pace(h))), min(h.learnt.crawlEnd, later(h.counted, l.set.maxCrawl))) <= now:
+		case !h.busy() && h.hold == nil && max(later(h.last, h.lengthen(l.pace(h))), min(h.learnt.crawlEnd, later(h.counted, l.longCrawl()))) <= now:
 			return h
 		}
 	}
 	return nil
 }
+
+// longCrawl returns the longest Crawl-delay that is no pause: see MaxHosts.
+func (l *Limiter) longCrawl() time.Duration { return min(l.set.maxCrawl, time.Hour) }
 
 // pauseEnd returns when the host's pause, quota and Crawl-delay are over.
 func (h *host) pauseEnd() time.Duration {
