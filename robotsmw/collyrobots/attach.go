@@ -28,7 +28,9 @@ import (
 // without Options.Limiter, requests are paced by a zero politeness.Limiter that
 // all such collectors of the process share. If AttemptTimeout is 0, each
 // attempt may take as long as the collector's request timeout. That is 10 s,
-// unless SetRequestTimeout sets another time, before or after Attach.
+// unless SetRequestTimeout sets another time, before or after Attach. To lift
+// the limit, call SetRequestTimeout(0) before Attach, or set a negative
+// AttemptTimeout: after Attach, a timeout of 0 cannot be told from none set.
 //
 // Collectors with equal options and the same Limiter (or none) share
 // robots.txt, unless one has a Base, Store, Proxy, client or transport of its

@@ -20,6 +20,40 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
+// After Attach, a client's Timeout is 0 anyway, so setting it to 0 is not seen.
+func TestNoRequestTimeout(t *testing.T) {
+	zero := func(c *colly.Collector) { c.SetRequestTimeout(0) }
+	for name, tt := range map[string]struct {
+		before, after  func(*colly.Collector)
+		attemptTimeout time.Duration
+		limited        bool
+	}{
+		"nothing is set":            {limited: true},
+		"before Attach":             {before: zero},
+		"after Attach":              {after: zero, limited: true},
+		"a negative AttemptTimeout": {attemptTimeout: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := new(robotstest.Internet)
+				web.Handle("slow.example", robotsAnd(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Minute) })))
+				c := colly.NewCollector()
+				if tt.before != nil {
+					tt.before(c)
+				}
+				attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), AttemptTimeout: tt.attemptTimeout})
+				if tt.after != nil {
+					tt.after(c)
+				}
+				if err := c.Visit("http://slow.example/"); (err != nil) != tt.limited {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute) // until the server has noticed
+			})
+		})
+	}
+}
+
 // Requests that wait for their host hold no slot of a LimitRule, so the rule
 // does not slow other hosts.
 func TestLimitRuleIsNotFilledByWaiting(t *testing.T) {
