@@ -187,3 +187,58 @@ func crawlOdd(t *testing.T, web http.RoundTripper, dir, kept string, opts robots
 		t.Fatal(err)
 	}
 }
+
+// A robots.txt may redirect to a host that rests, and whose copy has run out.
+// The record of the origin that redirects says that this copy was used.
+func TestReadRecord_RedirectToAStaleCopy(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("b.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/robots.txt":
+				w.Header().Set("Cache-Control", "no-cache")
+				io.WriteString(w, "User-agent: *\nDisallow: /private\n")
+			case "/busy":
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		}))
+		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.Redirect(w, r, "http://b.example/robots.txt", http.StatusMovedPermanently)
+			}
+		}))
+		rec, err := evidence.Open(dir, evidence.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web, Limiter: new(politeness.Limiter)}
+		if err := rec.Observe(&opts); err != nil {
+			t.Fatal(err)
+		}
+		client, err := robotsmw.NewClient(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Timeout = 30 * time.Second
+		for _, u := range []string{"http://b.example/1", "http://b.example/busy", "http://b.example/2", "http://a.example/1", "http://a.example/private", "http://a.example/2"} {
+			if resp, err := client.Get(u); err == nil {
+				resp.Body.Close()
+			}
+			if u == "http://b.example/busy" {
+				time.Sleep(6 * time.Minute)
+			}
+		}
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	a := audit.Auditor{OnViolation: func(v audit.Violation) { t.Errorf("%+v", v) }}
+	if err := a.ReadRecord(t.Context(), "record", os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.Result(); r.Requests != 6 || r.Counts["broken"] > 0 || r.Counts["unaudited"] > 0 {
+		t.Errorf("%+v", r)
+	}
+}

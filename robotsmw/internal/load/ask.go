@@ -34,7 +34,7 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, rel
 	if done.Record.Failure == nil {
 		done.Record.Outlast(l.cfg.Delay)
 	}
-	if failure := done.Record.Failure; failure == nil || failure.Delay == nil {
+	if failure := done.Record.Failure; done.Shared || failure == nil || failure.Delay == nil {
 		l.cfg.Fetched(done)
 	}
 	return done, nil
@@ -74,7 +74,7 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 			return Fetch{Record: l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now)}, nil
 		}
 		if rec := l.known(f, next, host, hops+1, now); rec != nil {
-			return Fetch{Record: rec}, nil
+			return Fetch{Record: rec, Shared: true}, nil
 		}
 		seen = append(seen, requestKey(next, host))
 		u = next

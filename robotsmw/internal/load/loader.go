@@ -37,6 +37,7 @@ type Fetch struct {
 	Record   *record.Record // the record after the fetch
 	Body     []byte         // the robots.txt, if one was fetched now
 	Renewed  bool           // whether a 304 has confirmed the copy at hand
+	Shared   bool           // whether a redirect led to an origin whose record was at hand
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 }
 
