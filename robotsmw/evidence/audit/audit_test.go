@@ -11,6 +11,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -469,6 +470,18 @@ func (r repeat) Read(p []byte) (n int, err error) {
 		n = copy(p, r.text)
 	}
 	return n, nil
+}
+
+// Several Auditors may work at the same time.
+func TestRead_AtTheSameTime(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			got := read(t, always(rulesOfSite), combined("10:00:00 ABot/1.0 /robots.txt 404\n10:00:01 ABot/1.0 /private/a"))
+			wantAccused(t, got)
+		})
+	}
+	wg.Wait()
 }
 
 // Read returns an error when its context is cancelled. TestMain checks that no

@@ -267,7 +267,7 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 			return // it was sent elsewhere
 		}
 		f.saw = a.seen.at(e.scheme, e.host, at)
-	case isMissing(e.status):
+	case e.status/100 == 4: // there is no robots.txt, so nothing is disallowed (RFC 9309 §2.3.1.3)
 		s.host.gone, f.saw = e.status, noFile
 	case e.status/100 == 2 || e.status == 304:
 		s.host.gone = 0
@@ -341,10 +341,15 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 // that asked the robot to stay away.
 func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 	p := a.pace(s, e.address)
-	last, want := p.latest, time.Duration(0)
-	if s.rules != nil {
-		want = s.rules.delay
+	last, obeyed := p.latest, cmp.Or(s.rules, new(rules))
+	if obeyed.delay > 0 {
+		for _, f := range a.copies(e, s) {
+			if copied := cmp.Or(f, noFile).rulesFor(r.product); copied.delay < obeyed.delay {
+				obeyed = copied
+			}
+		}
 	}
+	want := obeyed.delay
 	isShort, gap := p.next(e, int64(want))
 	if gap >= 0 && a.counts(e.at) {
 		r.sums.gap(time.Duration(gap), want)
@@ -352,7 +357,7 @@ func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 	if isShort {
 		v := v
 		v.Kind, v.Previous, v.Gap, v.Want = "gap", asTime(last), time.Duration(gap), want
-		v.Line, v.Rule = s.rules.line, s.rules.field
+		v.Line, v.Rule = obeyed.line, obeyed.field
 		a.report(v, r, s)
 	}
 	if p.refused != never && e.at-e.doubt >= p.refused && e.at+max(e.rounded, 1) <= p.left {
@@ -371,30 +376,36 @@ func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, fail
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != 0
 	verdict := s.file.judge(s.rules, v.URL)
-	if verdict.Allowed || failed || e.isHop {
+	if verdict.Allowed || e.isHop {
 		return verdict.Allowed, failed
 	}
-	for _, f := range a.given.since(e, e.at-e.doubt-int64(fresh)) {
-		if !ok && (f == nil || f.judge(f.rulesFor(r.product), v.URL).Allowed) {
-			return f != nil, false // it may have got that one before the input began
+	for _, f := range a.copies(e, s) {
+		if f == nil || f.judge(f.rulesFor(r.product), v.URL).Allowed {
+			return f != nil, failed
 		}
 	}
 	v.Kind, v.Line, v.Rule = "disallowed", verdict.Line, ruleOf(verdict)
-	if ok {
-		isFresh := e.at-e.doubt-last.at <= int64(fresh) || s.visits.failed > last.at
-		switch {
-		case last.saw == nil && isFresh:
-			return false, false
-		case last.saw == nil || last.saw == s.file || !last.saw.judge(last.saw.rulesFor(r.product), v.URL).Allowed:
-		case isFresh:
-			return true, false
-		default:
-			v.Kind, v.Previous = "stale", asTime(last.at)
-			v.Gap, v.Want = time.Duration(e.at-last.at), fresh
-		}
+	if ok && last.saw != nil && last.saw.judge(last.saw.rulesFor(r.product), v.URL).Allowed {
+		v.Kind, v.Previous = "stale", asTime(last.at)
+		v.Gap, v.Want = time.Duration(e.at-last.at), fresh
 	}
 	a.report(v, r, s)
 	return true, false
+}
+
+// copies returns the files that the robot may still use in place of the one in
+// force, because it has fetched them. It may have done so before the input
+// began. A file that is not known is nil.
+func (a *Auditor) copies(e *event, s *site) []*file {
+	last, ok := s.visits.last(e.scheme, e.at)
+	since := e.at - e.doubt - int64(fresh)
+	switch {
+	case !ok && s.visits.failed == 0:
+		return a.given.since(e, since)
+	case !ok || last.at >= since || s.visits.failed > last.at:
+		return []*file{last.saw}
+	}
+	return nil
 }
 
 // longestURL is how many bytes a Violation has of a URL.

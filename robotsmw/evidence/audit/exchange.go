@@ -76,12 +76,6 @@ func (x *exchanges) add(r *warcRecord) error {
 	return nil
 }
 
-func (x *exchanges) flush() {
-	for _, h := range x.pending {
-		x.emit(h)
-	}
-}
-
 func (x *exchanges) emit(h *half) {
 	if !h.isRequest {
 		h.event.robot = robotOf(x.agent)

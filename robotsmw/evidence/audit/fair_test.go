@@ -365,6 +365,33 @@ func TestFair_ChangeAfterAFetchBeforeTheLog(t *testing.T) {
 	}
 }
 
+// A robot may keep its copy for 24 hours, so it need not know of a Crawl-delay
+// that is new.
+func TestFair_CrawlDelayThatIsNew(t *testing.T) {
+	changed := new(history)
+	give(changed, "", morning.Add(-90*time.Hour), 200, []byte("User-agent: *\nCrawl-delay: 1\n"))
+	give(changed, "", morning, 200, []byte("User-agent: *\n\nCrawl-delay: 10\n"))
+	hits := slices.Concat(
+		pages("OldBot/1.0", "192.0.2.1", morning.Add(time.Hour), 20, every(2*time.Second)),
+		pages("CopyBot/1.0", "192.0.2.2", morning.Add(time.Hour), 20, every(2*time.Second)),
+		pages("FreshBot/1.0", "192.0.2.3", morning.Add(time.Hour), 20, every(2*time.Second)),
+		pages("HastyBot/1.0", "192.0.2.4", morning.Add(time.Hour), 20, every(500*time.Millisecond)),
+		pages("FailBot/1.0", "192.0.2.5", morning.Add(time.Hour), 20, every(100*time.Millisecond)),
+		[]hit{
+			{morning.Add(-time.Hour), 0, "192.0.2.2", "site.example", "CopyBot/1.0", "/robots.txt", 200},
+			{morning.Add(time.Minute), 0, "192.0.2.3", "site.example", "FreshBot/1.0", "/robots.txt", 200},
+			{morning.Add(-time.Hour), 0, "192.0.2.4", "site.example", "HastyBot/1.0", "/robots.txt", 200},
+			{morning.Add(time.Minute), 0, "192.0.2.5", "site.example", "FailBot/1.0", "/robots.txt", 503},
+		})
+	got := read(t, changed, linesOf(hits, hit.precise))
+	wantAccused(t, got, "FreshBot gap", "HastyBot gap")
+	for _, v := range got.violations {
+		if v.Robot == "HastyBot" && (v.Rule != "Crawl-delay: 1" || v.Line != 2 || v.Want != time.Second) {
+			t.Fatalf("%+v", v)
+		}
+	}
+}
+
 // The combined format has the end of a request. What the robot knew when it
 // sent the request counts.
 func TestFair_RequestsThatTakeLong(t *testing.T) {

@@ -28,10 +28,6 @@ func (h *history) only() (host string) {
 	return host
 }
 
-// isMissing reports whether a status says that there is no robots.txt, so that
-// nothing is disallowed (RFC 9309 §2.3.1.3).
-func isMissing(status int) bool { return status/100 == 4 && !isFailure(status) }
-
 // isFailure reports whether a status says that robots.txt cannot be had, so
 // that an older copy stays in use (RFC 9309 §2.3.1.4). nginx writes 444 and 499
 // for requests that got no answer.
@@ -56,9 +52,7 @@ func (h *history) add(scheme, host string, from int64, c *capture) {
 	}
 	f := newFile(c)
 	if host == "" {
-		if h.all == nil {
-			h.all = new(timeline)
-		}
+		h.all = cmp.Or(h.all, new(timeline))
 		h.all.add(from, f, h.recent)
 		return
 	}
@@ -175,9 +169,12 @@ func (f *file) same(g *file) bool {
 	return f.status/100 == g.status/100 && f.to == g.to && string(f.text) == string(g.text)
 }
 
-// rulesFor returns the rules for a robot. They have a meaning only if the
-// status is 2xx. All robots that no group names share the rules of "*".
+// rulesFor returns the rules for a robot. They are empty if the status is not
+// 2xx. All robots that no group names share the rules of "*".
 func (f *file) rulesFor(p product) *rules {
+	if f.status/100 != 2 {
+		return new(rules)
+	}
 	if f.parsed == nil {
 		f.parsed, f.rules = robotstxt.Parse(f.text), make(map[string]*rules)
 	}

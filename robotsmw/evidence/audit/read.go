@@ -217,7 +217,9 @@ func (o *opener) archive(w *warcReader) iter.Seq[*event] {
 		for goesOn && o.ctx.Err() == nil {
 			r, err := w.next()
 			if err != nil {
-				x.flush()
+				for _, h := range x.pending {
+					x.emit(h)
+				}
 				number, failed := w.number, atEnd(err)
 				if !w.cut {
 					number++ // it is the next record that cannot be read

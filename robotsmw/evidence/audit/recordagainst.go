@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -93,9 +94,8 @@ func (r *recordReader) compare(ctx context.Context, logs []Input) error {
 		if !strings.EqualFold(e.robot, s.agent) {
 			return
 		}
-		if last = asTime(e.at); first.IsZero() {
-			first = last
-		}
+		last = asTime(e.at)
+		first = cmp.Or(first, last)
 		if s.find(e) {
 			r.sums.count("both", 1)
 		} else if !last.Before(s.all[0].at.Add(-differ)) {

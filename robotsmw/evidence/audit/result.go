@@ -147,7 +147,8 @@ func (t *Tally) gap(gap, want time.Duration) {
 //     robots.txt in the input: else something in front of the server, such as a
 //     CDN, answers for it. A fetch counts from any address.
 //   - gap: more pages of a host were asked for from one address than one in
-//     each Crawl-delay.
+//     each Crawl-delay. If the robot may still use an older robots.txt with a
+//     shorter one, that counts.
 //   - retry-after: the Retry-After of a 429, a 503 or a redirect had asked the
 //     robot, at this address, to leave the host alone for a time, and this time
 //     was not over. More than 24 hours count as 24 hours. The combined format
