@@ -289,30 +289,35 @@ func TestDecisionOf(t *testing.T) {
 // A host rests, and the copy in the Store has expired. The decision rests on
 // this copy, so observers are told of it first.
 func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		web.Handle("a.example", siteOf(robots(someRules, "Cache-Control: max-age=300"), status(429, "Retry-After: 3600")))
-		store, limiter := new(memoryStore), new(politeness.Limiter)
-		newLimitedClient(t, Options{Base: &web, Store: store, Limiter: limiter}).Get("http://a.example/1")
-		time.Sleep(10 * time.Minute)
+	for _, wait := range []time.Duration{0, -1} { // with -1, the limiter refuses the fetch at once
+		synctest.Test(t, func(t *testing.T) {
+			var web robotstest.Internet
+			web.Handle("a.example", siteOf(robots(someRules, "Cache-Control: max-age=300"), status(429, "Retry-After: 3600")))
+			store, limiter := new(memoryStore), &politeness.Limiter{MaxWait: wait}
+			client := newLimitedClient(t, Options{Base: &web, Store: store, Limiter: limiter})
+			client.Get("http://a.example/1")
+			time.Sleep(2 * time.Second)
+			client.Get("http://a.example/1")
+			time.Sleep(10 * time.Minute)
 
-		var mu sync.Mutex
-		var recalled []Fetch
-		c := newTestTransport(t, &web, func(o *Options) {
-			o.Store, o.Limiter = store, limiter
-			o.Observer = &Observer{Recalled: func(_ context.Context, f Fetch) {
+			var mu sync.Mutex
+			var recalled []Fetch
+			c := newTestTransport(t, &web, func(o *Options) {
+				o.Store, o.Limiter = store, limiter
+				o.Observer = &Observer{Recalled: func(_ context.Context, f Fetch) {
+					mu.Lock()
+					defer mu.Unlock()
+					recalled = append(recalled, f)
+				}}
+			}).Checker()
+			for range 2 {
+				d := decide(t, c, "http://a.example/1")
 				mu.Lock()
-				defer mu.Unlock()
-				recalled = append(recalled, f)
-			}}
-		}).Checker()
-		for range 2 {
-			d := decide(t, c, "http://a.example/1")
-			mu.Lock()
-			if n := len(recalled); !d.Stale || n == 0 || !recalled[n-1].Fetched.Equal(d.Fetched) || recalled[n-1].SHA256 != d.SHA256() {
-				t.Errorf("%v by the file of %v, recalled %v", d, d.Fetched, recalled)
+				if n := len(recalled); !d.Stale || n == 0 || !recalled[n-1].Fetched.Equal(d.Fetched) || recalled[n-1].SHA256 != d.SHA256() {
+					t.Errorf("MaxWait %v: %v by the file of %v, recalled %v", wait, d, d.Fetched, recalled)
+				}
+				mu.Unlock()
 			}
-			mu.Unlock()
-		}
-	})
+		})
+	}
 }

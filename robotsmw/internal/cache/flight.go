@@ -162,13 +162,20 @@ func (f *Flight) Context() context.Context { return f.ctx }
 // flight calls used before any caller gets this copy.
 func (f *Flight) Found(rec *record.Record, used func()) { f.copy, f.used = rec, used }
 
+// UseCopy says that callers may get the copy from the Store.
+func (f *Flight) UseCopy() {
+	if f.used != nil {
+		f.used()
+		f.used = nil
+	}
+}
+
 // Expect tells the flight until when it has to wait for its slot, and why. nil
 // means that it has the slot.
 func (f *Flight) Expect(delay *politeness.DelayError) {
 	rests := delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait
-	if rests && f.used != nil {
-		f.used()
-		f.used = nil
+	if rests {
+		f.UseCopy()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,6 +36,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, rel
 	}
 	if failure := done.Record.Failure; done.Shared || failure == nil || failure.Delay == nil {
 		l.cfg.Fetched(done)
+	} else {
+		f.UseCopy() // the limiter refused the wait, so done is that copy
 	}
 	return done, nil
 }
