@@ -32,9 +32,10 @@
 // These elements are links: <a>, <area>, <iframe>, <frame>, and the first <meta
 // http-equiv="refresh">. They count inside <noscript> too, but not inside
 // <template>. Addresses are resolved against the first <base href>. Fragments
-// are dropped, and schemes other than http and https are left out. A long base
-// makes resolved addresses long. When the base has added more than 64 MiB to
-// the addresses of a page, the remaining links are left out, and
+// are dropped. Links are left out if they have a scheme other than http and
+// https, or an address that net/url cannot parse, such as "/50%-off". A long
+// base makes resolved addresses long. When the base has added more than 64 MiB
+// to the addresses of a page, the remaining links are left out, and
 // [Page].Truncated is true.
 package pagelinks
 

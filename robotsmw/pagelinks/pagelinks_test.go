@@ -58,6 +58,7 @@ func TestLinks(t *testing.T) {
 		{"elements", `<area href=1><iframe src=2></iframe><a href=3>`, "http://a.example/dir/1 http://a.example/dir/2 http://a.example/dir/3"},
 		{"frames", `<frameset><frame src=1></frameset>`, "http://a.example/dir/1"},
 		{"other schemes", `<a href="mailto:x@y"><a href="javascript:void(0)"><a href="data:,x"><a href="tel:1">`, ""},
+		{"addresses that cannot be parsed", `<a href="/50%-off"><a href="http://x:port/"><a href="/a?50%-off">`, "http://a.example/a?50%-off"},
 		{"not an address", `<a href="http://[">`, ""},
 		{"no href", `<a name=x><a>`, ""},
 		{"rel", `<a rel="external NoFollow" href=1><a rel="ugc" href=2><a rel="nofollow2" href=3>`, "http://a.example/dir/1(nofollow) http://a.example/dir/2(ugc) http://a.example/dir/3"},
