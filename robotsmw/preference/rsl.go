@@ -141,10 +141,13 @@ func (c rslContent) pattern(target string) (string, bool) {
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		host, path = rest[:i], rest[i:]
 	}
-	if u, err := url.Parse(target); err == nil && u.Host != "" && !(strings.EqualFold(u.Host, host) && strings.EqualFold(u.Scheme, scheme)) {
-		return "", false
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return path, true
 	}
-	return path, true
+	port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	sameHost := strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
+	return path, sameHost && strings.EqualFold(u.Scheme, scheme)
 }
 
 // rslUses maps each usage word of RSL to the uses that it stands for. RSL's

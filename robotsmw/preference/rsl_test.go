@@ -78,6 +78,8 @@ func TestRSL(t *testing.T) {
 		{"an absolute url of another path", at("/y", of("https://a.example/x")), "unknown unknown unknown"},
 		{"an absolute url without a path", at("/y", of("https://a.example")), "unknown deny unknown"},
 		{"an absolute url, and so is the target", at("https://A.example/x/y", of("https://a.example/x/*")), "unknown deny unknown"},
+		{"with the default port", at("https://a.example/x/y", of("https://a.example:443/x/*")), "unknown deny unknown"},
+		{"of another port", at("https://a.example/x/y", of("https://a.example:8443/x/*")), "unknown unknown unknown"},
 		{"of another host", at("https://b.example/x/y", of("https://a.example/x/*")), "unknown unknown unknown"},
 		{"of another scheme", at("http://a.example/x/y", of("https://a.example/x/*")), "unknown unknown unknown"},
 		{"a pattern that is no path", at("/x", of("x")), "unknown unknown unknown"},
