@@ -19,9 +19,9 @@
 //	opts.Observer, opts.Limiter = robots, &politeness.Limiter{Observer: pace}
 //	http.Handle("/metrics", promhttp.Handler())
 //
-// These are the instruments. No attribute names a host, and each attribute has
-// few values. So a crawl of millions of hosts makes no more series than a crawl
-// of ten:
+// These are the instruments. No attribute names a host, and each has few
+// values, but for the status code, which may be any of three digits. So a crawl
+// of millions of hosts makes hardly more series than a crawl of ten:
 //
 //	robots.decisions      {decision}  by robots.reason and robots.allowed
 //	robots.fetches        {fetch}     by robots.outcome and http.response.status_code

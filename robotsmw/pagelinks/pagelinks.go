@@ -209,7 +209,7 @@ func (p *Page) collect(root *goquery.Selection) {
 		if element == "iframe" || element == "frame" {
 			address, _ = s.Attr("src")
 		}
-		rel := relOf(s)
+		rel := s.AttrOr("rel", "")
 		switch element {
 		case "meta":
 			delay, to, ok := refreshOf(s)
@@ -232,10 +232,10 @@ func (p *Page) collect(root *goquery.Selection) {
 			if u == nil || inTemplate(s) {
 				return
 			}
-			if rel.has("canonical") && p.Canonical == nil {
+			if hasWord(rel, "canonical") && p.Canonical == nil {
 				p.Canonical = u
 			}
-			if rel.has("license") {
+			if hasWord(rel, "license") {
 				p.Licenses = append(p.Licenses, u)
 			}
 			return
@@ -244,19 +244,14 @@ func (p *Page) collect(root *goquery.Selection) {
 		if u == nil || inTemplate(s) {
 			return
 		}
-		p.Links = append(p.Links, Link{URL: u, Element: element, Rel: rel.text, NoFollow: rel.has("nofollow")})
+		p.Links = append(p.Links, Link{URL: u, Element: element, Rel: rel, NoFollow: hasWord(rel, "nofollow")})
 	})
 }
 
-// A relation is a rel attribute.
-type relation struct{ text string }
-
-func relOf(s *goquery.Selection) relation { return relation{s.AttrOr("rel", "")} }
-
-// has reports whether a rel attribute contains the word, in upper or lower
+// hasWord reports whether a rel attribute contains the word, in upper or lower
 // case. Words are separated by white space and, on many pages, by commas.
-func (r relation) has(word string) bool {
-	for w := range strings.FieldsFuncSeq(r.text, func(c rune) bool { return c == ',' || strings.ContainsRune(" \t\r\n\f", c) }) {
+func hasWord(rel, word string) bool {
+	for w := range strings.FieldsFuncSeq(rel, func(c rune) bool { return c == ',' || strings.ContainsRune(" \t\r\n\f", c) }) {
 		if strings.EqualFold(w, word) {
 			return true
 		}

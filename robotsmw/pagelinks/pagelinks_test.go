@@ -24,7 +24,7 @@ func list(links []Link) string {
 	var b strings.Builder
 	for _, l := range links {
 		b.WriteString(l.URL.String())
-		for name, on := range map[string]bool{"(nofollow)": l.NoFollow, "(ugc)": relation{l.Rel}.has("ugc"), "(sponsored)": relation{l.Rel}.has("sponsored")} {
+		for name, on := range map[string]bool{"(nofollow)": l.NoFollow, "(ugc)": hasWord(l.Rel, "ugc"), "(sponsored)": hasWord(l.Rel, "sponsored")} {
 			if on {
 				b.WriteString(name)
 			}
