@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("32") // parallel tests mostly sleep, so there may be more of them than processors
+		parallel.Value.Set("48") // parallel tests mostly sleep, so all of them may run at once
 	}
 	os.Exit(runWithPrograms(m))
 }

@@ -160,6 +160,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			var out strings.Builder
 			if err := run(&out, []string{"robotsmw/robotsmeta"}, tt.ask, tt.verbose); err != nil {
 				t.Fatal(err)

@@ -292,6 +292,7 @@ func audit(web *robotstest.Internet, sites []*site) findings {
 }
 
 func TestAuditOf500Origins(t *testing.T) {
+	t.Parallel()
 	const origins = 500
 	synctest.Test(t, func(t *testing.T) {
 		web, sites := world(origins)

@@ -411,6 +411,7 @@ func TestRetryOfAPageThatWasPutBack(t *testing.T) {
 
 // If each repeat leads into the same refusal, the extension gives up.
 func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
+	t.Parallel()
 	site := func(robots string, redirects map[string]string) http.Handler {
 		mux := http.NewServeMux()
 		mux.Handle("/robots.txt", robotsText(robots))
@@ -669,6 +670,7 @@ func TestLimitRuleAndLimiterTogether(t *testing.T) {
 }
 
 func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
+	t.Parallel()
 	const hosts, pages = 1000, 4
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)

@@ -94,6 +94,7 @@ func cut(s string) (method, target string, ok bool) {
 // Each request for a refused URL gets the error, even if the requests share one
 // header map.
 func TestARefusalIsSaidEachTime(t *testing.T) {
+	t.Parallel()
 	web := shop()
 	c, ext := polite(t, web, colly.AllowURLRevisit())
 	told := 0

@@ -169,6 +169,7 @@ func TestTrapAsyncVisitWaitsForRobotsTxt(t *testing.T) {
 }
 
 func TestTrapHead(t *testing.T) {
+	t.Parallel()
 	web := shop()
 	c := plain(web)
 	c.Head("http://shop.example/cart")

@@ -123,8 +123,10 @@ func TestSimulatedSite(t *testing.T) {
 		}
 		hits = append(hits, hit{morning.Add(-time.Minute), 0, "198.51.100.1", "site.example", "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0", "/private/", 200})
 		slices.Sort(guilty)
-		for _, format := range formats {
+		for i, format := range formats {
 			t.Run(fmt.Sprint(format.name, " ", seed), func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(seed, uint64(i)))
 				for _, cdn := range []bool{false, true} {
 					seen, want := hits, guilty
 					if cdn { // it answers all requests for robots.txt itself
