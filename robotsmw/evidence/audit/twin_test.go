@@ -47,6 +47,7 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	}
 	e = &event{at: end.UnixNano(), end: end.UnixNano(), rounded: 1e9, doubt: 60e9, robot: robot, url: unescaped([]byte(url))}
 	e.status, _ = strconv.Atoi(m[4])
+	e.notGet = request[1] != "GET"
 	f := strings.SplitN(m[1], " ", 4)
 	if e.address = clip(f[0]); len(f) == 4 && f[1] != "-" && f[2] == "-" {
 		_, e.host = originOf(f[0])
