@@ -109,18 +109,26 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address with a free port between 10000 and 19999. Ports
-// that a system chooses by itself are higher. So another process is unlikely to
-// take this port while the server is down.
+// freeAddr returns an address with a free port between 10000 and 19999, which
+// no other test gets before t ends, also while the server is down: the UDP port
+// of the same number is the lock. Ports that a system chooses by itself are
+// higher.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(10_000)))
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(10_000))
+		lock, err := net.ListenPacket("udp", addr)
 		if err != nil {
 			continue
 		}
-		defer l.Close()
-		return l.Addr().String()
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			lock.Close()
+			continue
+		}
+		l.Close()
+		t.Cleanup(func() { lock.Close() })
+		return addr
 	}
 	t.Fatal("redisserver: no port is free")
 	return ""
