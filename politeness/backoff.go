@@ -91,7 +91,7 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, wait, now time.Duration) 
 		own = l.intervalMore(g, now)
 		k.latest, k.incident = doubtful, now
 	case fresh, s == plain && k.latest == doubtful: // a 429 confirms a doubtful refusal
-		k.level = max(k.level, k.level+1)
+		k.level = max(k.level, k.level+1) // it stays at 255
 		own = l.exponential(k.level)
 		k.latest, k.incident = plain, now
 	}

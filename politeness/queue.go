@@ -243,8 +243,8 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 }
 
 // yields reports whether g must let a fetch of robots.txt go first. The fetch
-// goes before all pages that wait, because they may be sent only by a file that
-// has not run out. g is woken when the fetch has gone.
+// goes before all pages that wait, because a page is sent only while the file
+// that allows it has not run out. g is woken when the fetch has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	robots := g.host.robots.first
 	return robots != nil && !g.overtakes && l.due(g.host, robots) <= now

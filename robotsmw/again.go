@@ -24,8 +24,8 @@ type permit struct {
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
 
-	// over is set when RoundTrip has returned. If another request gets the
-	// context of this one's response, this permit says nothing about it.
+	// over is set when sender has returned. If another request gets the context
+	// of this one's response, this permit says nothing about it.
 	over atomic.Bool
 }
 
@@ -34,9 +34,9 @@ type permit struct {
 const maxTurns = 3
 
 // judgeAgain returns nil if the request may be sent now. Nearly always, the
-// record by which it was allowed is still in force. If there is another one,
-// that decides, and the error may be a *DisallowedError. If the record has run
-// out, the error is an *outdatedError, and robots.txt has to be fetched first.
+// record by which it was allowed still decides. If there is another one, that
+// decides, and the error may be a *DisallowedError. If the record has run out,
+// the error is an *outdatedError, and robots.txt has to be fetched first.
 func (p *permit) judgeAgain(ctx context.Context) error {
 	if p.over.Load() {
 		return nil
@@ -44,7 +44,7 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 	old := p.record.Load()
 	rec, now := p.checker.loader.LoadAgain(p.origin, old, p.turn >= maxTurns)
 	switch {
-	case rec == old && rec.InForce(now) != record.None:
+	case rec == old && rec.InForce(now) != record.None: // a missing file that has run out while fetches fail allows nothing
 		return nil
 	case rec == nil && now.Sub(p.time) < time.Millisecond:
 		return nil // asking again would get the same answer

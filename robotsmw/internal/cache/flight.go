@@ -56,7 +56,7 @@ type Flight struct {
 	mu      sync.Mutex             // guards the fields below
 	callers int                    // how many of them wait for it
 	refresh bool                   // whether it goes on if nobody waits for it
-	begun   bool                   // it has had a slot
+	begun   bool                   // it has waited for a slot, and waits no longer
 	dropped bool                   // nobody waited for it any more, so ctx was cancelled
 	delay   *politeness.DelayError // what Expect was told last: when it gets its slot; nil means it waits for none
 	instead *record.Record         // a good copy, marked as delayed, for use while the host rests
@@ -171,7 +171,7 @@ func (f *Flight) UseCopy() {
 }
 
 // Expect tells the flight until when it has to wait for its slot, and why. nil
-// means that it has the slot.
+// means that it no longer waits: it has the slot, or got none.
 func (f *Flight) Expect(delay *politeness.DelayError) {
 	rests := delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait
 	if rests {

@@ -72,7 +72,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		cancel(fmt.Errorf("no whole robots.txt within %v", c.Timeout))
 	})
 	defer timer.Stop()
-	defer q.Expect(nil)
+	defer q.Expect(nil) // without a slot, too, it waits no longer
 	req := c.request(c.waitingContext(ctx, q, timer), q)
 	ans := Answer{Conditional: q.ETag != "" || q.LastModified != ""}
 	resp, begin, err := c.send(req, timer)

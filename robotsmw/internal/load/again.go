@@ -6,14 +6,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// LoadAgain returns the record that is in force now for an origin, for a
-// request that Load has allowed by rec, and the time to use when the record is
-// judged. Unlike Load it never waits: the record is nil if Load has to be
-// called first.
+// LoadAgain returns the record that decides now about a request that Load has
+// allowed by rec, and the time to use when the record is judged. Unlike Load it
+// never waits: the record is nil if Load has to be called first.
 //
-// With lastTurn, the last record that is known is in force for a day: a host
-// whose interval outlasts its file's lifetime, or a memory that is too small,
-// must not hold up a request for ever.
+// With lastTurn, the last record that is known decides for a day: a host whose
+// interval outlasts its file's lifetime, or a memory that is too small, must
+// not hold up a request for ever.
 func (l *Loader) LoadAgain(name string, rec *record.Record, lastTurn bool) (*record.Record, time.Time) {
 	now := time.Now()
 	inForce := l.cache.Get([]byte(name))

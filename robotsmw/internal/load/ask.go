@@ -37,7 +37,7 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, rel
 	if failure := done.Record.Failure; done.Shared || failure == nil || failure.Delay == nil {
 		l.cfg.Fetched(done)
 	} else {
-		f.UseCopy() // the limiter refused the wait, so done is that copy
+		f.UseCopy() // the limiter refused the wait, so done has the copy, which callers get now
 	}
 	return done, nil
 }
