@@ -38,22 +38,6 @@ func TestComments_FitIn80Columns(t *testing.T) {
 	}
 }
 
-// The doc of a package teaches in 600 words what most users need. What is
-// decided beyond that stands at the names that it concerns.
-func TestComments_OfPackagesAreShort(t *testing.T) {
-	const most = 600
-	for _, dir := range []string{"robotsmw", "politeness", "robotsmw/collyrobots", "robotsmw/robotstxt", "robotsmw/evidence"} {
-		name := filepath.Join("..", filepath.FromSlash(dir), "doc.go")
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.PackageClauseOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(strings.Fields(file.Doc.Text())); n > most {
-			t.Errorf("the doc of %s has %d words, %d may be", dir, n, most)
-		}
-	}
-}
-
 // wideComments returns the positions of the comments that are too wide. The
 // output of an Example may have any width.
 func wideComments(t *testing.T, name, text string) (places []string) {

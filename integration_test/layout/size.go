@@ -12,16 +12,13 @@ import (
 	"text/tabwriter"
 )
 
-// group returns the group in which the code of p is counted: "libraries",
-// "newcomers" (those that came after the others had their ceiling) or
+// group returns the group in which the code of p is counted: "libraries" or
 // "examples". It returns "" for tests and for the commands of this directory.
 func (p *Package) group() string {
 	top, _, _ := strings.Cut(p.Name, "/")
 	switch {
 	case p.Test:
 		return ""
-	case p.Name == "robotsmw/revisit" || p.Name == "robotsmw/gate" || strings.HasPrefix(p.Name, "examples/politegate"):
-		return "newcomers"
 	case top == "robotsmw" || top == "politeness":
 		return "libraries"
 	case top == "examples":
