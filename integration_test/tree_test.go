@@ -185,8 +185,8 @@ func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	dirs = append(dirs, settings[:3]...)
 	names := make(map[string]*regexp.Regexp)
 	for _, dir := range dirs {
-		if dir = filepath.ToSlash(dir); len(dir) > len("/") {
-			name := strings.TrimSuffix(dir, "/") + "/"
+		if dir = filepath.ToSlash(filepath.Clean(dir)); !onManyMachines(dir) {
+			name := dir + "/"
 			names[name] = regexp.MustCompile(`(^|[^\w/.])` + regexp.QuoteMeta(name))
 		}
 	}
@@ -196,6 +196,34 @@ func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 		}
 	}
 	return names
+}
+
+// onManyMachines reports whether a directory has the same name on many
+// machines, so that its name in a file proves nothing. The tree may be a clone
+// directly below such a directory.
+func onManyMachines(dir string) bool {
+	common := []string{
+		filepath.ToSlash(filepath.Clean(os.TempDir())),
+		"/", "/Users", "/data", "/etc", "/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/usr", "/usr/local", "/usr/src", "/var", "/var/tmp",
+	}
+	return slices.Contains(common, dir)
+}
+
+func TestOnManyMachines(t *testing.T) {
+	for dir, want := range map[string]bool{
+		filepath.ToSlash(filepath.Clean(os.TempDir())): true,
+		"/tmp":            true, // a clone in /tmp/courtesy
+		"/home":           true,
+		"/":               true,
+		"/tmp/courtesy":   false,
+		"/home/user":      false,
+		"/home/user/src":  false,
+		"/somewhere/else": false,
+	} {
+		if got := onManyMachines(dir); got != want {
+			t.Errorf("%s: %v, want %v", dir, got, want)
+		}
+	}
 }
 
 // trackedFiles returns the files under version control, as slash-separated
