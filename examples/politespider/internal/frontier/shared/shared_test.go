@@ -3,7 +3,6 @@ package shared
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -18,14 +17,13 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(quiet{}) // no log is needed: the calls return the important errors
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("8") // parallel tests mostly wait for real time, not for a processor
-	}
+	testmain.Quiet()
+	testmain.Parallel(8)
 	goleak.VerifyTestMain(m)
 }
 
