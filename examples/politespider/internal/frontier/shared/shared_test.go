@@ -134,12 +134,13 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	dead := openRedis(t, server, Options{Lease: lease})
 	dead.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
 	p, _ := dead.Take(t.Context())
-	p.Due = time.Now().Add(20 * time.Millisecond)
+	due := time.Now().Add(time.Second) // long enough that a busy machine takes /2 before
+	p.Due = due
 	dead.PutBack(p, time.Now())
 	if p, _ = dead.Take(t.Context()); pathOf(p) != "/2" {
 		t.Fatalf("%s was handed out, want what does not wait", p.URL)
 	}
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(time.Until(due) + 20*time.Millisecond) // Redis counts in milliseconds
 	dead.Add(newPage(t, "http://a.example/3"))
 	dead.PutBack(p, time.Now())
 	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the latest page was not put off, so a page whose Due is over comes next
