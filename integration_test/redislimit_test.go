@@ -273,9 +273,9 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 }
 
 // When an owner gives a host to a member that waits for it, that member starts
-// a request soon. It takes about 2 ms, and ten times that on a busy machine. A
-// member that did not hear of the host before its next heartbeat would need half
-// a second in the median.
+// a request soon. It takes about 2 ms, and ten times that on a busy machine. If
+// members learned of the host only by their next heartbeat, the median would be
+// half a second.
 func TestRedisLimitHandOver(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)

@@ -8,8 +8,8 @@ import (
 )
 
 // Even if many requests wait, the Limiter quickly estimates when one more
-// request could start. A search of the queue would take a thousand times as long
-// for a thousand times as many requests.
+// request could start. A search of the queue would take a thousand times as
+// long for a thousand times as many requests.
 func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	asking := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}

@@ -78,8 +78,8 @@ func TestWorkBound(t *testing.T) {
 			if (m.Reason == TooMuchWork) != h.endless {
 				t.Errorf("%+v, endless: %t", m, h.endless)
 			}
-			// A match may take seconds, so there are few runs. In each of them,
-			// the runtime may allocate, or a garbage collection may empty a pool.
+			// A match may take seconds, so there are few runs. In each, the
+			// runtime may allocate, or a garbage collection may empty a pool.
 			if n := testing.AllocsPerRun(2, func() { rules.Match(h.target) }); n > 10 && !raceDetector {
 				t.Errorf("%v allocations", n)
 			}
