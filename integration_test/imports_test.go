@@ -84,6 +84,10 @@ var arrows = map[string]struct {
 // import them.
 var free = []string{"examples", "integration_test"}
 
+// testMain prepares the process of a package's tests, and imports only the
+// standard library, so any test may import it.
+const testMain = "integration_test/testmain"
+
 // goPackage has those fields of the output of "go list -json" that the test
 // reads.
 type goPackage struct {
@@ -133,7 +137,7 @@ func TestImports(t *testing.T) {
 			t.Errorf("the row of %s is not in alphabetical order", name)
 		}
 		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
-			if i, ours := strings.CutPrefix(i, module+"/"); ours && isFree(i) {
+			if i, ours := strings.CutPrefix(i, module+"/"); ours && isFree(i) && i != testMain {
 				t.Errorf("a test of %s imports %s: whole crawls are tested in integration_test", name, i)
 			}
 		}

@@ -23,6 +23,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
@@ -265,6 +266,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("EVIDENCE_CRAWL"); dir != "" {
 		crawlUntilKilled(dir)
 	}
+	testmain.Quiet()
 	goleak.VerifyTestMain(m)
 }
 

@@ -20,12 +20,16 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testmain.Quiet()
+	goleak.VerifyTestMain(m)
+}
 
 // newGate returns a gate to an internet in memory.
 func newGate(t *testing.T, web *robotstest.Internet, limiter *politeness.Limiter) *Handler {
