@@ -40,8 +40,8 @@ type Transport struct {
 	// AttemptTimeout limits each request, from the end of its wait to the end
 	// of its body. http.Client.Timeout cannot do that, because it includes the
 	// wait: with a short Timeout, requests to a busy host fail with a
-	// DelayError. 0 means 30 s. Negative means no limit: the slot is then freed
-	// after Limiter.Lease at the latest. After a switch to another protocol
+	// DelayError. 0 means [DefaultAttemptTimeout], 30 s. Negative means no limit:
+	// the slot is then freed after Limiter.Lease at the latest. After a switch to another protocol
 	// (101), the connection may stay open for longer, but its slot is freed
 	// after AttemptTimeout. A switch that the request did not ask for with
 	// Upgrade is an error.
@@ -111,7 +111,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // with a body that has not been read.
 func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
 	u := CanonicalURL(req.URL)
-	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, 30*time.Second, 0))
+	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, DefaultAttemptTimeout, 0))
 	start := time.Now()
 	defer func() {
 		if resp == nil { // Base failed, or panicked
