@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,54 +32,57 @@ import (
 // Validate starts nothing and changes nothing, so it may be called before the
 // first use of the Limiter and later. It is safe for concurrent use.
 func (l *Limiter) Validate() error {
-	path := "politeness: "
+	name := "Limiter" // of the Limiter in an error
 	seen := make(map[*Limiter]bool)
 	for in := l; in != nil; in = in.Within {
 		if seen[in] {
-			return fmt.Errorf("politeness: %w", invalidField("Within", "a circle", "let the last Limiter of the chain have none"))
+			return invalidField("Limiter", "Within", "a circle", "let the last Limiter of the chain have none")
 		}
 		seen[in] = true
-		if err := in.validateFields(); err != nil {
-			return fmt.Errorf("%s%w", path, err)
+		if err := in.validateFields(name); err != nil {
+			return err
 		}
-		path = "politeness: Limiter" + strings.Repeat(".Within", len(seen)) + ": "
+		name = "Limiter" + strings.Repeat(".Within", len(seen)) + ": Limiter"
 	}
 	return nil
 }
 
 // validateFields checks the fields of l, but not those of l.Within.
-func (l *Limiter) validateFields() error {
+func (l *Limiter) validateFields(name string) error {
 	switch {
 	case !(l.Jitter >= 0 && l.Jitter <= 100): // NaN is neither
-		return invalidField("Jitter", l.Jitter, "give a fraction of the interval, such as 0.5, or 0 for none")
+		return invalidField(name, "Jitter", l.Jitter, "give a fraction of the interval, such as 0.5, or 0 for none")
 	case !(l.Adaptive >= 0 && l.Adaptive <= 1e6):
-		return invalidField("Adaptive", l.Adaptive, "give how many response times a host should be left alone, such as 5, or 0 for off")
+		return invalidField(name, "Adaptive", l.Adaptive, "give how many response times a host should be left alone, such as 5, or 0 for off")
 	case l.GlobalRate != nil && grantsNothing(l.GlobalRate):
-		return invalidField("GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, because otherwise no request can start")
+		return invalidField(name, "GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, because otherwise no request can start")
 	}
-	return cmp.Or(l.validateBudget(), l.validateWithin())
+	if err := l.validateBudget(name); err != nil {
+		return err
+	}
+	return l.validateWithin(name)
 }
 
-func (l *Limiter) validateBudget() error {
+func (l *Limiter) validateBudget(name string) error {
 	switch {
 	case l.Budget.Dir == "":
 		return nil
 	case l.Fleet != nil:
-		return invalidField("Budget.Dir", l.Budget.Dir, "leave it out, because Fleet keeps the Budget")
+		return invalidField(name, "Budget.Dir", l.Budget.Dir, "leave it out, because Fleet keeps the Budget")
 	case !l.Budget.limits():
-		return invalidField("Budget.Dir", l.Budget.Dir, "give Budget.Requests or Budget.Bytes too")
+		return invalidField(name, "Budget.Dir", l.Budget.Dir, "give Budget.Requests or Budget.Bytes too")
 	}
 	return nil
 }
 
-func (l *Limiter) validateWithin() error {
+func (l *Limiter) validateWithin(name string) error {
 	switch {
 	case l.Within == nil:
 		return nil
 	case l.Within.Budget.limits():
-		return invalidField("Within", "a Limiter with Budget", "give Budget to the outer one alone")
+		return invalidField(name, "Within", "a Limiter with Budget", "give Budget to the outer one alone")
 	case l.Within.Fleet != nil:
-		return invalidField("Within", "a Limiter with Fleet", "give Fleet to the outer one alone, because only one pace is shared by a fleet")
+		return invalidField(name, "Within", "a Limiter with Fleet", "give Fleet to the outer one alone, because only one pace is shared by a fleet")
 	}
 	return nil
 }
@@ -88,10 +90,10 @@ func (l *Limiter) validateWithin() error {
 // grantsNothing reports whether no request can ever take a token from r.
 func grantsNothing(r *rate.Limiter) bool { return r.Burst() < 1 && r.Limit() != rate.Inf }
 
-// invalidField returns the error for a field of a Limiter. want is what to
-// write instead.
-func invalidField(name string, value any, want string) error {
-	return fmt.Errorf("Limiter.%s is %v: %s", name, value, want)
+// invalidField returns the error for a field of the Limiter with this name.
+// want is what to write instead.
+func invalidField(name, field string, value any, want string) error {
+	return fmt.Errorf("politeness: %s.%s is %v: %s", name, field, value, want)
 }
 
 // Validate returns the error of [Limiter.Validate] for the Transport's Limiter.
