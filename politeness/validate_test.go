@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -99,7 +100,7 @@ func TestLimiter_ValidateNamesTheField(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "example.com"}
 	for want, l := range invalidLimiters(t) {
 		err := l.Validate()
-		if err == nil || len(err.Error()) <= len(want) || err.Error()[:len(want)] != want {
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("Validate = %v, want %q and what to write instead", err, want)
 			continue
 		}
@@ -161,6 +162,26 @@ func TestLimiter_ValidateChangesNothing(t *testing.T) {
 			t.Errorf("two requests took %v and %d calls of the second Key", took, calls)
 		}
 	})
+}
+
+// The GlobalRate of a Within had no burst when the Within was first used by
+// itself, and has one when the outer Limiter is validated. The outer Limiter
+// must then not use a Within that could not be set up.
+func TestLimiter_WithinThatWasInvalid(t *testing.T) {
+	global := rate.NewLimiter(1, 0)
+	within := &politeness.Limiter{GlobalRate: global}
+	u := &url.URL{Scheme: "http", Host: "example.com"}
+	if _, err := within.Acquire(t.Context(), u); err == nil {
+		t.Fatal("a request starts without a burst")
+	}
+	global.SetBurst(1)
+	l := &politeness.Limiter{Within: within}
+	if err := l.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Acquire(t.Context(), u); err == nil || !strings.Contains(err.Error(), "GlobalRate") {
+		t.Errorf("Acquire = %v, want the error of the Within", err)
+	}
 }
 
 // Several constructors may get the same Limiter at once, while others already
