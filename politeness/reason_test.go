@@ -131,6 +131,26 @@ func TestReasonOfAWait(t *testing.T) {
 	}
 }
 
+// Programs print Reasons, and evidence records contain them, so their values
+// stay as they are.
+func TestReasonValues(t *testing.T) {
+	values := map[Reason]string{
+		ReasonDelay: "delay", ReasonAdaptive: "adaptive delay", ReasonCrawlDelay: "crawl-delay", ReasonBackOff: "back-off",
+		ReasonRateLimit: "rate limit", ReasonQueue: "queue", ReasonSlot: "slot", ReasonBudget: "budget", ReasonFleet: "fleet",
+		ReasonGlobalRate: "global rate", ReasonWithin: "within", ReasonMaxHosts: "max hosts",
+	}
+	for reason, value := range values {
+		if string(reason) != value {
+			t.Errorf("a Reason is %q, want %q", reason, value)
+		}
+	}
+	for w, reason := range reasons {
+		if _, exported := values[reason]; !exported && why(w) != whyNot {
+			t.Errorf("the Reason %q has no constant", reason)
+		}
+	}
+}
+
 func TestReasonWhereThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1, Budget: Budget{Requests: 10}}

@@ -53,12 +53,14 @@ type Options struct {
 	// wraps Base in a politeness.Transport. Nil means that NewClient uses a
 	// zero Limiter, and NewTransport does not pace. If there is a cache or
 	// there are retries below the Transport, leave Limiter nil and put a
-	// politeness.Transport below them.
+	// politeness.Transport below them. The constructors return the error of the
+	// Limiter's Validate.
 	Limiter *politeness.Limiter
 
 	// AttemptTimeout limits each attempt. The time counts from the end of the
 	// wait for the Limiter to the end of the response's body. AttemptTimeout
-	// has no effect without a Limiter. 0 means 30 s. Negative means no limit.
+	// has no effect without a Limiter. 0 means
+	// politeness.DefaultAttemptTimeout, 30 s. Negative means no limit.
 	AttemptTimeout time.Duration
 
 	// RobotsTimeout limits each hop of a robots.txt fetch, up to the last byte
@@ -69,8 +71,9 @@ type Options struct {
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
 	// request's context, as http.Transport does: RobotsTimeout relies on that.
-	// Nil means http.DefaultTransport, or a clone of it if Proxy or
-	// RefuseAddress is set.
+	// If Base has a method Validate() error, as a politeness.Transport and a
+	// webbotauth.Transport have, the constructors return its error. Nil means
+	// http.DefaultTransport, or a clone of it if Proxy or RefuseAddress is set.
 	Base http.RoundTripper
 
 	// Proxy selects the proxy of a request, as http.Transport.Proxy does. It
@@ -89,8 +92,9 @@ type Options struct {
 
 	// Outer wraps the robots transport of NewClient, and of a collector that
 	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you
-	// call NewTransport, wrap its result instead: there, Outer is an error. Nil
-	// means that requests go straight to the robots transport.
+	// call NewTransport, wrap its result instead: there, Outer is an error. It
+	// is also an error if the function returns nil. Nil means that requests go
+	// straight to the robots transport.
 	Outer func(robots http.RoundTripper) http.RoundTripper
 
 	// Override maps an origin ("https://example.com") to the text of a
@@ -173,6 +177,9 @@ func (o Options) config() (*config, error) {
 	if c.sender, err = o.sender(); err != nil {
 		return nil, err
 	}
+	if err := o.validateSender(); err != nil {
+		return nil, err
+	}
 	switch {
 	case o.Page.ReadAhead < 0:
 		return nil, fmt.Errorf("robotsmw: Page.ReadAhead %v is negative; leave it 0 to read nothing ahead", o.Page.ReadAhead)
@@ -236,4 +243,21 @@ func (o Options) sender() (http.RoundTripper, error) {
 		return nil, errors.New("robotsmw: Base already paces with this Limiter, so every request would wait twice: leave Options.Limiter nil")
 	}
 	return &politeness.Transport{Base: base, Limiter: o.Limiter, AttemptTimeout: o.AttemptTimeout}, nil
+}
+
+// validateSender returns the errors that the Limiter and Base have in their own
+// settings. Without this check, a fetch of robots.txt would fail with such an
+// error, and robots.txt would count as unreachable.
+func (o Options) validateSender() error {
+	if o.Limiter != nil {
+		if err := o.Limiter.Validate(); err != nil {
+			return fmt.Errorf("robotsmw: Options.Limiter: %w", err)
+		}
+	}
+	if base, ok := o.Base.(interface{ Validate() error }); ok {
+		if err := base.Validate(); err != nil {
+			return fmt.Errorf("robotsmw: Options.Base: %w", err)
+		}
+	}
+	return nil
 }

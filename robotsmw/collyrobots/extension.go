@@ -164,7 +164,9 @@ const longPause = time.Minute
 
 // pauseReasons are the reasons for which a host that makes a request wait is
 // paused, and not just busy.
-var pauseReasons = []politeness.Reason{"back-off", "crawl-delay", "rate limit", "budget", unreachable}
+var pauseReasons = []politeness.Reason{
+	politeness.ReasonBackOff, politeness.ReasonCrawlDelay, politeness.ReasonRateLimit, politeness.ReasonBudget, unreachable,
+}
 
 const unreachable politeness.Reason = "robots.txt is unreachable"
 

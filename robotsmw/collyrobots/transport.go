@@ -84,7 +84,7 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	} else {
 		return err
 	}
-	turn := max(cmp.Or(x.opts.Limiter.Delay, time.Second), atOnce)
+	turn := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), atOnce)
 	if x.loops.note(req.URL.Hostname(), req.URL.String(), turn) {
 		sleepUntil(req.Context(), time.Now().Add(turn))
 	}

@@ -700,6 +700,23 @@ func TestPrivateAddresses(t *testing.T) {
 	h.robots.CloseIdleConnections()
 }
 
+// With an invalid Limiter, /check said of each page that its robots.txt was
+// unreachable.
+func TestNew_InvalidLimiter(t *testing.T) {
+	invalid := &politeness.Limiter{Jitter: -1}
+	for _, opts := range []robotsmw.Options{
+		{Limiter: invalid},
+		{Limiter: &politeness.Limiter{Within: invalid}},
+		{Base: &politeness.Transport{Limiter: invalid}},
+	} {
+		opts.UserAgent = "GateBot/1.0"
+		h, err := New(opts)
+		if h != nil || err == nil || !strings.Contains(err.Error(), "Limiter.Jitter is -1") {
+			t.Errorf("New = %v, %v", h, err)
+		}
+	}
+}
+
 func TestNew_NamesTheBadOption(t *testing.T) {
 	if _, err := New(robotsmw.Options{}); err == nil || !strings.Contains(err.Error(), "UserAgent") {
 		t.Errorf("the error is %v", err)
