@@ -127,12 +127,15 @@ type Options struct {
 	MaxOrigins int
 	MaxBytes   int64
 
-	// KeepFiles keeps each whole robots.txt besides its rules, for
-	// Decision.File. It is for crawlers that need more than the rules, such as
-	// a site owner's preferences about the use of pages (package preference).
-	// Each different file takes about twice its size in memory, and more if its
-	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
-	// False means that only the rules and sitemaps are kept.
+	// KeepFiles keeps the text of each robots.txt in memory, for Decision.File.
+	// It is for crawlers that need lines other than rules and Sitemap lines,
+	// such as a site owner's preferences about the use of pages (package
+	// preference). Each different file takes about twice its size in memory,
+	// and more if its lines are short: see robotstxt.File.Size. MaxBytes counts
+	// this memory. False means that only the rules and the Sitemap lines are
+	// kept, and Decision.File returns nil. Checker.Sitemaps works either way. A
+	// Store always gets the whole file, so crawlers with and without KeepFiles
+	// can share one.
 	KeepFiles bool
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
