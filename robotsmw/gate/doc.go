@@ -46,7 +46,8 @@
 // The sites a gate can reach are limited, too: if neither Options.Base nor
 // Options.RefuseAddress is set, it refuses addresses that are not public
 // (robotsmw.PublicOnly), at each connection, so that neither a redirect nor a
-// change of the DNS leads into a private network.
+// change of the DNS leads into a private network. Through a proxy, only the
+// proxy's address is checked (see Options.RefuseAddress).
 //
 // # Limits
 //
