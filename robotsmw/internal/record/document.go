@@ -2,6 +2,8 @@ package record
 
 import (
 	"crypto/sha256"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -27,6 +29,23 @@ func (d *Document) Cost() int64 {
 		n += d.File.Size()
 	}
 	return int64(n)
+}
+
+// Sitemaps returns the values of the document's Sitemap lines, in order and
+// within the limits. The result is the same with and without
+// Options.KeepFiles. It shares no memory with the document.
+func (d *Document) Sitemaps() []string {
+	var values []string
+	switch {
+	case d.File != nil:
+		values = limitedSitemaps(d.File)
+	case d.sitemaps != nil:
+		values = slices.Clone(d.sitemaps.values)
+	}
+	for i := range values {
+		values[i] = strings.Clone(values[i])
+	}
+	return values
 }
 
 // Documents holds the documents in the cache, by hash.

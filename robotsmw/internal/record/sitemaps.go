@@ -1,7 +1,6 @@
 package record
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -66,23 +65,6 @@ func limitedSitemaps(f *robotstxt.File) []string {
 			break
 		}
 		values = append(values, value)
-	}
-	return values
-}
-
-// Sitemaps returns the values of the document's Sitemap lines, in order and
-// within the limits. The result is the same with and without
-// Options.KeepFiles. It shares no memory with the document.
-func (d *Document) Sitemaps() []string {
-	var values []string
-	switch {
-	case d.File != nil:
-		values = limitedSitemaps(d.File)
-	case d.sitemaps != nil:
-		values = slices.Clone(d.sitemaps.values)
-	}
-	for i := range values {
-		values[i] = strings.Clone(values[i])
 	}
 	return values
 }
