@@ -64,7 +64,7 @@ var arrows = map[string]struct {
 		"judges by what was written down: whoever doubts a crawl need not carry a crawler",
 	},
 	"robotsmw/evidence":     {[]string{"politeness", "robotsmw", "robotsmw/evidence/internal/chain"}, "hears both, and needs no more to write WARC than the standard library"},
-	"robotsmw/gate":         {[]string{"politeness", "robotsmw"}, "a door to both, for those who are not written in Go"},
+	"robotsmw/gate":         {[]string{"politeness", "robotsmw", "robotsmw/internal/origin"}, "a door to both, for those who are not written in Go; rejects a URL without a valid origin"},
 	"robotsmw/revisit":      {[]string{"robotsmw", "robotsmw/internal/freshness", "robotsmw/internal/page", "robotsmw/robotsmeta"}, "stands outside of the robots transport, and keeps what pages say"},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},

@@ -113,13 +113,17 @@ type Limiter struct {
 
 	// Within, if not nil, is a second Limiter: a request starts when both allow
 	// it. Give it another Key, such as [IPKey], to be gentle with a machine
-	// that serves many hosts. With a Key that is the same for all URLs, its
-	// Concurrency limits the requests in flight to all hosts together. The
-	// second Limiter keeps its own Delay, EndToStart, Jitter, Concurrency,
-	// MaxWait, Lease, MaxHosts, GlobalRate and Within. It must have neither
-	// Fleet nor Budget. Crawl-delay, back-off, quotas and adaptive pace apply
-	// only in the first Limiter, whose Observer and Logger serve both. Several
-	// Limiters may share one Within.
+	// that serves many hosts. Its Delay and Concurrency apply to all hosts that
+	// share a key of the second Limiter. As everywhere, a zero Delay means 1 s
+	// and a zero Concurrency means 1: all hosts with one key together get one
+	// request per second, one at a time. A Key that is the same for all URLs
+	// would slow the whole crawl down to that. To limit only the requests in
+	// flight to all hosts, set Delay to -1, and Concurrency. The second Limiter
+	// keeps its own Delay, EndToStart, Jitter, Concurrency, MaxWait, Lease,
+	// MaxHosts, GlobalRate and Within. It must have neither Fleet nor Budget.
+	// Crawl-delay, back-off, quotas and adaptive pace apply only in the first
+	// Limiter, whose Observer and Logger serve both. Several Limiters may share
+	// one Within.
 	Within *Limiter
 
 	// GlobalRate, if not nil, limits the requests to all hosts together: each

@@ -83,11 +83,19 @@ type Options struct {
 
 	// RefuseAddress is called before each connection, with the address to
 	// connect to. It is called for redirect hops too. An error refuses the
-	// address. With PublicOnly as this function, no site can lead the crawler
-	// into a private network. With a proxy, the address is the proxy's.
+	// address. With PublicOnly as this function, no site can lead a direct
+	// connection into a private network.
+	//
+	// Through a proxy, RefuseAddress is called only with the address of the
+	// proxy, which resolves the names of sites and connects to them. So
+	// RefuseAddress cannot keep the proxy from private addresses: the proxy
+	// must refuse them. This applies to Proxy and, if Proxy is nil, to a proxy
+	// from the environment (HTTP_PROXY, HTTPS_PROXY). To let RefuseAddress see
+	// the address of every site, set Proxy to a function that returns nil, nil.
+	//
 	// RefuseAddress can only be set if Base is nil. In a Base of your own, use
-	// DialControl(f) as net.Dialer.Control instead. Nil means that every
-	// address is dialled.
+	// DialControl(f) as net.Dialer.Control instead. Nil means that no address
+	// is refused. The function must be safe for concurrent use.
 	RefuseAddress func(netip.Addr) error
 
 	// Outer wraps the robots transport of NewClient, and of a collector that
@@ -131,12 +139,15 @@ type Options struct {
 	MaxOrigins int
 	MaxBytes   int64
 
-	// KeepFiles keeps each whole robots.txt besides its rules, for
-	// Decision.File. It is for crawlers that need more than the rules, such as
-	// a site owner's preferences about the use of pages (package preference).
-	// Each different file takes about twice its size in memory, and more if its
-	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
-	// False means that only the rules and sitemaps are kept.
+	// KeepFiles keeps the text of each robots.txt in memory, for Decision.File.
+	// It is for crawlers that need lines other than rules and Sitemap lines,
+	// such as a site owner's preferences about the use of pages (package
+	// preference). Each different file takes about twice its size in memory,
+	// and more if its lines are short: see robotstxt.File.Size. MaxBytes counts
+	// this memory. False means that only the rules and the Sitemap lines are
+	// kept, and Decision.File returns nil. Checker.Sitemaps works either way. A
+	// Store always gets the whole file, so crawlers with and without KeepFiles
+	// can share one.
 	KeepFiles bool
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.

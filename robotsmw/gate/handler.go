@@ -69,12 +69,15 @@ func (h *Handler) keep(id string, grant *politeness.Grant) bool {
 	}
 	h.slots[id] = grant
 	if lease := cmp.Or(h.limiter.Lease, politeness.DefaultLease); lease > 0 {
-		time.AfterFunc(lease, func() { h.take(id) })
+		// The Limiter would free the slot only when another request to the
+		// host needs it.
+		time.AfterFunc(lease, func() { h.take(id).Done(politeness.Outcome{}) })
 	}
 	return true
 }
 
-// take returns the slot with this id, and forgets it.
+// take returns the slot with this id, and forgets it. It returns nil if there
+// is none.
 func (h *Handler) take(id string) *politeness.Grant {
 	h.mu.Lock()
 	defer h.mu.Unlock()
