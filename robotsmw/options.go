@@ -82,6 +82,7 @@ type Options struct {
 	// connect to. It is called for redirect hops too. An error refuses the
 	// address. With PublicOnly as this function, no site can lead the crawler
 	// into a private network. With a proxy, the address is the proxy's.
+	// Errors of refused requests wrap ErrAddressRefused and this error.
 	// RefuseAddress can only be set if Base is nil. In a Base of your own, use
 	// DialControl(f) as net.Dialer.Control instead. Nil means that every
 	// address is dialled.
@@ -224,7 +225,7 @@ func (o Options) sender() (http.RoundTripper, error) {
 			t.Proxy = o.Proxy
 		}
 		if o.RefuseAddress != nil {
-			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: DialControl(o.RefuseAddress)}
+			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: dialControl("RefuseAddress", o.RefuseAddress)}
 			t.DialContext = d.DialContext
 		}
 		base = t
