@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"syscall"
 
-	"github.com/goodbots/courtesy/robotsmw/internal/record"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
 // DialControl returns a function for net.Dialer.Control, which the dialer calls
@@ -15,27 +15,7 @@ import (
 // is for the dialer of your own http.Transport. If Options.Base is nil, set
 // Options.RefuseAddress instead.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
-	return dialControl("DialControl", f)
-}
-
-// dialControl is DialControl for a function that the user has set as option.
-func dialControl(option string, f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
-		ap, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return fmt.Errorf("robotsmw: dialing %s, which is not an IP address: %w", address, err)
-		}
-		addr := ap.Addr().Unmap()
-		err = f(addr)
-		if err == nil {
-			return nil
-		}
-		why := addr.String() + ": " + err.Error()
-		if e, ok := err.(notPublicError); ok {
-			why = string(e) // which names the address
-		}
-		return &record.AddressError{Text: option + " refuses the address: " + why, Err: err}
-	}
+	return address.Control("DialControl", f)
 }
 
 // notPublicError is the error of PublicOnly.

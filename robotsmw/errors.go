@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
@@ -34,7 +35,7 @@ var (
 	// fetch: it is not stored in Options.Store, and does not count toward
 	// AllowAfter30Days. The name is looked up again at Decision.NextTry, one
 	// minute later, because its address may have changed.
-	ErrAddressRefused = record.ErrAddressRefused
+	ErrAddressRefused = address.ErrRefused
 )
 
 // DisallowedError is what RoundTrip returns for a URL that may not be fetched.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
@@ -225,7 +226,7 @@ func (o Options) sender() (http.RoundTripper, error) {
 			t.Proxy = o.Proxy
 		}
 		if o.RefuseAddress != nil {
-			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: dialControl("RefuseAddress", o.RefuseAddress)}
+			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: address.Control("RefuseAddress", o.RefuseAddress)}
 			t.DialContext = d.DialContext
 		}
 		base = t

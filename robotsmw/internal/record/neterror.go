@@ -12,32 +12,15 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
-
-// ErrAddressRefused is robotsmw.ErrAddressRefused. For an [*AddressError],
-// errors.Is returns true with it.
-var ErrAddressRefused = errors.New("robotsmw: the address is refused")
-
-// An AddressError is what robotsmw.DialControl returns for an address that the
-// crawler's own configuration refuses.
-type AddressError struct {
-	Text string // names the option and the address, and includes the text of Err
-	Err  error  // what the function of the option returned
-}
-
-func (e *AddressError) Error() string { return "robotsmw: " + e.Text }
-
-// Is reports whether target is [ErrAddressRefused].
-func (e *AddressError) Is(target error) bool { return target == ErrAddressRefused }
-
-// Unwrap returns the error of the option's function.
-func (e *AddressError) Unwrap() error { return e.Err }
 
 // describe returns the text of the error that ended a fetch of the robots.txt
 // at robotsURL. The text names neither the host of that URL nor the steps that
 // led to an error of the DNS or to a refused address.
 func describe(robotsURL string, err error) string {
-	if refused, ok := errors.AsType[*AddressError](err); ok {
+	if refused, ok := errors.AsType[*address.Error](err); ok {
 		return refused.Text
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && IsHost(robotsURL, dns.Name) {
@@ -74,9 +57,8 @@ const (
 //     refer to. A certificate keeps only its dates and some of its names.
 //   - errors that consist of nothing but numbers, such as a syscall.Errno, and
 //     short results of errors.New.
-//   - an [*AddressError], unchanged: the caller's own function made its Err.
-//     Other errors whose method Is returns true for ErrAddressRefused count as
-//     one.
+//   - an [*address.Error], unchanged: the caller's own function made its Err.
+//     The error of robotsmw.PublicOnly is kept too.
 //
 // Other errors are replaced by the errors that they wrap.
 //
@@ -90,11 +72,8 @@ func compactAt(err error, depth int) error {
 	if err == nil || depth == maxErrorDepth {
 		return nil
 	}
-	switch e := err.(type) {
-	case interface{ Is(error) bool }:
-		if e.Is(ErrAddressRefused) {
-			return err
-		}
+	if address.IsRefusal(err) {
+		return err
 	}
 	switch e := err.(type) {
 	case *net.OpError:

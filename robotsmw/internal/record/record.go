@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
 // ThirtyDays is the time after which an unreachable origin may be treated as
@@ -210,7 +211,7 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		return r.Delayed(url, now, delay)
 	}
-	isRefused := errors.Is(err, ErrAddressRefused)
+	isRefused := errors.Is(err, address.ErrRefused)
 	if isRefused {
 		retryAfter = refusedPause
 	}
@@ -227,8 +228,8 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 const refusedPause = time.Minute
 
 // AddressRefused reports whether the latest fetch failed because of
-// [ErrAddressRefused].
-func (f *Failure) AddressRefused() bool { return errors.Is(f.Err, ErrAddressRefused) }
+// a refused address.
+func (f *Failure) AddressRefused() bool { return errors.Is(f.Err, address.ErrRefused) }
 
 // Delayed returns the record for a fetch that a limiter puts off, at the
 // origin's host or at a host that the origin redirects to. This does not count
