@@ -69,7 +69,7 @@ type Decision struct {
 	NextTry     time.Time
 
 	doc *record.Document
-	err error // the error that Cause is the text of, if Reason is Unreachable and the error is in memory
+	err error // what DisallowedError.Unwrap returns
 }
 
 // A Reason says what a Decision is based on, in lower case, with hyphens.
@@ -134,8 +134,8 @@ const (
 
 	// Unreachable: robots.txt cannot be fetched now. For example, the server
 	// answers 429 or 5xx, a wall answers in its place, the network fails, or
-	// Options.RefuseAddress refuses the address. The URL is disallowed (RFC 9309 §2.3.1.4), or allowed by
-	// Options.AllowAfter30Days.
+	// Options.RefuseAddress refuses the address. The URL is disallowed (RFC
+	// 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days.
 	Unreachable Reason = "unreachable"
 )
 

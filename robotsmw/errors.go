@@ -97,8 +97,8 @@ func (d *Decision) failure(hint string) string {
 }
 
 // Is reports whether target is the error for the decision's reason:
-// ErrUnreachable or ErrAddressRefused for Unreachable, and ErrDisallowed for any
-// other.
+// ErrUnreachable or ErrAddressRefused for Unreachable, and ErrDisallowed for
+// any other.
 func (e *DisallowedError) Is(target error) bool {
 	switch {
 	case e.Decision.Reason != Unreachable:

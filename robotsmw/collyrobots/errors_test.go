@@ -65,8 +65,8 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 		}, "line 2 of the robots.txt set for this origin", as[*robotsmw.DisallowedError]},
 		{"a 403 for robots.txt", robotstest.Status(403), "", page, func(o *robotsmw.Options) { o.DisallowForbidden = true },
 			"disallowed: robots.txt answered 403", as[*robotsmw.DisallowedError]},
-		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "disallowed: robots.txt is unreachable: status 503", as[*robotsmw.DisallowedError]},
-		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "disallowed: robots.txt is unreachable", as[*robotsmw.DisallowedError]},
+		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: status 503", as[*robotsmw.DisallowedError]},
+		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: ", as[*robotsmw.DisallowedError]},
 		{"an address that is refused", shut, "", page, failing("/robots.txt", refused),
 			"is not a public address: loopback", as[*robotsmw.DisallowedError]},
 

@@ -26,9 +26,8 @@
 //     follows it by itself, as curl -L and Python's urlopen do, is past the
 //     gate. A refusal has the JSON of /check: 451 for a rule, 503 with
 //     Retry-After while robots.txt is unreachable or the host is not due. A
-//     page that cannot be had is 502, and so is one whose address is refused.
-//     These have the header Courtesy-Verdict, which no page has. The header
-//     Courtesy-Decision has the deciding line.
+//     page that cannot be had is 502. These have the header Courtesy-Verdict,
+//     which no page has. The header Courtesy-Decision has the deciding line.
 //
 // A bad URL is 400, another path 404, another method 405.
 //

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -27,6 +29,9 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	if err != nil {
 		v, status := verdictOf(robotsmw.Decision{}, err)
 		w.Header().Set("Courtesy-Decision", inASCII(cmp.Or(v.decision, v.Error)))
+		if v.Reason == robotsmw.Unreachable.String() && h.refuses(ctx, u) {
+			status = http.StatusBadGateway // the page is as little to be had as robots.txt
+		}
 		v.write(w, status)
 		return
 	}
@@ -40,6 +45,16 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	if _, err := io.Copy(w, http.MaxBytesReader(nil, resp.Body, cmp.Or(h.MaxBody, 64<<20))); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take a part for the whole
 	}
+}
+
+// refuses reports whether all addresses of u's host are refused. It only
+// decides about a status: each connection is checked by itself.
+func (h *Handler) refuses(ctx context.Context, u *url.URL) bool {
+	if h.refuse == nil {
+		return false
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	return err == nil && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return h.refuse(a.Unmap()) == nil })
 }
 
 // inASCII returns a text for a header: in printable ASCII, at most 4 KiB.

@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"context"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +29,9 @@ type Handler struct {
 
 	robots  *robotsmw.Transport
 	limiter *politeness.Limiter
-	timeout time.Duration // of a fetch, with its wait
-	under   atomic.Int64  // requests under way
+	timeout time.Duration          // of a fetch, with its wait
+	refuse  func(netip.Addr) error // nil means that Base decides
+	under   atomic.Int64           // requests under way
 
 	mu    sync.Mutex
 	slots map[string]*politeness.Grant // held by clients, by id
@@ -53,7 +55,7 @@ func New(opts robotsmw.Options) (*Handler, error) {
 		return nil, err
 	}
 	return &Handler{
-		robots: robots, limiter: opts.Limiter, slots: make(map[string]*politeness.Grant),
+		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]*politeness.Grant),
 		timeout: maxWait + max(cmp.Or(opts.AttemptTimeout, 30*time.Second), 0),
 	}, nil
 }

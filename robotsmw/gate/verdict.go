@@ -37,23 +37,17 @@ func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 	status = http.StatusBadGateway
 	if disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		d, status = disallowed.Decision, http.StatusUnavailableForLegalReasons
-		if errors.Is(err, robotsmw.ErrUnreachable) {
+		if d.Reason == robotsmw.Unreachable { // also if the address of robots.txt is refused: fetch has the last word then
 			status = http.StatusServiceUnavailable
 		}
 	} else if err != nil {
 		v.Error = err.Error()
-	}
-	if errors.Is(err, robotsmw.ErrAddressRefused) {
-		status = http.StatusBadGateway // the gate's own options are the reason, whether for robots.txt or for the page
 	}
 	if d.URL != nil {
 		v.decision, v.Allowed, v.Reason, v.Rule, v.Line = d.String(), d.Allowed, d.Reason.String(), d.Rule, d.Line
 		v.RobotsURL, v.CrawlDelay = d.RobotsURL, d.CrawlDelay.Seconds()
 		if d.Reason == robotsmw.Unreachable {
 			v.Until, v.Error = &d.NextTry, d.Cause
-		}
-		if errors.Is(&robotsmw.DisallowedError{Decision: d}, robotsmw.ErrAddressRefused) {
-			v.Until = nil // time does not change the gate's own options
 		}
 	}
 	if delayed, ok := errors.AsType[*politeness.DelayError](err); ok {

@@ -22,8 +22,8 @@ const maxRedirects = 5
 // ask asks the origin for its robots.txt, follows redirects, and makes the
 // origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
 // it is a *politeness.DelayError, [store.ErrElsewhere], or wraps
-// [politeness.ErrInvalidLimiter], and this fetch has no result. With a lock, the
-// first question is sent only if the lock lasts long enough. If releases is
+// [politeness.ErrInvalidLimiter], and this fetch has no result. With a lock,
+// the first question is sent only if the lock lasts long enough. If releases is
 // true, the lock is released while the host rests.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
 	start := time.Now()

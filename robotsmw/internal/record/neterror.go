@@ -42,7 +42,7 @@ func IsHost(rawURL, name string) bool {
 // The limits of the errors that a record keeps.
 const (
 	maxErrorDepth = 16  // how many errors are unwrapped, one in another
-	maxErrors     = 4   // how many branches of an error are kept
+	maxErrors     = 2   // how many branches of an error are kept
 	maxErrorText  = 300 // bytes of each string
 	maxCertNames  = 4   // names of each kind that a kept certificate has
 )
@@ -221,7 +221,10 @@ func errorCost(err error) int {
 		return 0
 	}
 	const plain, withCert = 2 << 10, 8 << 10
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+	_, isName := errors.AsType[x509.HostnameError](err)
+	_, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, isUnknown := errors.AsType[x509.UnknownAuthorityError](err)
+	if isName || isInvalid || isUnknown {
 		return withCert
 	}
 	return plain

@@ -65,8 +65,8 @@ func (r *Record) From() *Source {
 	return r.Source
 }
 
-// A Failure is a series of failed fetches, or a fetch that a limiter put off, or
-// one whose address was refused.
+// A Failure is a series of failed fetches, or a fetch that a limiter put off,
+// or one whose address was refused.
 type Failure struct {
 	Since  time.Time // when the first fetch failed; the same as Last if Count is 0
 	Last   time.Time // when the latest fetch failed or was put off
@@ -203,10 +203,10 @@ func (r *Record) Failed(url string, now time.Time, status int, cause string, ret
 }
 
 // AfterError returns the record after a fetch that ended in err. It returns the
-// result of Delayed if err is a limiter's refusal. An address that the crawler's
-// configuration refuses does not count as a failed fetch, because it indicates
-// nothing about the site: the next fetch is always due after refusedPause. Any
-// other error counts as in Failed.
+// result of Delayed if err is a limiter's refusal. An address that the
+// crawler's configuration refuses does not count as a failed fetch, because it
+// indicates nothing about the site: the next fetch is always due after
+// refusedPause. Any other error counts as in Failed.
 func (r *Record) AfterError(url string, now time.Time, status int, err error, retryAfter time.Duration) *Record {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		return r.Delayed(url, now, delay)
