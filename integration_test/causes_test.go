@@ -437,7 +437,8 @@ func loopback(t *testing.T, opts robotsmw.Options, address string) crawl {
 	return crawl{opts: opts, url: "http://" + address + "/page", hide: address}
 }
 
-// pacedCrawl returns a crawl of a host whose second page has to wait for an hour.
+// pacedCrawl returns a crawl of a host whose second page has to wait for an
+// hour.
 func pacedCrawl(ctx context.Context) crawl {
 	web := new(robotstest.Internet)
 	web.Handle("shop.example", robotstest.Site{"/first": "1", "/page": "2"})

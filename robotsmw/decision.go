@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -262,6 +264,16 @@ func (d Decision) why(in string) string {
 		s += ", a stale copy: " + d.Cause
 	}
 	return s
+}
+
+// failure returns what is wrong with a robots.txt that is unreachable or whose
+// address was refused, the hint, and when the next try is.
+func (d *Decision) failure(hint string) string {
+	next := d.NextTry.UTC().Format(time.RFC3339)
+	if errors.Is(d.err, address.ErrRefused) {
+		return "was not fetched: " + d.Cause + "; the address is looked up again after " + next
+	}
+	return "is unreachable: " + d.Cause + hint + "; next try at " + next
 }
 
 // MarshalJSON writes the decision as one object. It always has the members url,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
@@ -84,16 +83,6 @@ func (e *DisallowedError) hint() string {
 		return "; check the spelling of the host name"
 	}
 	return ""
-}
-
-// failure returns what is wrong with a robots.txt that is unreachable or whose
-// address was refused, the hint, and when the next try is.
-func (d *Decision) failure(hint string) string {
-	next := d.NextTry.UTC().Format(time.RFC3339)
-	if errors.Is(d.err, ErrAddressRefused) {
-		return "was not fetched: " + d.Cause + "; the address is looked up again after " + next
-	}
-	return "is unreachable: " + d.Cause + hint + "; next try at " + next
 }
 
 // Is reports whether target is the error for the decision's reason:
