@@ -49,6 +49,9 @@ func TestRefusedAddressIsNotStored(t *testing.T) {
 			t.Errorf("refused: %v", err)
 		}
 		synctest.Wait()
+		if len(store.values) != 0 {
+			t.Errorf("the Store has %q", store.values)
+		}
 		if d := decide(t, newTestTransport(t, &open, withStore(store)).Checker(), "http://inside.example/"); !d.Allowed {
 			t.Errorf("in a process that refuses nothing: %v", d)
 		}
