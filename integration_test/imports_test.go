@@ -22,12 +22,13 @@ var arrows = map[string]struct {
 	because string
 }{
 	"robotsmw": {
-		[]string{"politeness", "politeness/refusal", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
+		[]string{"politeness", "politeness/refusal", "robotsmw/internal/address", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/internal/origin":    {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
+	"robotsmw/internal/address":   {nil, "refuses addresses, and knows neither requests nor records"},
 	"robotsmw/internal/freshness": {nil, "reads headers, and knows no records"},
-	"robotsmw/internal/record":    {[]string{"politeness", "robotsmw/internal/freshness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "what is known of an origin: no I/O"},
+	"robotsmw/internal/record":    {[]string{"politeness", "robotsmw/internal/address", "robotsmw/internal/freshness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "what is known of an origin: no I/O"},
 	"robotsmw/internal/cache":     {[]string{"politeness", "robotsmw/internal/origin", "robotsmw/internal/record"}, "records in memory: no I/O"},
 	"robotsmw/internal/store":     {[]string{"robotsmw/internal/record"}, "shields from any Store, and knows none"},
 	"robotsmw/internal/fetch":     {[]string{"politeness", "politeness/refusal", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
@@ -55,7 +56,7 @@ var arrows = map[string]struct {
 	"robotsmw/preference":          {[]string{"politeness/structured", "robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
-		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
+		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
 	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},

@@ -45,7 +45,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	l.init()
 	if l.invalid != nil {
-		return l.invalid
+		return invalidError{l.invalid}
 	}
 	key, err := l.keyOf(ctx, u)
 	if err != nil {

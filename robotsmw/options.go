@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
@@ -84,7 +85,8 @@ type Options struct {
 	// RefuseAddress is called before each connection, with the address to
 	// connect to. It is called for redirect hops too. An error refuses the
 	// address. With PublicOnly as this function, no site can lead a direct
-	// connection into a private network.
+	// connection into a private network. Errors of requests that are refused
+	// in this way wrap ErrAddressRefused and this error.
 	//
 	// Through a proxy, RefuseAddress is called only with the address of the
 	// proxy, which resolves the names of sites and connects to them. So
@@ -242,7 +244,7 @@ func (o Options) sender() (http.RoundTripper, error) {
 			t.Proxy = o.Proxy
 		}
 		if o.RefuseAddress != nil {
-			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: DialControl(o.RefuseAddress)}
+			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: address.Control("RefuseAddress", o.RefuseAddress)}
 			t.DialContext = d.DialContext
 		}
 		base = t

@@ -13,7 +13,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
 // ErrBypassed is the error of every request after somebody has set a transport
@@ -224,7 +224,7 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 		return nil, ErrBypassed
 	}
 	own = own.Clone()
-	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: robotsmw.DialControl(x.opts.RefuseAddress)}
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: address.Control("RefuseAddress", x.opts.RefuseAddress)}
 	own.DialContext = dialer.DialContext
 	return own, nil
 }

@@ -124,7 +124,7 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, fmt.Errorf("its state is %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		rec.Failure = &Failure{f.Since, f.Last, f.Count, f.Status, causeOf(f.Cause), f.Retry, nil}
+		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: causeOf(f.Cause), Retry: f.Retry}
 	}
 	return rec, nil
 }

@@ -82,8 +82,10 @@ func (k *Keeper) getValue(name string) []byte {
 // renewed, or whose fetch failed, comes without a body, so it is stored with
 // the previous body.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte) {
-	if rec.Failure != nil && rec.Failure.Delay != nil {
-		return // the latest fetch was put off by a limiter, so it has no result
+	if f := rec.Failure; f != nil && (f.Delay != nil || f.AddressRefused()) {
+		// A limiter put off the latest fetch, or this process refuses the
+		// address. Neither is a result for the processes that share the Store.
+		return
 	}
 	if rec.State == record.Good && body == nil {
 		if body = record.Body(k.getValue(name), rec.Doc.Hash); body == nil {

@@ -244,7 +244,7 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	}
 	r.Decision = &disallowed.Decision
 	r.Verdict = record.Blocked
-	if errors.Is(err, robotsmw.ErrUnreachable) {
+	if disallowed.Decision.Reason == robotsmw.Unreachable {
 		r.Verdict, r.Error = record.Unreachable, "robots.txt: "+record.Cause(disallowed.Decision.Cause)
 	}
 	j.ledger.Add(r)
