@@ -57,6 +57,9 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 			r.flags |= truncated
 			value = ""
 		}
+		if value == "1" && is(name, "tdm-reservation") {
+			r.flags |= tdmReserved
+		}
 		r.keep(Rule{Name: strings.ToLower(name), Value: value, Known: true, Raw: content[:min(len(content), maxLine)]})
 	}
 	return r.Directives

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -272,5 +273,23 @@ func TestLintFixesAreClean(t *testing.T) {
 				t.Errorf("%q is not cured by %q: %v", test.robots, test.fix, p)
 			}
 		}
+	}
+}
+
+// A file has so many rules with wildcards that they are not all compared with
+// each other. The rules that are not compared are counted in a problem, because
+// the file would otherwise seem to have been checked whole.
+func TestCheck_RulesThatAreNotCompared(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	for i := range 12_000 {
+		fmt.Fprintf(&b, "Allow: /*a*%06d*b\nDisallow: /*b*%06d*c\n", i, i)
+	}
+	found := false
+	for _, p := range Check([]byte(b.String())) {
+		found = found || p.Code == codeTooMany && strings.Contains(p.Message, "rules are not compared")
+	}
+	if !found {
+		t.Error("no problem says that rules were not compared")
 	}
 }
