@@ -87,7 +87,7 @@ func (c *groupChecker) checkRun(g group) {
 		case syntax.UserAgent:
 			if between != nil {
 				but := ""
-				if between.Field == syntax.CrawlDelay {
+				if c.file.Scope(between) != syntax.ScopeGroup {
 					but = ", which is for the robots above it alone"
 				}
 				c.report.add(r.Line, 1, codeMergedGroups, Warning, "",

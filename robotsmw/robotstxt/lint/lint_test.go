@@ -276,6 +276,29 @@ func TestLintFixesAreClean(t *testing.T) {
 	}
 }
 
+// A Content-Usage, Content-Signal or Request-rate stands between the
+// user-agent lines of two robots. It is for the first robot alone, while all
+// rules are for both, and the problem says so. A Clean-param is for both.
+func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
+	for field, isOfOne := range map[string]bool{
+		"Content-Usage: train-ai=n": true, "Content-Signal: ai-train=no": true, "Request-rate: 1/10": true, "Visit-time: 0600-0845": true,
+		"Crawl-delay: 10": true, "Clean-param: ref": false, "Sitemap: https://a.example/s": false,
+	} {
+		found := false
+		for _, p := range Check([]byte("User-agent: a\n" + field + "\nUser-agent: b\nDisallow: /x\n")) {
+			if p.Code == codeMergedGroups {
+				found = true
+				if strings.Contains(p.Message, "for the robots above it alone") != isOfOne {
+					t.Errorf("%s: %s", field, p.Message)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no problem with the code %s", field, codeMergedGroups)
+		}
+	}
+}
+
 // A file has so many rules with wildcards that they are not all compared with
 // each other. The rules that are not compared are counted in a problem, because
 // the file would otherwise seem to have been checked whole.
