@@ -36,8 +36,7 @@ func (v Verdict) String() string {
 // Any other label or value is listed and decides nothing. Parameters are
 // ignored. If a label is repeated, the last value counts. In robots.txt,
 // Content-Usage is read from the group for our product token, without the lines
-// that are only for other robots (see
-// robotstxt.File.GroupsFor). Its value is a
+// that are only for other robots (see robotstxt.File.GroupsFor). Its value is a
 // Dictionary of Structured Fields (RFC 9651), with an optional path before it.
 // Of the lines whose path matches, only those with the longest path are used.
 // Among lines with equally long paths, and between robots.txt and header, "n"
