@@ -30,13 +30,19 @@ func BenchmarkParseHeader(b *testing.B) {
 	}
 }
 
-func TestParseHeaderAllocatesOnceAtMost(t *testing.T) {
+// A header costs one allocation for its rules, and one for each value, because
+// a rule keeps no part of the header.
+func TestParseHeaderAllocations(t *testing.T) {
 	for _, bench := range benchHeaders {
 		if bench.name == "date" {
 			continue // hardly any page has a date, and time.Parse allocates
 		}
 		h := header(bench.lines...)
-		if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 1 {
+		most := 1.0
+		if bench.name == "limits" {
+			most += 3
+		}
+		if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > most {
 			t.Errorf("%s: %v allocations", bench.name, n)
 		}
 	}
@@ -47,7 +53,7 @@ func TestParseAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 0 {
 		t.Errorf("a header for others: %v allocations", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { ParseMeta("robots", "noindex, nofollow, max-snippet:20", 1) }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { ParseMeta("robots", "noindex, nofollow, max-snippet:20", 1) }); n > 2 { // the rules, and a copy of what is no constant
 		t.Errorf("a meta: %v allocations", n)
 	}
 }

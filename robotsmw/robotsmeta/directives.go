@@ -185,9 +185,20 @@ var directives = map[string]directive{
 // returns the name in lower case.
 func lookup(word string) (name string, d directive, ok bool) {
 	name = strings.ToLower(word)
-	d, ok = directives[name]
+	if d, ok = directives[name]; ok {
+		name = directiveNames[name] // not a part of the text that is read
+	}
 	return name, d, ok
 }
+
+// directiveNames has the names of all directives, each under itself.
+var directiveNames = func() map[string]string {
+	names := make(map[string]string, len(directives))
+	for name := range directives {
+		names[name] = name
+	}
+	return names
+}()
 
 // set adds a directive with a value. It returns false, and changes nothing, if
 // the value cannot be read.
