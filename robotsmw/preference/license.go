@@ -30,7 +30,7 @@ func (in Input) licenses() (all []License, cut bool) {
 			if len(all) == maxFields {
 				return all, true
 			}
-			all = append(all, License{f.Value, "robots.txt", f.Line})
+			all = append(all, License{strings.Clone(f.Value), "robots.txt", f.Line})
 		}
 	}
 	lines, ok := in.header("Link")
@@ -47,7 +47,7 @@ func (in Input) licenses() (all []License, cut bool) {
 			if len(all) == maxFields {
 				return all, true
 			}
-			all = append(all, License{target, "header", line.Line})
+			all = append(all, License{strings.Clone(target), "header", line.Line})
 		}
 	}
 	return all, cut

@@ -134,6 +134,12 @@ func (in Input) statements() []Statement {
 		if len(s.Raw) > maxRaw {
 			s.Raw = s.Raw[:maxRaw-len("...")] + "..."
 		}
+		// Programs keep statements, but not the file or the header line that
+		// they come from.
+		s.Raw = strings.Clone(s.Raw)
+		s.Path = strings.Clone(s.Path)
+		s.Policy = strings.Clone(s.Policy)
+		s.Use = Use(strings.Clone(string(s.Use)))
 	}
 	return all
 }
