@@ -175,8 +175,8 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// testKind is the Kind of a Checker that newTestTransport makes. With its method
-// Key, a test finds such a Checker's record in a Store.
+// testKind is the Kind of a Checker that newTestTransport makes. With its
+// method Key, a test finds such a Checker's record in a Store.
 var testKind = &record.Kind{UserAgent: testAgent, Tokens: []string{"ExampleBot"}}
 
 // stored returns the value that a Store keeps for rec, the record of an origin.

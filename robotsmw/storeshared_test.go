@@ -69,8 +69,8 @@ func sharingChecker(t *testing.T, web *robotstest.Internet, store Store, agent s
 
 // A site serves another robots.txt, or none, to each robot. Two robots share a
 // Store, and ask one after the other. Each must obey what is served to it: from
-// the other's record, it would request what is forbidden to it. After a restart,
-// each finds its own record again without a request.
+// the other's record, it would request what is forbidden to it. After a
+// restart, each finds its own record again without a request.
 func TestStoreOfTwoRobots(t *testing.T) {
 	open, closed := serves(openToAll, 200), serves(closedToAll, 200)
 	for _, tt := range []struct {
@@ -188,9 +188,10 @@ func TestStoreOfTwoRobots_Locks(t *testing.T) {
 	})
 }
 
-// A Store has a record in the form that did not name the robot, under the key of
-// that time or, in a Store that was converted, under today's. It says that
-// everything is allowed. It is not used, because it may be another robot's.
+// A Store has a record in the form that did not name the robot: under the key
+// of that time or, in a Store that was converted, under the present one. It
+// says that everything is allowed. It is not used, because it may be another
+// robot's.
 func TestRecordWithoutARobotIsNotUsed(t *testing.T) {
 	for _, key := range []string{"http://a.example", testKind.Key("http://a.example")} {
 		synctest.Test(t, func(t *testing.T) {

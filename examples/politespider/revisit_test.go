@@ -218,9 +218,9 @@ func TestRevisit_Demo(t *testing.T) {
 }
 
 // A site serves another robots.txt, and other directives, to each crawler,
-// without a Vary. Two crawls with different User-Agents share the directories of
-// -store and -revisit. Each does what the site says to it, in the first crawl
-// and in later ones.
+// without a Vary. Two crawls with different User-Agents share the directories
+// of -store and -revisit. Each does what the site says to it, in the first
+// crawl and in later ones.
 func TestTwoUserAgentsShareDirectories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -60,8 +60,8 @@ func (x *Extension) Indexable(page *colly.Response) bool {
 	return !said.NoIndex() && !said.Refusal.Sure
 }
 
-// isHTML reports whether page has a body that may be HTML. Its answer is that of
-// a robotsmw.Transport for the same response. It does not look at the body.
+// isHTML reports whether page has a body that may be HTML. Its answer is that
+// of a robotsmw.Transport for the same response. It does not look at the body.
 func isHTML(page *colly.Response) bool {
 	return len(page.Body) > 0 && httputil.MayBeHTML(page.StatusCode, answerOf(page).Header)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A page says noindex in a meta, and its Content-Type is unusual. A crawler with
-// an http.Client and one with colly get the same answer: a page that one of them
-// must not keep is not kept by the other.
+// A page says noindex in a meta, and its Content-Type is unusual. A crawler
+// with an http.Client and one with colly get the same answer: a page that one
+// of them must not keep is not kept by the other.
 func TestHTMLIsTheSameForColly(t *testing.T) {
 	const noIndex = "<!doctype html><meta name=robots content=noindex>"
 	tests := []struct {

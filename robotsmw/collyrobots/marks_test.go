@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// A page has rel=nofollow links with fragments of a megabyte. What is remembered
-// of them is without the fragments, and does not keep them in memory.
+// A page has rel=nofollow links with fragments of a megabyte. What is
+// remembered of them is without the fragments, and does not keep them in
+// memory.
 func TestMemoryOfLinksWithFragments(t *testing.T) {
 	heap := func() int64 {
 		var m runtime.MemStats

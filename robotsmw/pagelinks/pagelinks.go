@@ -61,7 +61,10 @@ type Page struct {
 	Refresh   *Refresh      // where the page redirects by refresh; nil means nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil means none
 	Licenses  []*url.URL    // from <link rel="license">: terms, in RSL 1.0 or another form
-	Truncated bool          // some links are missing: Read stopped at 16 MiB, the base made them too long, or a noscript is nested too deep
+
+	// Truncated says that some links are missing: Read stopped at 16 MiB, the
+	// base made the links too long, or a noscript is nested too deep.
+	Truncated bool
 
 	checker *robotsmw.Checker
 	base    *url.URL // the URL that the page's links are relative to

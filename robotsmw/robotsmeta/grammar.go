@@ -236,8 +236,8 @@ func (r *reader) result() Directives {
 }
 
 // detached returns a copy of the rule whose strings are no parts of the text
-// that was read. Programs keep Directives for as long as they know a page, and a
-// header line may have a megabyte.
+// that was read. Programs keep Directives for as long as they know a page, and
+// a header line may have a megabyte.
 func (rule Rule) detached() Rule {
 	if rule.Known && rule.Raw == rule.Name { // the usual case; the names of directives are constants
 		rule.Raw = rule.Name

@@ -84,8 +84,8 @@ func (f *File) Groups() iter.Seq[Group] {
 //
 // the rule is for both robots, but each has its own preference. A Content-Usage
 // counts as a rule here (draft-ietf-aipref-attach): no Request-rate, Visit-time
-// or Content-Signal after it is for a user-agent line before it, unless no other
-// user-agent line comes between them.
+// or Content-Signal after it is for a user-agent line before it, unless no
+// other user-agent line comes between them.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)

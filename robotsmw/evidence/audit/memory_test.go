@@ -16,8 +16,8 @@ func heapInUse() int64 {
 }
 
 // Each line of a log has a megabyte: a robot's name that is followed by a long
-// text, a long address, or the URL of a host with a long path. The Auditor keeps
-// the names, and not the lines.
+// text, a long address, or the URL of a host with a long path. The Auditor
+// keeps the names, and not the lines.
 func TestMemoryOfLongLines(t *testing.T) {
 	const n = 100
 	long := strings.Repeat("x", 900<<10)

@@ -86,8 +86,8 @@ func (k *Kind) Encode(name string, rec *Record, body []byte) []byte {
 
 // Decode decodes a stored value of an origin and trusts nothing in it. The
 // value must be for this origin and this robot, its body must have the hash in
-// the first line, and no lifetime or pause may be longer than this package would
-// give.
+// the first line, and no lifetime or pause may be longer than this package
+// would give.
 func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
