@@ -115,6 +115,7 @@ func (in Input) ContentUse() (least string, by Statement) {
 			continue
 		}
 		if s.cut {
+			s.Raw = useLabel + "=" + contentUses[0] + ", because it " + s.Raw
 			return contentUses[0], s
 		}
 		_, value, _ := strings.Cut(s.Raw, "=")
