@@ -33,7 +33,8 @@ var arrows = map[string]struct {
 	"robotsmw/internal/store":     {[]string{"robotsmw/internal/record"}, "shields from any Store, and knows none"},
 	"robotsmw/internal/fetch":     {[]string{"politeness", "politeness/refusal", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
 	"robotsmw/internal/load":      {[]string{"politeness", "robotsmw/internal/cache", "robotsmw/internal/fetch", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/internal/store"}, "the only one that knows the other five"},
-	"robotsmw/internal/page":      {[]string{"politeness/refusal", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
+	"robotsmw/internal/httputil":  {nil, "small helpers for HTTP need the standard library alone"},
+	"robotsmw/internal/page":      {[]string{"politeness/refusal", "robotsmw/internal/httputil", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
 	"robotsmw/robotstxt": {
 		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
 		"a parser that does no I/O needs the standard library alone",
@@ -56,7 +57,7 @@ var arrows = map[string]struct {
 	"robotsmw/preference":          {[]string{"politeness/structured", "robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
-		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
+		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/httputil", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
 	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},

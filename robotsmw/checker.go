@@ -92,7 +92,7 @@ func newChecker(cfg *config) *Checker {
 		Base:        cfg.sender,
 		UserAgent:   cfg.UserAgent,
 		Timeout:     cfg.RobotsTimeout,
-		Kind:        &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
+		Kind:        &record.Kind{UserAgent: cfg.UserAgent, Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
 		Store:       cfg.Store,
 		Override:    cfg.overrides,
 		MaxOrigins:  cfg.MaxOrigins,

@@ -129,7 +129,9 @@ type Options struct {
 
 	// Store keeps robots.txt records beyond this process: in a directory
 	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
-	// Locker too, a fleet fetches each robots.txt once. If a Store fails, hangs
+	// Locker too, a fleet fetches each robots.txt once. Robots with different
+	// User-Agents may share a Store, but each fetches the file that the site
+	// serves to it. If a Store fails, hangs
 	// or returns garbage, this costs a fetch, but never changes a decision. Nil
 	// means that records are kept only in memory.
 	Store Store

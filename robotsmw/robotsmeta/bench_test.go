@@ -30,15 +30,20 @@ func BenchmarkParseHeader(b *testing.B) {
 	}
 }
 
-// A header takes at most one allocation. The budgets of these tests are twice
+// A header costs one allocation for its rules, and one for each value, because
+// a rule keeps no part of the header. The budgets of these tests are twice
 // that.
-func TestParseHeaderAllocatesOnceAtMost(t *testing.T) {
+func TestParseHeaderAllocations(t *testing.T) {
 	for _, bench := range benchHeaders {
 		if bench.name == "date" {
 			continue // hardly any page has a date, and time.Parse allocates
 		}
 		h := header(bench.lines...)
-		if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 2 {
+		budget := 2.0
+		if bench.name == "limits" {
+			budget += 6
+		}
+		if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > budget {
 			t.Errorf("%s: %v allocations", bench.name, n)
 		}
 	}
@@ -49,7 +54,8 @@ func TestParseAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 0 {
 		t.Errorf("a header for others: %v allocations", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { ParseMeta("robots", "noindex, nofollow, max-snippet:20", 1) }); n > 2 {
+	// One allocation for the rules, and one for a copy of the value.
+	if n := testing.AllocsPerRun(100, func() { ParseMeta("robots", "noindex, nofollow, max-snippet:20", 1) }); n > 4 {
 		t.Errorf("a meta: %v allocations", n)
 	}
 }

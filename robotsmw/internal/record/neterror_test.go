@@ -179,7 +179,7 @@ func TestErrorsAreNotStored(t *testing.T) {
 	const name = "http://a.example"
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	rec := (*Record)(nil).AfterError(name+"/robots.txt", time.Now(), 0, syscall.ECONNREFUSED, 0)
-	got, err := k.Decode(name, Encode(name, rec, nil))
+	got, err := k.Decode(name, k.Encode(name, rec, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,8 @@ func (k *Keeper) Get(name string) *record.Record {
 }
 
 func (k *Keeper) getValue(name string) []byte {
-	value, err := try(k, func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, name) })
+	key := k.kind.Key(name)
+	value, err := try(k, func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, key) })
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			k.report("get", err)
@@ -96,9 +97,10 @@ func (k *Keeper) Put(name string, rec *record.Record, body []byte) {
 	if rec.State != record.Good && rec.Failure == nil {
 		ttl = max(time.Until(rec.Expires), record.MinLifetime)
 	}
-	value := record.Encode(name, rec, body)
+	key := k.kind.Key(name)
+	value := k.kind.Encode(name, rec, body)
 	_, err := try(k, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, k.store.Put(ctx, name, value, ttl)
+		return struct{}{}, k.store.Put(ctx, key, value, ttl)
 	})
 	k.report("put", err)
 }
