@@ -14,12 +14,11 @@
 // The exit status is
 //
 //   - 0 if the page was printed;
-//   - 1 if robots.txt disallows the URL: standard error names the rule and its
-//     line;
+//   - 1 if robots.txt disallows the URL, or its address is not public: standard
+//     error names the rule and its line, or the address;
 //   - 2 if the command line is wrong;
-//   - 3 if the URL may not be fetched now: robots.txt is unreachable, also
-//     because the host's address is refused, or the host must not get a request
-//     before the time on standard error;
+//   - 3 if the URL may not be fetched now: robots.txt is unreachable, or the
+//     host must not get a request before the time on standard error;
 //   - 4 if there is no page, it is not text, or it was printed in part;
 //   - 130 if Ctrl-C interrupted the fetch.
 package main
@@ -173,7 +172,7 @@ func decode(body []byte, contentType string) (string, error) {
 func exitStatus(err error) int {
 	_, isDelay := errors.AsType[*politeness.DelayError](err)
 	switch {
-	case errors.Is(err, robotsmw.ErrDisallowed):
+	case errors.Is(err, robotsmw.ErrDisallowed), errors.Is(err, robotsmw.ErrAddressRefused):
 		return disallowed
 	case isDelay, errors.Is(err, robotsmw.ErrUnreachable):
 		return notNow

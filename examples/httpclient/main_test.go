@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 		{"no name", []string{"-user-agent", "Go-http-client/1.1", "SITE/yes"}, wrongUsage, "", []string{"Go-http-client"}, 0},
 		{"allowed", []string{"-allow-private", "SITE/yes"}, printed, "Yes\nGood news.\n", nil, 2},
 		{"disallowed", []string{"-allow-private", "SITE/no/1"}, disallowed, "", []string{`rule "Disallow: /no"`, "line 2"}, 1},
-		{"a private address", []string{"SITE/yes"}, notNow, "", []string{"127.0.0.1 is not a public address"}, 0},
+		{"a private address", []string{"SITE/yes"}, disallowed, "", []string{"127.0.0.1 is not a public address"}, 0},
 		{"no server", []string{"-allow-private", "http://127.0.0.1:1/"}, notNow, "", []string{"connection refused"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -123,28 +123,6 @@ func branches(f ast.Node) int {
 	return n
 }
 
-// countCode adds up the lines of code of each group, and returns the functions
-// with too many branches whose docs do not say why.
-func countCode(packages []*Package) (lines map[string]int, unexplained []string, err error) {
-	lines = make(map[string]int)
-	for _, p := range packages {
-		if p.group() == "" {
-			continue
-		}
-		n, err := codeLines(p)
-		if err != nil {
-			return nil, nil, err
-		}
-		lines[p.group()] += n
-		for _, f := range branchiesOf(p) {
-			if !f.explained {
-				unexplained = append(unexplained, fmt.Sprintf("%s/%s: %d branches", p.Name, f.name, f.branches))
-			}
-		}
-	}
-	return lines, unexplained, nil
-}
-
 func printSizes(out io.Writer, packages []*Package, shown func(*Package) bool, verbose bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "lines\tbranchy\t  package")

@@ -13,7 +13,6 @@ const (
 	maxFields  = 256      // how many fields of one kind, licences and unknown labels are read from a file
 	maxRaw     = 300      // how many bytes of a field a statement shows
 	maxUnknown = 16       // how many unknown labels of one field are listed
-	maxPattern = 64 << 10 // how many bytes a path of a TDMRep or RSL file may have
 )
 
 // header returns the lines of a field, each as a statement that has no answer

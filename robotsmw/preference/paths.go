@@ -6,6 +6,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
+// maxPattern is how many bytes a path of a TDMRep or RSL file may have.
+const maxPattern = 64 << 10
+
 // matches reports whether a pattern of robots.txt matches the target. It asks
 // the matcher of robotstxt, so escapes, "*" and "$" mean the same here. No
 // pattern matches /robots.txt itself, which is always allowed.

@@ -12,6 +12,9 @@ var signalLabels = map[string]Use{"search": Search, "ai-train": TrainAI, "ai-inp
 // useLabel is the label of Content-Signal that has the values of contentUses.
 const useLabel = "use"
 
+// contentUses are the values of Content-Signal's label "use", the least first.
+var contentUses = []string{"immediate", "reference", "full"}
+
 func (in Input) contentSignal() (all []Statement) {
 	lines, ok := in.header(contentSignal)
 	if !ok {

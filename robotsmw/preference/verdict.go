@@ -99,9 +99,6 @@ func (in Input) Says() (said []Statement) {
 	return append(said, unknown[:min(len(unknown), maxFields)]...)
 }
 
-// contentUses are the values of Content-Signal's label "use", the least first.
-var contentUses = []string{"immediate", "reference", "full"}
-
 // ContentUse returns how far a page may be reused, by the label "use" of
 // Content-Signal: "immediate" (read, but neither kept nor reused), "reference"
 // (indexed, quoted and linked to) or "full" (summarized and reproduced). If
