@@ -305,11 +305,11 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 		told: func(l chain.Link) { r.head.Store(&l) },
 	}
 	if err := r.writer.resume(); err != nil {
-		held.Close()
+		unlock(held)
 		return nil, fmt.Errorf("evidence: cannot read the record that is there: %w", err)
 	}
 	if !r.writer.open(time.Now()) {
-		held.Close()
+		unlock(held)
 		return nil, fmt.Errorf("evidence: cannot begin the record: %s", r.writer.lost.cause)
 	}
 	return r, nil
@@ -391,7 +391,7 @@ func (r *Recorder) Close() error {
 		return nil
 	}
 	err := r.writer.close(time.Now())
-	return errors.Join(err, r.lock.Close())
+	return errors.Join(err, unlock(r.lock))
 }
 
 func robotMembers(opts *robotsmw.Options) ([]any, error) {
