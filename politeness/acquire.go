@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // Acquire waits until a request to u's host may start, and takes its slot.
@@ -50,12 +52,12 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	if err != nil {
 		return err
 	}
-	g.limiter, g.key, g.url, g.limit, g.trace = l, key, u, forever, traceOf(ctx)
+	g.limiter, g.key, g.url, g.deadline, g.trace = l, key, u, forever, traceOf(ctx)
 	if d := crawlDelayOf(ctx); d != nil {
-		g.exempt, g.overtakes = *d < 0, *d == Exempt
-		g.told, g.crawl = !g.exempt, max(*d, 0)
+		g.Exempt, g.Overtakes = *d < 0, *d == Exempt
+		g.Declared, g.CrawlDelay = !g.Exempt, max(*d, 0)
 	}
-	patience := forever
+	patience := unlimited
 	if ctx.Done() != nil { // otherwise it never ends, and its deadline is ignored
 		if deadline, ok := ctx.Deadline(); ok {
 			patience = time.Until(deadline)
@@ -69,9 +71,9 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 			return err
 		}
 	}
-	if patience != forever {
+	if patience != unlimited {
 		for stage := g; stage != nil; stage = stage.then {
-			stage.limit = later(stage.limiter.now(), patience)
+			stage.deadline = stage.limiter.now().Add(patience)
 		}
 	}
 	return nil
@@ -104,7 +106,7 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 	g.wake = make(chan struct{}, 1)
 	last := g
 	add := func(l *Limiter, key string) {
-		last.then = &Grant{limiter: l, key: key, limit: forever, wake: g.wake}
+		last.then = &Grant{limiter: l, key: key, deadline: forever, wake: g.wake}
 		last = last.then
 	}
 	for l := g.limiter; ; {
@@ -131,10 +133,10 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 // allowed: the one after the redirect.
 func (l *Limiter) maxWait(follows bool) (wait time.Duration, limited bool) {
 	if l.MaxWait > 0 {
-		wait = later(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
+		wait = longer(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
 	}
 	if follows {
-		wait = later(wait, later(max(l.set.delay, l.set.maxCrawl), 1))
+		wait = longer(wait, longer(max(l.set.host.Delay, l.set.host.MaxCrawlDelay), 1))
 	}
 	return wait, l.MaxWait != 0
 }
@@ -145,7 +147,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	check, asked := checkOf(ctx), l.now()
 	var timer *time.Timer
 	var waits spell
-	lastUntil, lastWhy := never, whyNot
+	lastUntil, lastWhy := never, schedule.ReasonNone
 	var look look
 	for {
 		look, err = l.tryChecked(ctx, g, check)
@@ -155,10 +157,10 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 		waits.turnTo(look.why, l.now())
 		if g.trace != nil && g.trace.Queued != nil && (look.until != lastUntil || look.why != lastWhy) {
 			lastUntil, lastWhy = look.until, look.why
-			g.trace.Queued(at(lastUntil-l.now()), reasons[lastWhy])
+			g.trace.Queued(at(lastUntil.Sub(l.now())), reasons[lastWhy])
 		}
 		var alarm <-chan time.Time
-		if look.wait != forever {
+		if look.wait != unlimited {
 			if timer == nil {
 				timer = time.NewTimer(look.wait)
 			} else {
@@ -213,9 +215,9 @@ func (g *Grant) runCheck(ctx context.Context, check func(context.Context) error)
 
 // waited reports how g's wait has ended, and returns its error. failed is the
 // error of g's check.
-func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked time.Duration, waits *spell, failed error) error {
+func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked schedule.Time, waits *spell, failed error) error {
 	now := l.now()
-	waited, why := now-asked, waits.end(now)
+	waited, why := now.Sub(asked), waits.end(now)
 	if why == "" {
 		waited = 0 // it has not waited
 	}

@@ -67,7 +67,7 @@ type body struct {
 	io.ReadCloser
 	attempt   *attempt
 	ended     atomic.Bool // a Read has ended the attempt
-	noRefusal bool        // signOf found no refusal in the status and header
+	noRefusal bool        // classify found no refusal in the status and header
 }
 
 // wrap returns a body that reads resp.Body and ends the attempt. If the body of
@@ -104,7 +104,6 @@ func (b *body) Read(p []byte) (int, error) {
 
 // read counts n bytes that were read from a response's body.
 func (g *Grant) read(n int) {
-	g.reads.Add(1)
 	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()

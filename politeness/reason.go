@@ -1,6 +1,10 @@
 package politeness
 
-import "time"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
 
 // A Reason says why a request waits. It is a text, so it can be printed and
 // compared. This list says for each Reason what the request waits for:
@@ -21,64 +25,44 @@ import "time"
 // Later versions may add Reasons. "" says that the request did not wait.
 type Reason string
 
-// why holds a Reason in one byte, because each request that waits has one on
-// its stack.
-type why uint8
-
-const (
-	whyNot why = iota
-	whyDelay
-	whyAdaptive
-	whyCrawlDelay
-	whyBackOff
-	whyRateLimit
-	whyQueue
-	whySlot
-	whyBudget
-	whyFleet
-	whyRate
-	whyWithin
-	whyMaxHosts
-)
-
 var reasons = [...]Reason{
-	whyNot:        "",
-	whyDelay:      "delay",
-	whyAdaptive:   "adaptive delay",
-	whyCrawlDelay: "crawl-delay",
-	whyBackOff:    "back-off",
-	whyRateLimit:  "rate limit",
-	whyQueue:      "queue",
-	whySlot:       "slot",
-	whyBudget:     "budget",
-	whyFleet:      "fleet",
-	whyRate:       "global rate",
-	whyWithin:     "within",
-	whyMaxHosts:   "max hosts",
+	schedule.ReasonNone:       "",
+	schedule.ReasonDelay:      "delay",
+	schedule.ReasonAdaptive:   "adaptive delay",
+	schedule.ReasonCrawlDelay: "crawl-delay",
+	schedule.ReasonBackOff:    "back-off",
+	schedule.ReasonRateLimit:  "rate limit",
+	schedule.ReasonQueue:      "queue",
+	schedule.ReasonSlot:       "slot",
+	schedule.ReasonBudget:     "budget",
+	schedule.ReasonFleet:      "fleet",
+	schedule.ReasonGlobalRate: "global rate",
+	schedule.ReasonWithin:     "within",
+	schedule.ReasonMaxHosts:   "max hosts",
 }
 
 // A spell is a time during which a request waits for one thing. It also
 // remembers the longest of the request's earlier spells.
 type spell struct {
-	why   why
-	most  why // the reason of the longest spell that is over
-	since time.Duration
+	why   schedule.Reason
+	most  schedule.Reason // the reason of the longest spell that is over
+	since schedule.Time
 	took  time.Duration
 }
 
 // turnTo records what the request waits for from now on.
-func (s *spell) turnTo(w why, now time.Duration) {
+func (s *spell) turnTo(w schedule.Reason, now schedule.Time) {
 	if s.why == w {
 		return
 	}
-	if took := now - s.since; s.why != whyNot && took > s.took {
+	if took := now.Sub(s.since); s.why != schedule.ReasonNone && took > s.took {
 		s.most, s.took = s.why, took
 	}
 	s.why, s.since = w, now
 }
 
 // end ends the present spell and returns the reason of the longest one.
-func (s *spell) end(now time.Duration) Reason {
-	s.turnTo(whyNot, now)
+func (s *spell) end(now schedule.Time) Reason {
+	s.turnTo(schedule.ReasonNone, now)
 	return reasons[s.most]
 }
