@@ -62,7 +62,9 @@ func (a *attempt) explain(err error) error {
 }
 
 // body wraps a response's body. The attempt ends when the body is closed, or
-// when a Read returns io.EOF or another error.
+// when a Read returns io.EOF or another error. The attempt of a robots.txt ends
+// only when the body is closed, because the caller has to read the rules
+// between the two, and a page that they disallow could start meanwhile.
 type body struct {
 	io.ReadCloser
 	attempt   *attempt
@@ -96,8 +98,10 @@ func (b *body) Read(p []byte) (int, error) {
 		if err != io.EOF {
 			err = b.attempt.explain(err)
 		}
-		b.attempt.end(Outcome{})
-		b.ended.Store(true)
+		if !b.attempt.grant.Exempt {
+			b.attempt.end(Outcome{})
+			b.ended.Store(true)
+		}
 	}
 	return n, err
 }
