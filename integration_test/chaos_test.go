@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,7 @@ type chaosRequest struct {
 // ServeHTTP answers for all hosts. Page n links to the pages 2n+1, 2n+2 and
 // n/2, so page 0 leads to all others. Each page also links to a disallowed URL.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host, at: time.Now()}
+	entry := &chaosRequest{url: r.URL.String(), process: processOf(r), host: r.Host, at: time.Now()}
 	w.mu.Lock()
 	w.log = append(w.log, entry)
 	w.mu.Unlock()
@@ -75,6 +76,15 @@ func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	entry.bytes = body.Len()
 	entry.answered = r.Context().Err() == nil
 	w.mu.Unlock()
+}
+
+// processOf returns the name of the process that sent a request: the user that
+// its proxy's URL names. All processes have the same User-Agent, because the
+// members of a fleet share robots.txt files only if they are the same robot.
+func processOf(r *http.Request) string {
+	credentials := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+	name, _, _ := credentials.BasicAuth()
+	return name
 }
 
 func (w *chaosWeb) url(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%w.hosts, n) }
@@ -195,13 +205,18 @@ func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 
 func (w *chaosWeb) start(t *testing.T, binary, proxy, name string, flags ...string) *chaosProcess {
 	t.Helper()
-	p := &chaosProcess{name: "ExampleBot/1.0 (" + name + ")"}
-	args := append([]string{"-user-agent", p.name, "-max-pages", "0"}, flags...)
+	p := &chaosProcess{name: name}
+	args := append([]string{"-user-agent", "ExampleBot/1.0", "-max-pages", "0"}, flags...)
 	for n := range w.hosts { // the spider stays on the hosts of these URLs
 		args = append(args, w.url(n))
 	}
 	p.cmd = exec.CommandContext(t.Context(), binary, args...)
-	p.cmd.Env = append(os.Environ(), "HTTP_PROXY="+proxy, "NO_PROXY=")
+	own, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.User = url.UserPassword(name, "x")
+	p.cmd.Env = append(os.Environ(), "HTTP_PROXY="+own.String(), "NO_PROXY=")
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -431,9 +446,9 @@ func TestSpider_RedisRights(t *testing.T) {
 			if out := p.stdout.String() + p.stderr.String(); strings.Contains(out, "NOPERM") || strings.Contains(out, "hunter2") {
 				t.Error(out)
 			}
-			for _, key := range []string{"politespider:robots:http://host0.example", "{politespider:crawl}:meta"} {
-				if n, err := tell(t, server, "exists", key).Int(); n != 1 {
-					t.Errorf("there is no %s: %v", key, err)
+			for _, pattern := range []string{"politespider:robots:http://host0.example#*", "{politespider:crawl}:meta"} {
+				if keys, err := tell(t, server, "keys", pattern).StringSlice(); len(keys) != 1 {
+					t.Errorf("the keys like %s are %q: %v", pattern, keys, err)
 				}
 			}
 		})

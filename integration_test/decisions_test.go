@@ -54,6 +54,8 @@ var decisions = []decision{
 		[]string{"robotsmw.TestGzipOfEmptyMembers", "robotsmw/internal/fetch.TestManyCodings", "robotsmw/internal/fetch.TestNamesThatAreNoCodings"}},
 	{"redirects", "robotsmw",
 		[]string{"robotsmw.TestRedirects", "robotsmw.TestLengthOfALocation", "robotsmw.TestCircles"}},
+	{"Sitemap lines: their limits, and when there are none", "robotsmw",
+		[]string{"robotsmw.TestSitemaps", "robotsmw.TestSitemaps_AreLimited", "robotsmw.TestSitemaps_WhileFetchesFail"}},
 	{"4xx", "robotsmw",
 		[]string{"robotsmw.TestStatusMatrix"}},
 	{"401 and 403 as the draft of 1996 had them", "robotsmw",

@@ -236,21 +236,34 @@ func TestNginx_Client(t *testing.T) {
 	auditPace(t, log, crawlDelay)
 }
 
-// The README's example with an http.Client obeys robots.txt.
+// The README's fetch tool obeys robots.txt, and prints the text of a page that
+// is allowed.
 func TestNginx_HTTPClientExample(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
-	cmd := exec.CommandContext(t.Context(), build(t, "httpclient"), nginx.url+"/private/plan.html", nginx.url+"/docs/")
-	out, err := cmd.CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
-		t.Fatalf("%v, want exit status 1, as one URL is refused\n%s", err, out)
-	}
-	for _, want := range []string{"Disallow: /private/", "line 6", "200 OK " + nginx.url + "/docs/"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("it says nothing of %q:\n%s", want, out)
+	tool := build(t, "httpclient")
+	for _, tt := range []struct {
+		path   string
+		status int
+		output []string // parts of standard output and standard error together
+	}{
+		{"/private/plan.html", 1, []string{"Disallow: /private/", "line 6"}},
+		{"/docs/", 0, []string{"Docs\nup page\n"}},
+	} {
+		cmd := exec.CommandContext(t.Context(), tool, "-allow-private", nginx.url+tt.path)
+		out, err := cmd.CombinedOutput()
+		if exit, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+			t.Fatal(err)
+		} else if failed && exit.ExitCode() != tt.status || !failed && tt.status != 0 {
+			t.Errorf("%s: %v, want exit status %d\n%s", tt.path, err, tt.status, out)
+		}
+		for _, want := range tt.output {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: the output lacks %q:\n%s", tt.path, want, out)
+			}
 		}
 	}
-	auditNginx(t, nginx.stop(t), map[string]int{"GET /robots.txt": 1, "GET /docs/": 1})
+	auditNginx(t, nginx.stop(t), map[string]int{"GET /robots.txt": 2, "GET /docs/": 1})
 }
 
 type nginxServer struct {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,6 +26,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
@@ -58,10 +58,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("48") // parallel tests mostly sleep, so all of them may run at once
-	}
+	testmain.Quiet()
+	testmain.Parallel(48)
 	os.Exit(runWithPrograms(m))
 }
 

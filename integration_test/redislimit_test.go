@@ -273,7 +273,9 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 }
 
 // When an owner gives a host to a member that waits for it, that member starts
-// a request soon: within 20 ms in the median, if the machine is not busy.
+// a request soon. It takes about 2 ms, and ten times that on a busy machine. If
+// members learned of the host only by their next heartbeat, the median would be
+// half a second.
 func TestRedisLimitHandOver(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -299,7 +301,7 @@ func TestRedisLimitHandOver(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("from hand to hand: %v in the median, %v at the most", took[len(took)/2], took[len(took)-1])
-	if median := took[len(took)/2]; median > 20*time.Millisecond {
+	if median := took[len(took)/2]; median > 250*time.Millisecond {
 		t.Errorf("a host changes hands in %v", median)
 	}
 }

@@ -106,6 +106,79 @@ func TestFewRequirements(t *testing.T) {
 	}
 }
 
+// Dependabot proposes newer requirements only for the modules that its
+// configuration lists.
+func TestDependabotListsAllModules(t *testing.T) {
+	text, err := os.ReadFile("../.github/dependabot.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, gomod, found := strings.Cut(string(text), "package-ecosystem: gomod\n")
+	if !found {
+		t.Fatal("dependabot.yml has no entry for gomod")
+	}
+	gomod, actions, _ := strings.Cut(gomod, "- package-ecosystem:")
+	if !strings.HasPrefix(actions, " github-actions\n") {
+		t.Error("dependabot.yml has no entry for github-actions after the one for gomod")
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile(`(?m)^ +- /(.*)$`).FindAllStringSubmatch(gomod, -1) {
+		listed = append(listed, path.Clean(m[1]))
+	}
+	for _, file := range trackedFiles(t) {
+		if path.Base(file) != "go.mod" {
+			continue
+		}
+		dir := path.Dir(file)
+		if !slices.Contains(listed, dir) {
+			t.Errorf("dependabot.yml does not list the directory of %s", file)
+		}
+		listed = slices.DeleteFunc(listed, func(s string) bool { return s == dir })
+	}
+	if len(listed) > 0 {
+		t.Errorf("dependabot.yml lists directories without a go.mod: %q", listed)
+	}
+}
+
+// A tag of an action can be moved to other code, a commit cannot. Without
+// persist-credentials, actions/checkout leaves the workflow's token where the
+// tests, and all the code that they use, can read it.
+func TestWorkflowsPinActions(t *testing.T) {
+	pinned := regexp.MustCompile(`^[\w-]+/[\w./-]+@[0-9a-f]{40} # v[0-9.]+$`)
+	readsContents := regexp.MustCompile(`^  contents: read\n\S`)
+	for _, file := range trackedFiles(t) {
+		if path.Dir(file) != ".github/workflows" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, permissions, _ := strings.Cut(string(text), "permissions:\n")
+		if !readsContents.MatchString(permissions) || strings.Contains(permissions, "permissions:") {
+			t.Errorf("%s: the jobs may do more than read the repository", file)
+		}
+		steps := string(text)
+		uses := regexp.MustCompile(`\buses: *(.*)`).FindAllStringSubmatchIndex(steps, -1)
+		if len(uses) == 0 {
+			t.Errorf("%s: found no action, although a workflow needs at least actions/checkout", file)
+		}
+		for i, at := range uses {
+			action := steps[at[2]:at[3]]
+			if !pinned.MatchString(action) {
+				t.Errorf("%s: %q is not pinned by the commit, with its version as a comment", file, action)
+			}
+			settings := steps[at[1]:]
+			if i+1 < len(uses) {
+				settings = steps[at[1]:uses[i+1][0]]
+			}
+			if strings.HasPrefix(action, "actions/checkout@") && !strings.Contains(settings, "\n          persist-credentials: false\n") {
+				t.Errorf("%s: %s leaves its credentials behind", file, action)
+			}
+		}
+	}
+}
+
 type moduleFile struct {
 	Module    struct{ Path string }
 	Go        string
@@ -185,8 +258,8 @@ func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	dirs = append(dirs, settings[:3]...)
 	names := make(map[string]*regexp.Regexp)
 	for _, dir := range dirs {
-		if dir = filepath.ToSlash(dir); len(dir) > len("/") {
-			name := strings.TrimSuffix(dir, "/") + "/"
+		if dir = filepath.ToSlash(filepath.Clean(dir)); !onManyMachines(dir) {
+			name := dir + "/"
 			names[name] = regexp.MustCompile(`(^|[^\w/.])` + regexp.QuoteMeta(name))
 		}
 	}
@@ -196,6 +269,34 @@ func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 		}
 	}
 	return names
+}
+
+// onManyMachines reports whether a directory has the same name on many
+// machines, so that its name in a file proves nothing. The tree may be a clone
+// directly below such a directory.
+func onManyMachines(dir string) bool {
+	common := []string{
+		filepath.ToSlash(filepath.Clean(os.TempDir())),
+		"/", "/Users", "/data", "/etc", "/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/usr", "/usr/local", "/usr/src", "/var", "/var/tmp",
+	}
+	return slices.Contains(common, dir)
+}
+
+func TestOnManyMachines(t *testing.T) {
+	for dir, want := range map[string]bool{
+		filepath.ToSlash(filepath.Clean(os.TempDir())): true,
+		"/tmp":            true, // a clone in /tmp/courtesy
+		"/home":           true,
+		"/":               true,
+		"/tmp/courtesy":   false,
+		"/home/user":      false,
+		"/home/user/src":  false,
+		"/somewhere/else": false,
+	} {
+		if got := onManyMachines(dir); got != want {
+			t.Errorf("%s: %v, want %v", dir, got, want)
+		}
+	}
 }
 
 // trackedFiles returns the files under version control, as slash-separated

@@ -19,9 +19,10 @@ import (
 // request: the wait would outlast the context's deadline or MaxWait, or there
 // is another cause that DelayError lists. If the context is cancelled, the
 // error wraps the context's error. If a check of [WithCheck] fails, the error
-// wraps the check's error. Any other error says what is wrong with u or
-// with the Limiter's fields. After an error, the request has used up no slot
-// and no budget, and the next request in the queue moves up.
+// wraps the check's error. If the Limiter's fields are invalid, the error is
+// that of [Limiter.Validate]. Any other error says what is wrong with u. After
+// an error, the request has used up no slot and no budget, and the next request
+// in the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	g := new(Grant)
 	if err := l.acquire(ctx, u, g); err != nil {
@@ -46,7 +47,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	l.init()
 	if l.invalid != nil {
-		return l.invalid
+		return invalidError{l.invalid}
 	}
 	key, err := l.keyOf(ctx, u)
 	if err != nil {

@@ -34,9 +34,11 @@ func (b *logbook) note(host string, v visit) {
 }
 
 // TestAuditOverLoopback lets eight workers per host crawl a real server on
-// loopback, as fast as the Limiter allows. It checks the pace at the client and
-// at the server. By default it asks 20 hosts for 10 pages each. With
-// COURTESY_AUDIT=200 it asks 200 hosts for 40 pages each.
+// loopback, as fast as the Limiter allows. It checks the pace at the client,
+// because a busy machine delays each request by another time on its way to the
+// server. At the server, it checks the gap between a response and the next
+// request, which no delay shortens. By default it sends 10 requests to each of
+// 20 hosts. With COURTESY_AUDIT=200 it sends 40 requests to each of 200 hosts.
 func TestAuditOverLoopback(t *testing.T) {
 	t.Parallel()
 	const workers, delay = 8, 50 * time.Millisecond
@@ -108,13 +110,6 @@ func TestAuditOverLoopback(t *testing.T) {
 				for i := 1; i < pages; i++ {
 					closest = min(closest, mine[i].start.Sub(mine[i-1].start))
 					gap = min(gap, theirs[i].start.Sub(theirs[i-1].end))
-				}
-				for i := range theirs { // network delays may shorten n+1 intervals, but not by more than one
-					for n := 1; i+n+1 < len(theirs); n++ {
-						if theirs[i+n+1].start.Sub(theirs[i].start) < time.Duration(n)*delay {
-							t.Errorf("%s: %d starts within %d intervals", host, n+2, n)
-						}
-					}
 				}
 			}
 			t.Logf("%d hosts, %d pages each: closest starts %v, smallest gap at the server %v, %v in all, %.3f times the ideal",

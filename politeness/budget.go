@@ -5,8 +5,8 @@ import "time"
 // A Budget limits what each host is asked for in one UTC day, by the wall
 // clock. When a host's Budget is spent, further requests to that host are
 // refused at once, until the day is over. Their [*DelayError] has the Reason
-// "budget". A fetch of robots.txt ([Exempt]) counts too, but the Budget never
-// refuses it.
+// [ReasonBudget]. A fetch of robots.txt ([Exempt]) counts too, but the Budget
+// never refuses it.
 //
 // Dir keeps the count for the next run, and Limiter.Fleet for all processes of
 // a fleet. With either, a process reserves a 32nd of the Budget at a time (but

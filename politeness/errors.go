@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -56,6 +57,18 @@ func (e *DelayError) Temporary() bool { return true }
 
 // Is makes errors.Is(err, context.DeadlineExceeded) return true.
 func (e *DelayError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// ErrInvalidLimiter is found by errors.Is in the error of Acquire and RoundTrip
+// if a field of the Limiter is invalid. The message names the field. No request
+// can pass such a Limiter, so retrying does not help.
+var ErrInvalidLimiter = errors.New("politeness: a field of the Limiter is invalid")
+
+// invalidError is the error of a request to a Limiter with an invalid field.
+type invalidError struct{ err error }
+
+func (e invalidError) Error() string        { return e.err.Error() }
+func (e invalidError) Is(target error) bool { return target == ErrInvalidLimiter }
+func (e invalidError) Unwrap() error        { return e.err }
 
 // cancelError says that the context of a request ended while the request
 // waited.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,15 +25,15 @@ import (
 // The zero value is polite: each host gets at most one request per second, one
 // at a time. Most programs set Delay, Concurrency and MaxWait. The next fields
 // say how far a host's own wishes are followed, then how to be gentler, then
-// what is limited beyond one host or one moment. The fields must not be changed
-// after the first use, and a Limiter must not be copied. All methods are safe
-// for concurrent use.
+// what is limited beyond one host or one moment. [Limiter.Validate] checks
+// them. The fields must not be changed after the first use, and a Limiter must
+// not be copied. All methods are safe for concurrent use.
 type Limiter struct {
 	// The pace of a host:
 
 	// Delay is the least time between the starts of two requests to one host. 0
-	// means 1 s. Negative means none, but Concurrency, Crawl-delays and pauses
-	// still apply.
+	// means [DefaultDelay], 1 s. Negative means none, but Concurrency,
+	// Crawl-delays and pauses still apply.
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
@@ -55,7 +56,7 @@ type Limiter struct {
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
 	// host's Crawl-delay is longer, the first request to the host starts, and
 	// further requests are refused with a [*DelayError] until the Crawl-delay
-	// is over. 0 means 60 s. Negative means no maximum.
+	// is over. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no maximum.
 	MaxCrawlDelay time.Duration
 
 	// ClampCrawlDelay cuts a Crawl-delay that exceeds MaxCrawlDelay to
@@ -66,7 +67,8 @@ type Limiter struct {
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
 	// can cause. A longer one is cut, so that a mistake of a server's operator
 	// does not end a crawl. A pause for a quota may last one second more than
-	// MaxRetryAfter. 0 means 24 h. Negative means no maximum.
+	// MaxRetryAfter. 0 means [DefaultMaxRetryAfter], 24 h. Negative means no
+	// maximum.
 	MaxRetryAfter time.Duration
 
 	// BackOff is the pause after the first 429 without a usable Retry-After,
@@ -75,12 +77,13 @@ type Limiter struct {
 	// requests that were in flight then. After a first 503, or a first answer
 	// that is surely a challenge, a captcha or a block, the host rests for only
 	// one more interval; the second in a row counts as a 429. Any other answer
-	// below 500 is good, and undoes one doubling. 0 means 5 s. Negative means
-	// none, and only a Retry-After or a spent quota pauses a host.
+	// below 500 is good, and undoes one doubling. 0 means [DefaultBackOff], 5
+	// s. Negative means none, and only a Retry-After or a spent quota pauses a
+	// host.
 	BackOff time.Duration
 
 	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0
-	// means 1 h. Negative means no maximum.
+	// means [DefaultMaxBackOff], 1 h. Negative means no maximum.
 	MaxBackOff time.Duration
 
 	// A gentler pace:
@@ -92,13 +95,14 @@ type Limiter struct {
 
 	// Jitter lengthens each interval at random, by up to this fraction of the
 	// interval. With 0.5, an interval becomes up to half longer. 0 means no
-	// jitter.
+	// jitter. A negative Jitter, NaN or more than 100 is invalid.
 	Jitter float64
 
 	// Adaptive derives a delay from the host's own response times: a host rests
 	// for this many response times, such as 5, but for at most 60 s and never
 	// less than Delay. The delay rises at once, and falls by half of the
-	// difference with each 2xx answer. 0 means off.
+	// difference with each 2xx answer. 0 means off. A negative Adaptive, NaN or
+	// more than 1e6 is invalid.
 	Adaptive float64
 
 	// Limits on more than one host, and on more than a moment:
@@ -111,13 +115,17 @@ type Limiter struct {
 
 	// Within, if not nil, is a second Limiter: a request starts when both allow
 	// it. Give it another Key, such as [IPKey], to be gentle with a machine
-	// that serves many hosts. With a Key that is the same for all URLs, its
-	// Concurrency limits the requests in flight to all hosts together. The
-	// second Limiter keeps its own Delay, EndToStart, Jitter, Concurrency,
-	// MaxWait, Lease, MaxHosts, GlobalRate and Within. It must have neither
-	// Fleet nor Budget. Crawl-delay, back-off, quotas and adaptive pace apply
-	// only in the first Limiter, whose Observer and Logger serve both. Several
-	// Limiters may share one Within.
+	// that serves many hosts. Its Delay and Concurrency apply to all hosts that
+	// share a key of the second Limiter. As everywhere, a zero Delay means 1 s
+	// and a zero Concurrency means 1: all hosts with one key together get one
+	// request per second, one at a time. A Key that is the same for all URLs
+	// would slow the whole crawl down to that. To limit only the requests in
+	// flight to all hosts, set Delay to -1, and Concurrency. The second Limiter
+	// keeps its own Delay, EndToStart, Jitter, Concurrency, MaxWait, Lease,
+	// MaxHosts, GlobalRate and Within. It must have neither Fleet nor Budget.
+	// Crawl-delay, back-off, quotas and adaptive pace apply only in the first
+	// Limiter, whose Observer and Logger serve both. Several Limiters may share
+	// one Within.
 	Within *Limiter
 
 	// GlobalRate, if not nil, limits the requests to all hosts together: each
@@ -150,13 +158,13 @@ type Limiter struct {
 	// most: beyond that, and when nothing else can go, one of them goes, at
 	// random. So no new host is refused. But with a Budget, MaxHosts limits how
 	// many hosts are asked in one day, because their counts are kept all day. 0
-	// means 1,000,000. Negative means no limit.
+	// means [DefaultMaxHosts], 1,000,000. Negative means no limit.
 	MaxHosts int
 
 	// Lease is how long a grant holds its slot if Done is not called. It has to
 	// be longer than the longest request. A Transport prolongs the Lease to
-	// AttemptTimeout if AttemptTimeout is longer. 0 means 10 min. Negative
-	// means no limit.
+	// AttemptTimeout if AttemptTimeout is longer. 0 means [DefaultLease], 10
+	// min. Negative means no limit.
 	Lease time.Duration
 
 	// Observer is told what happens to requests and hosts. [Join] combines
@@ -215,24 +223,29 @@ func (l *Limiter) setUp() {
 	l.hosts = make(map[string]*host)
 	l.reaped, l.bookRetry = never, never
 	l.accounts = make(map[string]*account)
-	if l.invalid = l.check(); l.invalid != nil {
+	l.invalid = l.Validate()
+	if l.invalid == nil && l.Within != nil {
+		l.Within.init()
+		l.invalid = l.Within.invalid // GlobalRate may have lost its burst since Validate
+	}
+	if l.invalid != nil {
 		return
 	}
 	l.set = settings{
 		host: schedule.Settings{
-			Delay:         orDefault(l.Delay, time.Second, 0),
-			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, time.Minute, unlimited),
+			Delay:         orDefault(l.Delay, DefaultDelay, 0),
+			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, unlimited),
 			EndToStart:    l.EndToStart,
 			Jitter:        l.Jitter,
 			Adaptive:      l.Adaptive,
-			BackOff:       orDefault(l.BackOff, 5*time.Second, 0),
-			MaxBackOff:    orDefault(l.MaxBackOff, time.Hour, unlimited),
+			BackOff:       orDefault(l.BackOff, DefaultBackOff, 0),
+			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, unlimited),
 			Concurrency:   int32(min(orDefault(l.Concurrency, 1, math.MaxInt32), math.MaxInt32)),
 			Random:        rand.Float64,
 		},
-		maxRetryAfter: orDefault(l.MaxRetryAfter, 24*time.Hour, unlimited),
-		lease:         orDefault(l.Lease, 10*time.Minute, unlimited),
-		maxHosts:      orDefault(l.MaxHosts, 1_000_000, math.MaxInt),
+		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, unlimited),
+		lease:         orDefault(l.Lease, DefaultLease, unlimited),
+		maxHosts:      orDefault(l.MaxHosts, DefaultMaxHosts, math.MaxInt),
 		key:           l.Key,
 	}
 	if l.set.key == nil {
@@ -257,37 +270,93 @@ func orDefault[T int | time.Duration](v, zero, negative T) T {
 	return v
 }
 
-func (l *Limiter) check() error {
-	bad := func(field string, value any, want string) error {
-		return fmt.Errorf("politeness: Limiter.%s is %v: %s", field, value, want)
+// Validate returns an error if the Limiter cannot work with its fields. The
+// error names the field, and includes its value and what to write instead. If
+// the field belongs to a Limiter that is reached through Within, the error
+// includes Within too. Validate returns nil under these conditions:
+//
+//   - Jitter is between 0 and 100, and Adaptive is between 0 and 1e6. NaN is
+//     neither.
+//   - GlobalRate is nil, or has a burst of at least 1, or has no limit
+//     ([rate.Inf]). Otherwise no request could ever start.
+//   - Budget.Dir is empty, or Budget.Requests or Budget.Bytes is positive and
+//     Fleet is nil.
+//   - The chain of Within has an end. Each Limiter in it meets the conditions
+//     above, and only the first may have a Fleet or a Budget.
+//
+// Every value of the other fields is valid. Validate neither calls Key, nor
+// opens Budget.Dir, nor contacts the Fleet.
+//
+// NewClient, NewTransport and NewChecker of package robotsmw,
+// collyrobots.Attach, gate.New and [Transport.Validate] return the error of
+// Validate. A program that calls Acquire itself should call Validate first,
+// because otherwise each Acquire returns that error.
+//
+// Validate starts nothing and changes nothing, so it may be called before the
+// first use of the Limiter and later. It is safe for concurrent use.
+func (l *Limiter) Validate() error {
+	name := "Limiter" // of the Limiter in an error
+	seen := make(map[*Limiter]bool)
+	for in := l; in != nil; in = in.Within {
+		if seen[in] {
+			return invalidField("Limiter", "Within", "a circle", "let the last Limiter of the chain have none")
+		}
+		seen[in] = true
+		if err := in.validateFields(name); err != nil {
+			return err
+		}
+		name = "Limiter" + strings.Repeat(".Within", len(seen)) + ": Limiter"
 	}
+	return nil
+}
+
+// validateFields checks the fields of l, but not those of l.Within.
+func (l *Limiter) validateFields(name string) error {
 	switch {
-	case !(l.Jitter >= 0 && l.Jitter <= 100):
-		return bad("Jitter", l.Jitter, "give a fraction of the interval, such as 0.5, or 0 for none")
+	case !(l.Jitter >= 0 && l.Jitter <= 100): // NaN is neither
+		return invalidField(name, "Jitter", l.Jitter, "give a fraction of the interval, such as 0.5, or 0 for none")
 	case !(l.Adaptive >= 0 && l.Adaptive <= 1e6):
-		return bad("Adaptive", l.Adaptive, "give how many response times a host should rest, such as 5, or 0 for off")
-	case l.GlobalRate != nil && l.GlobalRate.Burst() < 1 && l.GlobalRate.Limit() != rate.Inf:
-		return bad("GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, or no request can ever pass")
-	case l.Budget.Dir != "" && l.Fleet != nil:
-		return bad("Budget.Dir", l.Budget.Dir, "leave it out, because Fleet keeps the Budget")
-	case l.Budget.Dir != "" && !l.Budget.limits():
-		return bad("Budget.Dir", l.Budget.Dir, "give Budget.Requests or Budget.Bytes too")
+		return invalidField(name, "Adaptive", l.Adaptive, "give how many response times a host should be left alone, such as 5, or 0 for off")
+	case l.GlobalRate != nil && grantsNothing(l.GlobalRate):
+		return invalidField(name, "GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, because otherwise no request can start")
+	}
+	if err := l.validateBudget(name); err != nil {
+		return err
+	}
+	return l.validateWithin(name)
+}
+
+func (l *Limiter) validateBudget(name string) error {
+	switch {
+	case l.Budget.Dir == "":
+		return nil
+	case l.Fleet != nil:
+		return invalidField(name, "Budget.Dir", l.Budget.Dir, "leave it out, because Fleet keeps the Budget")
+	case !l.Budget.limits():
+		return invalidField(name, "Budget.Dir", l.Budget.Dir, "give Budget.Requests or Budget.Bytes too")
+	}
+	return nil
+}
+
+func (l *Limiter) validateWithin(name string) error {
+	switch {
 	case l.Within == nil:
 		return nil
 	case l.Within.Budget.limits():
-		return bad("Within", "a Limiter with Budget", "give Budget to the outer one alone")
+		return invalidField(name, "Within", "a Limiter with Budget", "give Budget to the outer one alone")
 	case l.Within.Fleet != nil:
-		return bad("Within", "a Limiter with Fleet", "give Fleet to the outer one alone: only one pace is a fleet's")
+		return invalidField(name, "Within", "a Limiter with Fleet", "give Fleet to the outer one alone, because only one pace is shared by a fleet")
 	}
-	seen := map[*Limiter]bool{l: true}
-	for w := l.Within; w != nil; w = w.Within {
-		if seen[w] {
-			return bad("Within", "a circle", "let the last limiter of the chain have none")
-		}
-		seen[w] = true
-	}
-	l.Within.init()
-	return l.Within.invalid
+	return nil
+}
+
+// grantsNothing reports whether no request can ever take a token from r.
+func grantsNothing(r *rate.Limiter) bool { return r.Burst() < 1 && r.Limit() != rate.Inf }
+
+// invalidField returns the error for a field of the Limiter with this name.
+// want is what to write instead.
+func invalidField(name, field string, value any, want string) error {
+	return fmt.Errorf("politeness: %s.%s is %v: %s", name, field, value, want)
 }
 
 // now returns the time by the monotonic clock, so changes of the wall clock

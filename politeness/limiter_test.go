@@ -203,3 +203,24 @@ func TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing(t *testing.T) {
 		}
 	})
 }
+
+// A second Limiter with a Key alone is not without effect: its zero Delay is
+// one second for all hosts that share a key, however short the first Limiter's
+// Delay is.
+func TestWithin_ZeroDelayIsOneSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := func(context.Context, *url.URL) (string, error) { return "all", nil }
+		l := &Limiter{Delay: -1, Within: &Limiter{Key: all}}
+		start := time.Now()
+		for i, host := range []string{"a", "b", "c"} {
+			g, err := l.Acquire(t.Context(), mustURL(t, "http://"+host+".example/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := time.Since(start), time.Duration(i)*time.Second; got != want {
+				t.Errorf("the request to %s started after %v, want %v", host, got, want)
+			}
+			g.Done(Outcome{Status: 200})
+		}
+	})
+}

@@ -1,16 +1,15 @@
 package politeness
 
 import (
-	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("8") // parallel tests mostly sleep, so there can be more of them than processors
-	}
+	testmain.Quiet()
+	testmain.Parallel(8)
 	goleak.VerifyTestMain(m)
 }

@@ -6,39 +6,42 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// A Reason says why a request waits. It is a text, so it can be printed and
-// compared. This list says for each Reason what the request waits for:
-//
-//	delay               Limiter.Delay, counted from the host's latest request
-//	adaptive delay      the delay that the host's response times ask for
-//	crawl-delay         the Crawl-delay of the host's robots.txt
-//	back-off            a pause after a 429, 503 or block, or by a Retry-After
-//	rate limit          the host's quota, from RateLimit or a similar field
-//	queue               requests to the host that came earlier
-//	slot                the end of a request in flight (Limiter.Concurrency)
-//	budget              the day's end (Limiter.Budget), or a usable Budget.Dir
-//	fleet               the fleet, or its member that owns the host
-//	global rate         Limiter.GlobalRate
-//	within              Limiter.Within
-//	max hosts           room for the host's Budget (Limiter.MaxHosts)
-//
-// Later versions may add Reasons. "" says that the request did not wait.
+// A Reason is what a request waits for. It is a text, so it can be printed. The
+// empty Reason means that the request did not wait. Later versions may add
+// Reasons.
 type Reason string
 
+// The reasons for which a request waits.
+const (
+	ReasonDelay      Reason = "delay"          // Limiter.Delay, counted from the host's latest request
+	ReasonAdaptive   Reason = "adaptive delay" // the delay that follows from the host's response times (Limiter.Adaptive)
+	ReasonCrawlDelay Reason = "crawl-delay"    // the Crawl-delay of the host's robots.txt
+	ReasonBackOff    Reason = "back-off"       // a pause after a 429, a 503 or a block, or by a Retry-After
+	ReasonRateLimit  Reason = "rate limit"     // the host's quota, from RateLimit or a similar header field
+	ReasonQueue      Reason = "queue"          // earlier requests to the host
+	ReasonSlot       Reason = "slot"           // the end of a request in flight (Limiter.Concurrency)
+	ReasonBudget     Reason = "budget"         // the end of the day (Limiter.Budget), or a usable Budget.Dir
+	ReasonFleet      Reason = "fleet"          // the Fleet, or its member that owns the host
+	ReasonGlobalRate Reason = "global rate"    // Limiter.GlobalRate
+	ReasonWithin     Reason = "within"         // Limiter.Within
+	ReasonMaxHosts   Reason = "max hosts"      // room for the count of the host's Budget (Limiter.MaxHosts)
+)
+
+// reasons has the Reason of each schedule.Reason.
 var reasons = [...]Reason{
 	schedule.ReasonNone:       "",
-	schedule.ReasonDelay:      "delay",
-	schedule.ReasonAdaptive:   "adaptive delay",
-	schedule.ReasonCrawlDelay: "crawl-delay",
-	schedule.ReasonBackOff:    "back-off",
-	schedule.ReasonRateLimit:  "rate limit",
-	schedule.ReasonQueue:      "queue",
-	schedule.ReasonSlot:       "slot",
-	schedule.ReasonBudget:     "budget",
-	schedule.ReasonFleet:      "fleet",
-	schedule.ReasonGlobalRate: "global rate",
-	schedule.ReasonWithin:     "within",
-	schedule.ReasonMaxHosts:   "max hosts",
+	schedule.ReasonDelay:      ReasonDelay,
+	schedule.ReasonAdaptive:   ReasonAdaptive,
+	schedule.ReasonCrawlDelay: ReasonCrawlDelay,
+	schedule.ReasonBackOff:    ReasonBackOff,
+	schedule.ReasonRateLimit:  ReasonRateLimit,
+	schedule.ReasonQueue:      ReasonQueue,
+	schedule.ReasonSlot:       ReasonSlot,
+	schedule.ReasonBudget:     ReasonBudget,
+	schedule.ReasonFleet:      ReasonFleet,
+	schedule.ReasonGlobalRate: ReasonGlobalRate,
+	schedule.ReasonWithin:     ReasonWithin,
+	schedule.ReasonMaxHosts:   ReasonMaxHosts,
 }
 
 // A spell is a time during which a request waits for one thing. It also

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // A Trace is told the Reason of a wait while the request waits. An Observer is
@@ -128,6 +130,26 @@ func TestReasonOfAWait(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Programs print Reasons, and evidence records contain them, so their values
+// stay as they are.
+func TestReasonValues(t *testing.T) {
+	values := map[Reason]string{
+		ReasonDelay: "delay", ReasonAdaptive: "adaptive delay", ReasonCrawlDelay: "crawl-delay", ReasonBackOff: "back-off",
+		ReasonRateLimit: "rate limit", ReasonQueue: "queue", ReasonSlot: "slot", ReasonBudget: "budget", ReasonFleet: "fleet",
+		ReasonGlobalRate: "global rate", ReasonWithin: "within", ReasonMaxHosts: "max hosts",
+	}
+	for reason, value := range values {
+		if string(reason) != value {
+			t.Errorf("a Reason is %q, want %q", reason, value)
+		}
+	}
+	for w, reason := range reasons {
+		if _, exported := values[reason]; !exported && schedule.Reason(w) != schedule.ReasonNone {
+			t.Errorf("the Reason %q has no constant", reason)
+		}
 	}
 }
 

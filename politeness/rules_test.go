@@ -566,32 +566,6 @@ func TestUnusableURLsAndKeys(t *testing.T) {
 	}
 }
 
-func TestFieldsThatMakeNoSense(t *testing.T) {
-	circle := &Limiter{}
-	circle.Within = &Limiter{Within: circle}
-	for _, tt := range []struct {
-		limiter *Limiter
-		names   string
-	}{
-		{&Limiter{Jitter: -0.5}, "Jitter"},
-		{&Limiter{Jitter: math.NaN()}, "Jitter"},
-		{&Limiter{GlobalRate: rate.NewLimiter(1, 0)}, "GlobalRate"},
-		{&Limiter{Adaptive: -1}, "Adaptive"},
-		{&Limiter{Adaptive: math.NaN()}, "Adaptive"},
-		{circle, "Within"},
-		{&Limiter{Within: &Limiter{Jitter: -1}}, "Jitter"},
-	} {
-		_, err := tt.limiter.Acquire(t.Context(), mustURL(t, "http://example.com/"))
-		if err == nil || !strings.Contains(err.Error(), "Limiter."+tt.names) {
-			t.Errorf("%s: error %v", tt.names, err)
-			continue
-		}
-		if _, again := tt.limiter.Acquire(t.Context(), mustURL(t, "http://example.com/")); again != err {
-			t.Errorf("%s: Acquire says %v", tt.names, again)
-		}
-	}
-}
-
 // A negative value in a field turns off the limit or the pause that the field
 // sets.
 func TestNegativeFields(t *testing.T) {

@@ -51,7 +51,8 @@ func TestStress(t *testing.T) {
 				if err == nil && r.IntN(20) > 0 { // one Grant in twenty is lost: nobody calls its Done
 					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
 					g.setOnItsWay(false)
-					go g.Done(Outcome{Status: []int{200, 200, 200, 404, 429, 503}[r.IntN(6)], Latency: time.Duration(r.IntN(2_000_000))})
+					outcome := Outcome{Status: []int{200, 200, 200, 404, 429, 503}[r.IntN(6)], Latency: time.Duration(r.IntN(2_000_000))}
+					wg.Go(func() { g.Done(outcome) })
 					g.Done(Outcome{Status: 200})
 				}
 				cancel()

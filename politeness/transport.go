@@ -40,11 +40,11 @@ type Transport struct {
 	// AttemptTimeout limits each request, from the end of its wait to the end
 	// of its body. http.Client.Timeout cannot do that, because it includes the
 	// wait: with a short Timeout, requests to a busy host fail with a
-	// DelayError. 0 means 30 s. Negative means no limit: the slot is then freed
-	// after Limiter.Lease at the latest. After a switch to another protocol
-	// (101), the connection may stay open for longer, but its slot is freed
-	// after AttemptTimeout. A switch that the request did not ask for with
-	// Upgrade is an error.
+	// DelayError. 0 means [DefaultAttemptTimeout], 30 s. Negative means no
+	// limit: the slot is then freed after Limiter.Lease at the latest. After a
+	// switch to another protocol (101), the connection may stay open for
+	// longer, but its slot is freed after AttemptTimeout. A switch that the
+	// request did not ask for with Upgrade is an error.
 	AttemptTimeout time.Duration
 
 	own Limiter
@@ -60,6 +60,24 @@ func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
+}
+
+// Validate returns the error of [Limiter.Validate] for the Transport's Limiter.
+// If the Limiter is valid and Base has a method Validate() error, as a
+// webbotauth.Transport and another Transport have, Validate returns the error
+// of that method. Otherwise it returns nil. NewClient, NewTransport and
+// NewChecker of package robotsmw return the error of Validate for a Transport
+// that is Options.Base.
+//
+// Validate starts nothing and changes nothing. It is safe for concurrent use.
+func (t *Transport) Validate() error {
+	if err := t.limiter().Validate(); err != nil {
+		return err
+	}
+	if base, ok := t.Base.(interface{ Validate() error }); ok {
+		return base.Validate()
+	}
+	return nil
 }
 
 // RoundTrip waits until the request's host may be asked and makes the request.
@@ -111,7 +129,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // with a body that has not been read.
 func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
 	u := CanonicalURL(req.URL)
-	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, 30*time.Second, 0))
+	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, DefaultAttemptTimeout, 0))
 	start := time.Now()
 	defer func() {
 		if resp == nil { // Base failed, or panicked

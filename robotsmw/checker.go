@@ -92,7 +92,7 @@ func newChecker(cfg *config) *Checker {
 		Base:        cfg.sender,
 		UserAgent:   cfg.UserAgent,
 		Timeout:     cfg.RobotsTimeout,
-		Kind:        &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
+		Kind:        &record.Kind{UserAgent: cfg.UserAgent, Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
 		Store:       cfg.Store,
 		Override:    cfg.overrides,
 		MaxOrigins:  cfg.MaxOrigins,
@@ -170,6 +170,8 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 //   - ctx ended before robots.txt was known. errors.Is finds ctx's error.
 //   - the fetch of robots.txt is refused for now, or would have to wait beyond
 //     ctx's deadline. The error is a *politeness.DelayError.
+//   - a politeness.Transport in Options.Base has an invalid Limiter. errors.Is
+//     finds politeness.ErrInvalidLimiter.
 //
 // # What is judged is what is sent
 //
@@ -274,7 +276,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 		d.Reason = Forbidden
 	case record.None:
 		d.Reason = Unreachable
-		d.Status = rec.Failure.Status
+		d.Status, d.err = rec.Failure.Status, rec.Failure.Err
 		d.Fetched, d.Expires = time.Time{}, rec.Failure.Retry
 		d.Allowed = c.cfg.AllowAfter30Days && rec.Failure.Last.Sub(rec.Failure.Since) >= record.ThirtyDays
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -60,14 +62,16 @@ type Decision struct {
 	Stale   bool // whether the robots.txt is past its lifetime and cannot be fetched now
 
 	// Cause, FailedSince and NextTry are set only while robots.txt cannot be
-	// fetched. Cause is the last error, printable and at most 300 bytes long.
+	// fetched. Cause is the text of the last error, printable and at most 300
+	// bytes long, such as "no such host" or "status 503 Service Unavailable".
 	// FailedSince is when fetches began to fail. NextTry is when the next fetch
-	// may be tried.
+	// may be tried. For the error itself, see DisallowedError.
 	Cause       string
 	FailedSince time.Time
 	NextTry     time.Time
 
 	doc *record.Document
+	err error // what DisallowedError.Unwrap returns
 }
 
 // A Reason says what a Decision is based on, in lower case, with hyphens.
@@ -110,9 +114,11 @@ type Decision struct {
 // keeps 300 bytes of what went wrong. A redirect to a URL of more than 8 KiB
 // leads nowhere.
 //
-// A *DisallowedError has one of two reasons. errors.Is(err, ErrDisallowed)
+// A *DisallowedError has one of three reasons. errors.Is(err, ErrDisallowed)
 // means that robots.txt or an option forbids the URL. errors.Is(err,
-// ErrUnreachable) means that the rules are not known now.
+// ErrUnreachable) means that the rules are not known now. errors.Is(err,
+// ErrAddressRefused) means that the rules are not known because
+// Options.RefuseAddress refused the address.
 type Reason string
 
 // The reasons. ByRule, NoMatch, EmptyGroup, NoGroup and TooMuchWork follow from
@@ -129,9 +135,9 @@ const (
 	Forbidden     Reason = "forbidden"      // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
 
 	// Unreachable: robots.txt cannot be fetched now. For example, the server
-	// answers 429 or 5xx, a wall answers in its place, or the network fails.
-	// The URL is disallowed (RFC 9309 §2.3.1.4), or allowed by
-	// Options.AllowAfter30Days.
+	// answers 429 or 5xx, a wall answers in its place, the network fails, or
+	// Options.RefuseAddress refuses the address. The URL is disallowed (RFC
+	// 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days.
 	Unreachable Reason = "unreachable"
 )
 
@@ -249,7 +255,7 @@ func (d Decision) why(in string) string {
 	case Forbidden:
 		s = fmt.Sprintf("%s answered %d, which counts as a disallow", in, d.Status)
 	case Unreachable:
-		s = fmt.Sprintf("%s is unreachable: %s; next try at %s", in, d.Cause, d.NextTry.UTC().Format(time.RFC3339))
+		s = in + " " + d.failure("")
 	}
 	if d.Resolved != "" {
 		s += ", as " + cut(d.Resolved, 300)
@@ -258,6 +264,16 @@ func (d Decision) why(in string) string {
 		s += ", a stale copy: " + d.Cause
 	}
 	return s
+}
+
+// failure returns what is wrong with a robots.txt that is unreachable or whose
+// address was refused, the hint, and when the next try is.
+func (d *Decision) failure(hint string) string {
+	next := d.NextTry.UTC().Format(time.RFC3339)
+	if errors.Is(d.err, address.ErrRefused) {
+		return "was not fetched: " + d.Cause + "; the address is looked up again after " + next
+	}
+	return "is unreachable: " + d.Cause + hint + "; next try at " + next
 }
 
 // MarshalJSON writes the decision as one object. It always has the members url,

@@ -93,9 +93,12 @@ func TestDecisionSaysWhy(t *testing.T) {
 					t.Errorf("got  %s\nwant %s", got, tt.text)
 				}
 				_, why, _ := strings.Cut(strings.TrimSuffix(tt.text, ")"), " (")
-				why = strings.ReplaceAll(why, "http://a.example/robots.txt", "robots.txt")
-				if got := (&DisallowedError{d}).Error(); got != "robotsmw: disallowed: "+why {
-					t.Errorf("as an error: %s", got)
+				want := "robotsmw: disallowed: " + strings.ReplaceAll(why, "http://a.example/robots.txt", "robots.txt")
+				if d.Reason == Unreachable {
+					want = "robotsmw: robots.txt of http://a.example" + strings.TrimPrefix(why, "http://a.example/robots.txt")
+				}
+				if got := (&DisallowedError{d}).Error(); got != want {
+					t.Errorf("as an error: %s\nwant %s", got, want)
 				}
 				b, err := json.Marshal(d)
 				if err != nil {

@@ -1,26 +1,30 @@
 package robotsmw
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"syscall"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
 // DialControl returns a function for net.Dialer.Control, which the dialer calls
 // before it connects to an address. The function calls f with that address. If
-// f returns an error, there is no connection. DialControl is for the dialer of
-// your own http.Transport. If Options.Base is nil, set Options.RefuseAddress
-// instead.
+// f returns an error, there is no connection, and errors.Is finds both
+// ErrAddressRefused and the error of f in the error of the request. DialControl
+// is for the dialer of your own http.Transport. If Options.Base is nil, set
+// Options.RefuseAddress instead.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
-		ap, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return fmt.Errorf("robotsmw: dialing %s, which is not an IP address: %w", address, err)
-		}
-		return f(ap.Addr().Unmap())
-	}
+	return address.Control("DialControl", f)
 }
+
+// notPublicError is the error of PublicOnly.
+type notPublicError string
+
+func (e notPublicError) Error() string { return "robotsmw: " + string(e) }
+
+// Is reports whether target is ErrAddressRefused.
+func (e notPublicError) Is(target error) bool { return target == ErrAddressRefused }
 
 // PublicOnly is a function for Options.RefuseAddress. It refuses every address
 // that is not on the public internet according to IANA's registries of
@@ -35,21 +39,23 @@ func DialControl(f func(netip.Addr) error) func(network, address string, _ sysca
 // address if the address leads to a refused IPv4 address. PublicOnly does not
 // know a network's own NAT64 prefixes. If your network has any, refuse them
 // yourself.
+//
+// For the errors of PublicOnly, errors.Is returns true with ErrAddressRefused.
 func PublicOnly(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	b := blockOf(addr)
 	if b == nil {
-		return errors.New("robotsmw: the zero netip.Addr is not a public address")
+		return notPublicError("the zero netip.Addr is not a public address")
 	}
 	if !b.public {
-		return fmt.Errorf("robotsmw: %s is not a public address: %s, %s", addr, b.name, b.source)
+		return notPublicError(fmt.Sprintf("%s is not a public address: %s, %s", addr, b.name, b.source))
 	}
 	if b.of == nil {
 		return nil
 	}
 	for _, leadsTo := range b.of(addr) {
 		if b := blockOf(leadsTo); !b.public {
-			return fmt.Errorf("robotsmw: %s is not a public address: it leads to %s: %s, %s", addr, leadsTo, b.name, b.source)
+			return notPublicError(fmt.Sprintf("%s is not a public address: it leads to %s: %s, %s", addr, leadsTo, b.name, b.source))
 		}
 	}
 	return nil

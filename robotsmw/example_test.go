@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -53,8 +55,9 @@ func ExampleNewClient() {
 	// Disallow: /cart, line 2 of https://shop.example/robots.txt
 }
 
-// A DisallowedError has one of two reasons: the rules forbid the URL, or
-// robots.txt is unreachable.
+// A DisallowedError has one of three reasons: the rules forbid the URL,
+// robots.txt is unreachable, or Options.RefuseAddress refuses the address (see
+// the example of ErrAddressRefused).
 func ExampleDisallowedError() {
 	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
@@ -72,6 +75,62 @@ func ExampleDisallowedError() {
 	// Output:
 	// https://shop.example/cart is not for us
 	// https://down.example/ may be asked for later
+}
+
+// A fetch tool distinguishes a host name that its user has mistyped from a URL
+// that robots.txt disallows, and from a site that is down.
+func ExampleDisallowedError_cause() {
+	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, u := range []string{"https://shpo.example/", "https://shop.example/cart", "https://down.example/"} {
+		_, err := client.Get(u)
+		dns, isDNS := errors.AsType[*net.DNSError](err)
+		switch {
+		case isDNS && dns.IsNotFound:
+			fmt.Println("There is no host", dns.Name)
+		case errors.Is(err, robotsmw.ErrDisallowed):
+			fmt.Println("The site does not allow", u)
+		case err != nil:
+			fmt.Println("Try later:", u)
+		}
+	}
+	// Output:
+	// There is no host shpo.example
+	// The site does not allow https://shop.example/cart
+	// Try later: https://down.example/
+}
+
+// A program that gets URLs from strangers keeps them out of its own network.
+// errors.Is distinguishes an address that it refuses from a site that is down.
+// The error of the program's own function is found, too.
+func ExampleErrAddressRefused() {
+	errNotOurs := errors.New("ask the network team first")
+	client, err := robotsmw.NewClient(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		RefuseAddress: func(addr netip.Addr) error {
+			if addr == netip.MustParseAddr("127.0.0.7") {
+				return errNotOurs
+			}
+			return robotsmw.PublicOnly(addr)
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, u := range []string{"http://127.0.0.1/admin", "http://127.0.0.7/"} {
+		_, err := client.Get(u)
+		if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrAddressRefused) {
+			fmt.Println(blocked.Decision.Cause)
+		}
+		fmt.Println(errors.Is(err, errNotOurs), errors.Is(err, robotsmw.ErrUnreachable))
+	}
+	// Output:
+	// RefuseAddress refuses the address: 127.0.0.1 is not a public address: loopback, RFC 1122 §3.2.1.3
+	// false false
+	// RefuseAddress refuses the address: 127.0.0.7: ask the network team first
+	// true false
 }
 
 // The robotsmw.Transport is outermost. The crawler's own layers, such as

@@ -147,7 +147,7 @@ func TestPanicInBaseIsAFailedFetch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &memoryStore{}
 				ago := time.Now().Add(-25 * time.Hour)
-				s.Put(t.Context(), "http://a.example", stored("http://a.example", someRules, record.Record{Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
+				s.Put(t.Context(), testKind.Key("http://a.example"), stored("http://a.example", someRules, record.Record{Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
 				var asked []string
 				var fetched []Fetch
 				c := newTestTransport(t, base, withStore(s), func(o *Options) {

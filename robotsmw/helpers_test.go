@@ -175,11 +175,15 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
+// testKind is the Kind of a Checker that newTestTransport makes. With its
+// method Key, a test finds such a Checker's record in a Store.
+var testKind = &record.Kind{UserAgent: testAgent, Tokens: []string{"ExampleBot"}}
+
 // stored returns the value that a Store keeps for rec, the record of an origin.
 // body is the origin's robots.txt.
 func stored(origin, body string, rec record.Record) []byte {
 	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
-	return record.Encode(origin, &rec, []byte(body))
+	return testKind.Encode(origin, &rec, []byte(body))
 }
 
 func isDelay(err error) bool {

@@ -303,7 +303,7 @@ func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {
 			var mu sync.Mutex
 			var recalled []Fetch
 			c := newTestTransport(t, &web, func(o *Options) {
-				o.Store, o.Limiter = store, limiter
+				o.UserAgent, o.Store, o.Limiter = "ExampleBot/1.0", store, limiter
 				o.Observer = &Observer{Recalled: func(_ context.Context, f Fetch) {
 					mu.Lock()
 					defer mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
@@ -53,12 +54,14 @@ type Options struct {
 	// wraps Base in a politeness.Transport. Nil means that NewClient uses a
 	// zero Limiter, and NewTransport does not pace. If there is a cache or
 	// there are retries below the Transport, leave Limiter nil and put a
-	// politeness.Transport below them.
+	// politeness.Transport below them. The constructors return the error of the
+	// Limiter's Validate.
 	Limiter *politeness.Limiter
 
 	// AttemptTimeout limits each attempt. The time counts from the end of the
 	// wait for the Limiter to the end of the response's body. AttemptTimeout
-	// has no effect without a Limiter. 0 means 30 s. Negative means no limit.
+	// has no effect without a Limiter. 0 means
+	// politeness.DefaultAttemptTimeout, 30 s. Negative means no limit.
 	AttemptTimeout time.Duration
 
 	// RobotsTimeout limits each hop of a robots.txt fetch, up to the last byte
@@ -69,8 +72,9 @@ type Options struct {
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
 	// request's context, as http.Transport does: RobotsTimeout relies on that.
-	// Nil means http.DefaultTransport, or a clone of it if Proxy or
-	// RefuseAddress is set.
+	// If Base has a method Validate() error, as a politeness.Transport and a
+	// webbotauth.Transport have, the constructors return its error. Nil means
+	// http.DefaultTransport, or a clone of it if Proxy or RefuseAddress is set.
 	Base http.RoundTripper
 
 	// Proxy selects the proxy of a request, as http.Transport.Proxy does. It
@@ -80,17 +84,27 @@ type Options struct {
 
 	// RefuseAddress is called before each connection, with the address to
 	// connect to. It is called for redirect hops too. An error refuses the
-	// address. With PublicOnly as this function, no site can lead the crawler
-	// into a private network. With a proxy, the address is the proxy's.
+	// address. With PublicOnly as this function, no site can lead a direct
+	// connection into a private network. Errors of requests that are refused
+	// in this way wrap ErrAddressRefused and this error.
+	//
+	// Through a proxy, RefuseAddress is called only with the address of the
+	// proxy, which resolves the names of sites and connects to them. So
+	// RefuseAddress cannot keep the proxy from private addresses: the proxy
+	// must refuse them. This applies to Proxy and, if Proxy is nil, to a proxy
+	// from the environment (HTTP_PROXY, HTTPS_PROXY). To let RefuseAddress see
+	// the address of every site, set Proxy to a function that returns nil, nil.
+	//
 	// RefuseAddress can only be set if Base is nil. In a Base of your own, use
-	// DialControl(f) as net.Dialer.Control instead. Nil means that every
-	// address is dialled.
+	// DialControl(f) as net.Dialer.Control instead. Nil means that no address
+	// is refused. The function must be safe for concurrent use.
 	RefuseAddress func(netip.Addr) error
 
 	// Outer wraps the robots transport of NewClient, and of a collector that
 	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you
-	// call NewTransport, wrap its result instead: there, Outer is an error. Nil
-	// means that requests go straight to the robots transport.
+	// call NewTransport, wrap its result instead: there, Outer is an error. It
+	// is also an error if the function returns nil. Nil means that requests go
+	// straight to the robots transport.
 	Outer func(robots http.RoundTripper) http.RoundTripper
 
 	// Override maps an origin ("https://example.com") to the text of a
@@ -115,7 +129,9 @@ type Options struct {
 
 	// Store keeps robots.txt records beyond this process: in a directory
 	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
-	// Locker too, a fleet fetches each robots.txt once. If a Store fails, hangs
+	// Locker too, a fleet fetches each robots.txt once. Robots with different
+	// User-Agents may share a Store, but each fetches the file that the site
+	// serves to it. If a Store fails, hangs
 	// or returns garbage, this costs a fetch, but never changes a decision. Nil
 	// means that records are kept only in memory.
 	Store Store
@@ -127,12 +143,15 @@ type Options struct {
 	MaxOrigins int
 	MaxBytes   int64
 
-	// KeepFiles keeps each whole robots.txt besides its rules, for
-	// Decision.File. It is for crawlers that need more than the rules, such as
-	// a site owner's preferences about the use of pages (package preference).
-	// Each different file takes about twice its size in memory, and more if its
-	// lines are short: see robotstxt.File.Size. MaxBytes counts this memory.
-	// False means that only the rules and sitemaps are kept.
+	// KeepFiles keeps the text of each robots.txt in memory, for Decision.File.
+	// It is for crawlers that need lines other than rules and Sitemap lines,
+	// such as a site owner's preferences about the use of pages (package
+	// preference). Each different file takes about twice its size in memory,
+	// and more if its lines are short: see robotstxt.File.Size. MaxBytes counts
+	// this memory. False means that only the rules and the Sitemap lines are
+	// kept, and Decision.File returns nil. Checker.Sitemaps works either way. A
+	// Store always gets the whole file, so crawlers with and without KeepFiles
+	// can share one.
 	KeepFiles bool
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
@@ -171,6 +190,9 @@ func (o Options) config() (*config, error) {
 	c := &config{Options: o, tokens: tokens}
 	c.page = page.Options{Tokens: tokens, ReadAhead: o.Page.ReadAhead}
 	if c.sender, err = o.sender(); err != nil {
+		return nil, err
+	}
+	if err := o.validateSender(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -224,7 +246,7 @@ func (o Options) sender() (http.RoundTripper, error) {
 			t.Proxy = o.Proxy
 		}
 		if o.RefuseAddress != nil {
-			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: DialControl(o.RefuseAddress)}
+			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: address.Control("RefuseAddress", o.RefuseAddress)}
 			t.DialContext = d.DialContext
 		}
 		base = t
@@ -236,4 +258,21 @@ func (o Options) sender() (http.RoundTripper, error) {
 		return nil, errors.New("robotsmw: Base already paces with this Limiter, so every request would wait twice: leave Options.Limiter nil")
 	}
 	return &politeness.Transport{Base: base, Limiter: o.Limiter, AttemptTimeout: o.AttemptTimeout}, nil
+}
+
+// validateSender returns the errors that the Limiter and Base have in their own
+// settings. Without this check, a fetch of robots.txt would fail with such an
+// error, and robots.txt would count as unreachable.
+func (o Options) validateSender() error {
+	if o.Limiter != nil {
+		if err := o.Limiter.Validate(); err != nil {
+			return fmt.Errorf("robotsmw: Options.Limiter: %w", err)
+		}
+	}
+	if base, ok := o.Base.(interface{ Validate() error }); ok {
+		if err := base.Validate(); err != nil {
+			return fmt.Errorf("robotsmw: Options.Base: %w", err)
+		}
+	}
+	return nil
 }

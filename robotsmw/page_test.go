@@ -482,10 +482,11 @@ func TestPageContextIsTheCallersOwn(t *testing.T) {
 	}
 }
 
-// A response without HTML costs one allocation, for the context that its
-// request is sent with. A response with HTML costs one more, for its body.
+// A response without HTML costs at most one allocation, for the context that
+// its request is sent with. A response with HTML costs one more, for its body.
+// The budgets are twice that.
 func TestPageAllocations(t *testing.T) {
-	for kind, want := range map[string]float64{"application/pdf": 1, "text/html; charset=utf-8": 2} {
+	for kind, want := range map[string]float64{"application/pdf": 2, "text/html; charset=utf-8": 4} {
 		tr := newTestTransport(t, roundTripperFunc(nil))
 		req, err := http.NewRequest("GET", "http://a.example/", nil)
 		if err != nil {
@@ -499,7 +500,7 @@ func TestPageAllocations(t *testing.T) {
 			s.examine(s.Context, resp, req, false)
 		})
 		if got > want {
-			t.Errorf("%s: %v allocations, want %v", kind, got, want)
+			t.Errorf("%s: %v allocations, want at most %v", kind, got, want)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func TestDelayBeforeRobotsTxtIsKnown(t *testing.T) {
 		c := newTestTransport(t, new(robotstest.Internet), paced(limiter)).Checker()
 		rest(t, limiter, "http://shop.example/", time.Hour)
 		_, err := hurried(t, c, "http://shop.example:8080/", time.Minute)
-		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || d.Host != "shop.example" || d.Reason != "back-off" {
+		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || d.Host != "shop.example" || d.Reason != politeness.ReasonBackOff {
 			t.Errorf("%v (%+v)", err, d)
 		}
 	})

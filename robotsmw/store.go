@@ -6,8 +6,11 @@ import (
 )
 
 // A Store keeps robots.txt records beyond the life of a process, or shares them
-// in a fleet. Keys are origins ("https://example.com"): at most a few hundred
-// bytes of printable text. Values are opaque, at most 600 KiB.
+// in a fleet. A site may serve another robots.txt to another robot. So robots
+// with different product tokens or User-Agents may share a Store, but never a
+// record: a key is an origin with a hash of the robot's tokens and User-Agent
+// ("https://example.com#6c0d…"). It has at most a few hundred bytes of
+// printable text. Values are opaque, at most 600 KiB.
 //
 // An implementation
 //   - is safe for concurrent use and, if it is shared, for use by several

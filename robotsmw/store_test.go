@@ -331,7 +331,7 @@ func TestDeadHolderOfTheLock(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(someRules))
 		store := new(memoryStore)
-		store.TryLock(t.Context(), "http://a.example", 40*time.Second)
+		store.TryLock(t.Context(), testKind.Key("http://a.example"), 40*time.Second)
 		c := newTestTransport(t, &web, withStore(store)).Checker()
 		start := time.Now()
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
@@ -352,7 +352,7 @@ func TestStoredCountOverflows(t *testing.T) {
 		s := &memoryStore{}
 		ago := time.Now().Add(-time.Hour)
 		rec := &record.Record{Failure: &record.Failure{Since: ago, Last: ago, Count: math.MaxInt, Cause: "x", Retry: ago.Add(time.Minute)}}
-		s.Put(t.Context(), "http://a.example", record.Encode("http://a.example", rec, nil), 0)
+		s.Put(t.Context(), testKind.Key("http://a.example"), testKind.Encode("http://a.example", rec, nil), 0)
 		c := newTestTransport(t, &web, withStore(s)).Checker()
 		d := decide(t, c, "http://a.example/")
 		if !d.NextTry.After(time.Now()) {
@@ -405,7 +405,7 @@ func TestClockSkewInAFleet(t *testing.T) {
 		web.Handle("a.example", robots(someRules))
 		s := &memoryStore{}
 		ahead := time.Now().Add(2 * time.Second)
-		s.Put(t.Context(), "http://a.example", stored("http://a.example", someRules, record.Record{Fetched: ahead, Expires: ahead.Add(24 * time.Hour)}), 0)
+		s.Put(t.Context(), testKind.Key("http://a.example"), stored("http://a.example", someRules, record.Record{Fetched: ahead, Expires: ahead.Add(24 * time.Hour)}), 0)
 		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 0 {

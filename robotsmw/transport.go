@@ -57,10 +57,14 @@ func NewClient(opts Options) (*http.Client, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case outer != nil:
-		return &http.Client{Transport: outer(t)}, nil
+	case outer == nil:
+		return &http.Client{Transport: t}, nil
 	}
-	return &http.Client{Transport: t}, nil
+	outermost := outer(t)
+	if outermost == nil { // the client would use http.DefaultTransport, which ignores robots.txt
+		return nil, errors.New("robotsmw: Options.Outer returns nil: let it return the robots transport that it gets, or a transport around it")
+	}
+	return &http.Client{Transport: outermost}, nil
 }
 
 // Checker returns the Checker that decides for this Transport.

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -370,6 +371,45 @@ func TestProxy(t *testing.T) {
 	resp.Body.Close()
 	if strings.Join(seen, " ") != "http://a.example/robots.txt http://a.example/page" {
 		t.Errorf("the proxy saw %q", seen)
+	}
+}
+
+// Through a proxy, RefuseAddress sees only the proxy's address, although the
+// URL names a private one: the proxy itself must refuse to connect to it.
+// Without a proxy, the same URL is refused.
+func TestRefuseAddress_ThroughAProxy(t *testing.T) {
+	proxy := httptest.NewServer(robots(""))
+	defer proxy.Close()
+	for name, tt := range map[string]struct {
+		proxy  *url.URL
+		passes bool
+		sees   string
+	}{
+		"through the proxy": {mustURL(t, proxy.URL), true, "127.0.0.1"},
+		"without a proxy":   {nil, false, "10.1.2.3"},
+	} {
+		var mu sync.Mutex
+		seen := make(map[string]bool)
+		tr := newTestTransport(t, nil, func(o *Options) {
+			o.Proxy = http.ProxyURL(tt.proxy)
+			o.RefuseAddress = func(addr netip.Addr) error {
+				mu.Lock()
+				defer mu.Unlock()
+				seen[addr.String()] = true
+				if addr.IsPrivate() {
+					return errors.New("a private address")
+				}
+				return nil
+			}
+		})
+		resp, err := (&http.Client{Transport: tr}).Get("http://10.1.2.3/")
+		if err == nil {
+			resp.Body.Close()
+		}
+		tr.CloseIdleConnections()
+		if (err == nil) != tt.passes || len(seen) != 1 || !seen[tt.sees] {
+			t.Errorf("%s: RefuseAddress saw %v, and the error is %v", name, seen, err)
+		}
 	}
 }
 

@@ -1,33 +1,182 @@
-// Httpclient fetches the URLs on its command line with an http.Client that
-// obeys robots.txt.
+// Httpclient fetches a page for its caller, as the fetch tool of an AI agent
+// does, and prints the text of the page.
+//
+//	httpclient https://example.com/a/page
+//	httpclient -user-agent "YourBot/1.0 (+https://your.example/bot)" https://example.com/
+//	httpclient -allow-private http://127.0.0.1:8080/
+//
+// It obeys robots.txt at each redirect, connects only to public addresses,
+// reads at most 1 MiB, and ends after 20 seconds. HTML becomes readable text,
+// and plain text is printed unchanged, but in UTF-8. If a proxy is set
+// (HTTPS_PROXY), only the proxy's own address is checked: the proxy itself
+// must refuse to connect to private addresses.
+//
+// The exit status is
+//
+//   - 0 if the page was printed;
+//   - 1 if robots.txt disallows the URL: standard error names the rule and its
+//     line;
+//   - 2 if the command line is wrong;
+//   - 3 if the URL may not be fetched now: robots.txt is unreachable, also
+//     because the host's address is refused, or the host must not get a request
+//     before the time on standard error;
+//   - 4 if there is no page, it is not text, or it was printed in part;
+//   - 130 if Ctrl-C interrupted the fetch.
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
 	"fmt"
-	"log"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
 	"os"
+	"os/signal"
+	"time"
 
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
+const (
+	maxBytes = 1 << 20
+	maxTime  = 20 * time.Second // for robots.txt, the page, and all waits
+)
+
+// The exit statuses.
+const (
+	printed     = 0
+	disallowed  = 1
+	wrongUsage  = 2
+	notNow      = 3
+	noText      = 4
+	interrupted = 130
+)
+
 func main() {
-	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"})
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run fetches the URL in args, prints its text, and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	fail := func(status int, err error) int {
+		fmt.Fprintln(stderr, "httpclient:", err)
+		return status
+	}
+	flags := flag.NewFlagSet("httpclient", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: httpclient [flags] URL")
+		flags.PrintDefaults()
+	}
+	agent := flags.String("user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "`name` and address of your tool")
+	private := flags.Bool("allow-private", false, "also connect to loopback and private addresses")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return printed
+	} else if err != nil {
+		return wrongUsage
+	}
+	if flags.NArg() != 1 {
+		flags.Usage()
+		return wrongUsage
+	}
+	page, err := url.Parse(flags.Arg(0))
+	if err != nil || page.Host == "" || page.Scheme != "http" && page.Scheme != "https" {
+		return fail(wrongUsage, fmt.Errorf("%q is not a URL that begins with http:// or https:// and a host", flags.Arg(0)))
+	}
+	opts := robotsmw.Options{UserAgent: *agent}
+	if !*private {
+		opts.RefuseAddress = robotsmw.PublicOnly
+	}
+	client, err := robotsmw.NewClient(opts)
 	if err != nil {
-		log.Fatal(err)
+		return fail(wrongUsage, err)
 	}
-	if len(os.Args) == 1 {
-		log.Fatal("name the URLs to fetch, as in: httpclient https://example.com/")
+	text, err := fetch(ctx, client, page)
+	if _, failed := io.WriteString(stdout, text); failed != nil {
+		return fail(noText, failed)
 	}
-	status := 0
-	for _, url := range os.Args[1:] {
-		resp, err := client.Get(url)
-		if err != nil { // err is a *robotsmw.DisallowedError if robots.txt disallows the URL
-			fmt.Println(err)
-			status = 1
-			continue
+	if err != nil && ctx.Err() != nil {
+		return fail(interrupted, errors.New("interrupted"))
+	} else if err != nil {
+		return fail(exitStatus(err), err)
+	}
+	return printed
+}
+
+var (
+	errTooLong = errors.New("the page is longer than 1 MiB: this is the text of the first 1 MiB")
+	errTooSlow = errors.New("the page took longer than 20 seconds")
+)
+
+// fetch returns the text of a page. With errTooLong, it returns the beginning.
+func fetch(ctx context.Context, client *http.Client, page *url.URL) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooSlow)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page.String(), nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return "", fmt.Errorf("the status of %s is %s", resp.Request.URL.Redacted(), resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", resp.Request.URL.Redacted(), err)
+	}
+	contentType := cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body))
+	if len(body) <= maxBytes {
+		return decode(body, contentType)
+	}
+	text, err := decode(body[:maxBytes], contentType)
+	return text, cmp.Or(err, errTooLong)
+}
+
+// decode returns a body in UTF-8: plain text as it is, and HTML as readable
+// text.
+func decode(body []byte, contentType string) (string, error) {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	encoding, _, _ := charset.DetermineEncoding(body, contentType)
+	utf8, err := encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		return "", fmt.Errorf("decode the page: %w", err)
+	}
+	switch mediaType {
+	case "text/plain":
+		return string(utf8), nil
+	case "text/html", "application/xhtml+xml":
+		root, err := html.Parse(bytes.NewReader(utf8))
+		if err != nil {
+			return "", fmt.Errorf("parse the page: %w", err)
 		}
-		resp.Body.Close()
-		fmt.Println(resp.Status, url)
+		return readable(root), nil
 	}
-	os.Exit(status)
+	return "", fmt.Errorf("the type of the page is %q: only text/html and text/plain are printed", contentType)
+}
+
+// exitStatus returns the exit status for an error of fetch.
+func exitStatus(err error) int {
+	_, isDelay := errors.AsType[*politeness.DelayError](err)
+	switch {
+	case errors.Is(err, robotsmw.ErrDisallowed):
+		return disallowed
+	case isDelay, errors.Is(err, robotsmw.ErrUnreachable):
+		return notNow
+	}
+	return noText
 }

@@ -109,6 +109,10 @@ with gate.fetch(site + "/") as page:
 		{"a page that is gone", `
 with gate.fetch(site + "/gone") as page:
     print(page.status, page.read().strip())`, "410 b'it is gone'"},
+		{"the page's URL", `
+for path in "/", "/gone?a=b", "/moved":
+    with gate.fetch(site + path) as page:
+        print(page.url.removeprefix(site), page.geturl().removeprefix(site))`, "/ /\n/gone?a=b /gone?a=b\n/moved /moved"},
 		{"a redirect is the caller's to follow", `
 with gate.fetch(site + "/moved") as page:
     print(page.status, page.headers["Location"])`, "302 /private"},

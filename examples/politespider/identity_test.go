@@ -169,6 +169,8 @@ func TestRun_KeyRefused(t *testing.T) {
 		{"an agent alone", []string{"-signature-agent", keysURL, "https://a.example/"}, "-signature-agent: say with -key what to sign with"},
 		{"a form alone", []string{"-legacy-signature-agent", "https://a.example/"}, "-key"},
 		{"an agent over http", []string{"-key", file, "-signature-agent=http://bot.example/", "https://a.example/"}, "write a URL with https"},
+		{"an agent with a fragment", []string{"-key", file, "-signature-agent", keysURL + "#1", "https://a.example/"}, "Transport.Agent: it has a password or a fragment"},
+		{"an agent in another script", []string{"-key", file, "-signature-agent=https://bücher.example/", "https://a.example/"}, "write it in ASCII"},
 		{"the demo", []string{"-key", file, "-signature-agent", keysURL}, "the demo has no https"},
 		{"a card of nobody", []string{"-user-agent=", "-card"}, "say who is crawling"},
 		{"a card that is no URL", []string{"-card=card.json"}, "-card"},

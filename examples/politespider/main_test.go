@@ -21,14 +21,13 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("8") // parallel tests mostly wait in real time, not for a processor
-	}
+	testmain.Quiet()
+	testmain.Parallel(8)
 	goleak.VerifyTestMain(m)
 }
 

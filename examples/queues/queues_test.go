@@ -5,7 +5,6 @@ package queues
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +24,7 @@ import (
 
 	_ "github.com/goodbots/courtesy/examples/queues/internal/worker" // see build
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // engines are the commands. Each start returns the flags by which the command
@@ -176,8 +176,7 @@ var build = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	flag.Set("test.parallel", "9") // the tests wait most of their time
+	testmain.Parallel(9)
 	status := m.Run()
 	if dir, _ := build(); dir != "" {
 		os.RemoveAll(dir)

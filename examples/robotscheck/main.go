@@ -125,14 +125,22 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 		return command.CannotTell
 	}
 	name, args := args[0], args[1:]
-	switch name {
-	case "help", "-h", "-help", "--help":
+	if isHelp(name) {
 		if len(args) == 0 {
 			printOverview(e.Stdout)
 			return command.OK
 		}
 		name, args = args[0], []string{"-h"}
-	case "version", "-version", "--version":
+	}
+	wantsHelp := len(args) > 0 && isHelp(args[0])
+	switch {
+	case isHelp(name):
+		fmt.Fprint(e.Stdout, "usage: robotscheck help [COMMAND]\n\nPrint the list of the commands, or the help of one command.\n")
+		return command.OK
+	case isVersion(name) && wantsHelp:
+		fmt.Fprint(e.Stdout, "usage: robotscheck version\n\nPrint the version of this build, and of the Go that built it.\n")
+		return command.OK
+	case isVersion(name):
 		fmt.Fprintln(e.Stdout, "robotscheck "+cli.Version())
 		return command.OK
 	}
@@ -150,6 +158,14 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 	c := commands[i]
 	c.Help = helpOf(name)
 	return c.Run(ctx, e, args)
+}
+
+func isHelp(arg string) bool {
+	return slices.Contains([]string{"help", "-h", "-help", "--help"}, arg)
+}
+
+func isVersion(arg string) bool {
+	return slices.Contains([]string{"version", "-version", "--version"}, arg)
 }
 
 //go:embed internal/*/doc.go

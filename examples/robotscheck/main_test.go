@@ -176,6 +176,22 @@ func TestTranscripts_TryEveryFlag(t *testing.T) {
 	}
 }
 
+// The commands help and version have a help, too, although each is only a case
+// in dispatch.
+func TestHelp_OfHelpAndVersion(t *testing.T) {
+	for name, want := range map[string]string{
+		"help":    "usage: robotscheck help [COMMAND]\n",
+		"version": "usage: robotscheck version\n",
+	} {
+		for _, args := range [][]string{{"help", name}, {name, "-h"}, {name, "--help"}} {
+			status, stdout, stderr := robotscheck(t, "", args...)
+			if status != command.OK || !strings.HasPrefix(stdout, want) || stderr != "" {
+				t.Errorf("%v: exit status %d, standard output %q, standard error %q", args, status, stdout, stderr)
+			}
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"-h"}, {"-help"}, {"--help"}} {
 		status, stdout, stderr := robotscheck(t, "", args...)

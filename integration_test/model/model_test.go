@@ -123,7 +123,7 @@ func search(t *testing.T, p property, mutant string) result {
 	t.Helper()
 	for _, tool := range []string{"spin", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("THE MODEL IS NOT CHECKED: install %s (Debian's package has that name): %v", tool, err)
+			t.Skipf("SKIPPED: the model is not checked: install %s (Debian's package has that name): %v", tool, err)
 		}
 	}
 	dir := t.TempDir()

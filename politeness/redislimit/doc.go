@@ -35,7 +35,7 @@
 //	                        requests that wait
 //
 // A request that may not wait so long gets a [politeness.DelayError] with the
-// Reason "fleet".
+// Reason [politeness.ReasonFleet].
 //
 // # How it works
 //

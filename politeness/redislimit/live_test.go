@@ -40,7 +40,7 @@ func TestClose_EndsAllRequests(t *testing.T) {
 			select {
 			case err := <-ended:
 				d, is := errors.AsType[*politeness.DelayError](err)
-				if !is || !errors.Is(err, errClosed) || d.Reason != "fleet" {
+				if !is || !errors.Is(err, errClosed) || d.Reason != politeness.ReasonFleet {
 					t.Errorf("%v, want a DelayError that says that the Fleet is closed (%+v)", err, d)
 				}
 			case <-time.After(time.Second):
@@ -59,7 +59,7 @@ func TestFleet_SecondLimiter(t *testing.T) {
 		a.ask(t, time.Minute, ok200)
 		began := time.Now()
 		_, err := (&politeness.Limiter{Fleet: a.Fleet}).Acquire(context.Background(), &url.URL{Host: "shop.example"})
-		if d, is := errors.AsType[*politeness.DelayError](err); !is || !errors.Is(err, errShared) || d.Reason != "fleet" || time.Since(began) > time.Second {
+		if d, is := errors.AsType[*politeness.DelayError](err); !is || !errors.Is(err, errShared) || d.Reason != politeness.ReasonFleet || time.Since(began) > time.Second {
 			t.Errorf("after %v: %v, want a DelayError that names the two Limiters", time.Since(began), err)
 		}
 		if waited, err := a.ask(t, time.Minute, ok200); err != nil || waited > time.Second {

@@ -497,7 +497,7 @@ func (f *suite) spend(m *peer) (n int) {
 		cancel()
 		if err != nil {
 			delay, is := errors.AsType[*politeness.DelayError](err)
-			if !is || delay.Reason != "budget" || time.Until(delay.Until) > 24*time.Hour {
+			if !is || delay.Reason != politeness.ReasonBudget || time.Until(delay.Until) > 24*time.Hour {
 				f.Errorf("member %d: %v, want a spent budget", m.number, err)
 			}
 			return n

@@ -31,7 +31,7 @@ func TestTurns_BudgetIsUsedUp(t *testing.T) {
 			wg.Go(func() {
 				for {
 					_, err := s.ask(t, time.Hour, ok200)
-					if d, is := errors.AsType[*politeness.DelayError](err); is && d.Reason == "budget" {
+					if d, is := errors.AsType[*politeness.DelayError](err); is && d.Reason == politeness.ReasonBudget {
 						return
 					}
 					if err != nil {

@@ -40,7 +40,9 @@ import (
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
-// Options.RefuseAddress, or if Attach does not know this version of colly.
+// Options.RefuseAddress, or whose method Validate() error returns one, if
+// Options.Outer returns nil, or if Attach does not know this version of colly.
+// After an error, the collector is as it was before.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	b, err := backendOf(c)
 	if err != nil {
@@ -63,20 +65,24 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		base = client.Transport
 	}
 	if paced, ok := base.(*politeness.Transport); ok && opts.Limiter == nil {
+		if err := paced.Validate(); err != nil {
+			return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
+		}
 		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
-		base, timeout = paced.Base, cmp.Or(paced.AttemptTimeout, 30*time.Second)
+		base, timeout = paced.Base, cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
 	}
 	x.opts.Limiter = cmp.Or(x.opts.Limiter, commonLimiter())
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
-	if base, err = x.admit(base); err != nil {
+	if base, err = x.admit(base); errors.Is(err, ErrBypassed) {
 		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
 			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
+	} else if err != nil {
+		return nil, err
 	}
 	if opts.Proxy != nil {
 		own := base.(*http.Transport).Clone() // NewTransport has checked that
 		own.Proxy, base = opts.Proxy, own
 	}
-	x.main = x.newHub(b, base, timeout)
 
 	opts = x.opts
 	if opts.Store == nil && opts.RefuseAddress == nil && !x.named() && client.Transport == nil {
@@ -93,6 +99,10 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if outer != nil {
 		x.inner = outer(robots)
 	}
+	if x.inner == nil {
+		return nil, errors.New("collyrobots: Options.Outer returns nil: let it return the robots transport that it gets, or a transport around it")
+	}
+	x.main = x.newHub(b, base, timeout)
 	x.enroll(c)
 	return x, nil
 }
@@ -137,7 +147,9 @@ func (x *Extension) enroll(c *colly.Collector) {
 
 // Active reports whether the requests of all collectors can be sent. If a
 // collector gets a transport that the extension cannot use, Active returns
-// false, and requests of that collector fail with ErrBypassed.
+// false. Requests of that collector then fail with ErrBypassed or, if the
+// transport has a method Validate() error and that returns an error, with this
+// error.
 func (x *Extension) Active() bool {
 	for _, c := range x.collectors() {
 		if h, err := x.hubOf(c); err != nil || h.sync() != nil {

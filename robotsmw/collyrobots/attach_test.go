@@ -13,6 +13,7 @@ import (
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/storage"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -74,6 +75,14 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	good := robotsmw.Options{UserAgent: agent}
 	withDialer := colly.NewCollector()
 	withDialer.WithTransport(&http.Transport{DialContext: new(net.Dialer).DialContext})
+	invalid := &politeness.Limiter{Jitter: -1}
+	within := &politeness.Limiter{Within: invalid}
+	sendsWith := func(transport http.RoundTripper) *colly.Collector {
+		c := colly.NewCollector()
+		c.WithTransport(transport)
+		return c
+	}
+	noOuter := func(http.RoundTripper) http.RoundTripper { return nil }
 	twice := colly.NewCollector()
 	attach(t, twice, good)
 	for name, c := range map[string]struct {
@@ -87,12 +96,31 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 		"colly's user agent":               {colly.NewCollector(), robotsmw.Options{UserAgent: colly.NewCollector().UserAgent}, "colly"},
 		"a transport that dials by itself": {withDialer, robotsmw.Options{UserAgent: agent, RefuseAddress: robotsmw.PublicOnly}, "DialControl"},
 		"attached before already":          {twice, good, "already"},
+		"invalid Limiter":                  {colly.NewCollector(), robotsmw.Options{UserAgent: agent, Limiter: invalid}, "Limiter.Jitter is -1"},
+		"invalid Within":                   {colly.NewCollector(), robotsmw.Options{UserAgent: agent, Limiter: within}, "Limiter.Within: Limiter.Jitter is -1"},
+		"invalid Limiter in Base": {
+			colly.NewCollector(), robotsmw.Options{UserAgent: agent, Base: &politeness.Transport{Limiter: invalid}}, "Limiter.Jitter is -1",
+		},
+		"invalid Limiter in the transport": {sendsWith(&politeness.Transport{Limiter: within}), good, "Limiter.Within: Limiter.Jitter is -1"},
+		"invalid Limiter in the transport, beside a valid one": {
+			sendsWith(&politeness.Transport{Limiter: invalid}), robotsmw.Options{UserAgent: agent, Limiter: unpaced()}, "Limiter.Jitter is -1",
+		},
+		"Outer returns nil": {colly.NewCollector(), robotsmw.Options{UserAgent: agent, Outer: noOuter}, "Options.Outer"},
 	} {
 		ext, err := collyrobots.Attach(c.collector, c.opts)
 		if err == nil || ext != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error that names %s", name, err, c.want)
 		}
+		if c.collector == nil || c.collector == twice || c.collector.Context == nil {
+			continue
+		}
+		// The collector is as it was, so Attach succeeds with right options.
+		c.collector.WithTransport(shop())
+		if _, err := collyrobots.Attach(c.collector, good); err != nil {
+			t.Errorf("%s: after the error, Attach with right options returns %v", name, err)
+		}
 	}
+	withDialer = sendsWith(&http.Transport{DialContext: new(net.Dialer).DialContext})
 	if _, err := collyrobots.Attach(withDialer, robotsmw.Options{UserAgent: agent, Base: http.DefaultTransport}); err != nil {
 		t.Errorf("a transport that is replaced on purpose: %v", err)
 	}

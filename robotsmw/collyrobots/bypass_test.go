@@ -290,6 +290,28 @@ func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 	}
 }
 
+// A transport that was set after Attach has a Limiter with an invalid field.
+// Without the check, no robots.txt could be fetched, and each page was refused
+// because its robots.txt was unreachable.
+func TestInvalidTransportAfterAttach(t *testing.T) {
+	var log strings.Builder
+	c := colly.NewCollector()
+	ext := attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	c.WithTransport(&politeness.Transport{Base: shop(), Limiter: &politeness.Limiter{Jitter: -1}})
+	for i := range 3 {
+		if err := c.Visit(fmt.Sprintf("http://shop.example/%d", i)); err == nil || !strings.Contains(err.Error(), "Limiter.Jitter is -1") || errors.Is(err, robotsmw.ErrUnreachable) {
+			t.Errorf("Visit = %v, want the error of the Limiter", err)
+		}
+	}
+	if ext.Active() || strings.Count(log.String(), "level=WARN") != 1 {
+		t.Errorf("active %v, the log has\n%s", ext.Active(), &log)
+	}
+	c.WithTransport(&politeness.Transport{Base: shop(), Limiter: unpaced()})
+	if err := c.Visit("http://shop.example/"); err != nil || !ext.Active() {
+		t.Errorf("with a valid transport: active %v, %v", ext.Active(), err)
+	}
+}
+
 func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
 	var log strings.Builder
 	web, other := shop(), shop()

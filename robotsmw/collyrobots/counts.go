@@ -8,9 +8,14 @@ import (
 // Counts are what the extension has seen and done since Attach, on all
 // collectors whose requests it handles.
 type Counts struct {
-	Fetched      int64 // answered requests, including redirect hops, but not those for robots.txt
-	Disallowed   int64 // requests that a rule refused
-	Unreachable  int64 // requests refused because robots.txt was unreachable
+	Fetched     int64 // answered requests, including redirect hops, but not those for robots.txt
+	Disallowed  int64 // requests that a rule refused
+	Unreachable int64 // requests refused because robots.txt was unreachable
+
+	// AddressRefused are the requests whose address Options.RefuseAddress
+	// refused, or the address of the robots.txt that they needed.
+	AddressRefused int64
+
 	NoIndex      int64 // pages that say noindex
 	NoFollow     int64 // pages that say nofollow
 	LinksRefused int64 // refused links: on nofollow pages, or with rel=nofollow
@@ -25,7 +30,8 @@ type Counts struct {
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
-	// requests that got no whole answer, unless robots.txt was the reason.
+	// requests that got no whole answer, unless robots.txt or a refused address
+	// was the reason.
 	// Other reasons are the network, a timeout, the end of the Context or a
 	// *politeness.DelayError. A request that failed is not lost if a Retry of
 	// it succeeded. Lost counts the attached collector and those that were
@@ -53,6 +59,7 @@ func (n Counts) String() string {
 		{"pages", n.Pages % max(n.Fetched, 1)}, // 0 if Pages equals Fetched
 		{"disallowed", n.Disallowed},
 		{"unreachable", n.Unreachable},
+		{"addresses refused", n.AddressRefused},
 		{"noindex", n.NoIndex},
 		{"nofollow", n.NoFollow},
 		{"links refused", n.LinksRefused},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/internal/httputil"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
@@ -59,21 +60,10 @@ func (x *Extension) Indexable(page *colly.Response) bool {
 	return !said.NoIndex() && !said.Refusal.Sure
 }
 
-// isHTML reports whether page is HTML and has a body. A 206 does not count,
-// because its body may not be the beginning of the page.
+// isHTML reports whether page has a body that may be HTML. Its answer is that
+// of a robotsmw.Transport for the same response. It does not look at the body.
 func isHTML(page *colly.Response) bool {
-	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
-		return false
-	}
-	contentType := answerOf(page).Header.Get("Content-Type")
-	if contentType == "" { // colly does the same before it calls OnHTML
-		contentType = http.DetectContentType(page.Body)
-	}
-	mediaType := strings.ToLower(strings.TrimSpace(contentType))
-	if end := strings.IndexAny(mediaType, ";, \t"); end >= 0 { // some servers leave out the semicolon
-		mediaType = mediaType[:end]
-	}
-	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+	return len(page.Body) > 0 && httputil.MayBeHTML(page.StatusCode, answerOf(page).Header)
 }
 
 // isEncoded reports whether the body has a coding that colly has not decoded.

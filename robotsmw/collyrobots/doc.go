@@ -6,7 +6,7 @@
 // Callbacks, storage, limits, proxies and queues go on working. Each host gets
 // one request a second, one at a time (Options.Limiter changes that); its
 // Crawl-delay and Retry-After are obeyed. A refused request comes to OnError,
-// with a *robotsmw.DisallowedError that names the rule.
+// with a *robotsmw.DisallowedError that names the rule (see "Errors").
 //
 //	                      robots.txt  pace  nofollow  a refused URL stays unvisited
 //	e.Request.Visit       yes         yes   yes       no
@@ -47,10 +47,26 @@
 // call ext.Wait: OnError gets what was put back. Processes that share a queue
 // need a Limiter.Fleet (Example "Fleet"); others may add to an empty queue.
 //
+// # Errors
+//
+// OnError and Visit get the errors of an http.Client with a robotsmw.Transport,
+// in a *url.Error. errors.Is and errors.AsType find in them
+//
+//	robotsmw.ErrDisallowed      a rule or an option forbids the URL
+//	robotsmw.ErrUnreachable     robots.txt cannot be fetched: *net.DNSError, x509
+//	                            errors and others, if the network is the reason
+//	robotsmw.ErrAddressRefused  RefuseAddress refuses the address, and its error
+//	*politeness.DelayError      the host is not due
+//	context.Canceled            the collector's Context has ended
+//	any other                   the error of the page itself, such as *net.OpError
+//
+// Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. A refused
+// address is one if robots.txt had to be fetched first.
+//
 // # Retries in OnError
 //
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
-//		return // a rule says no, and that is final
+//		return // a rule or RefuseAddress says no, and that is final
 //	}
 //	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
 //

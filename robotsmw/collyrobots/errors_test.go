@@ -19,6 +19,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -65,8 +66,8 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 		}, "line 2 of the robots.txt set for this origin", as[*robotsmw.DisallowedError]},
 		{"a 403 for robots.txt", robotstest.Status(403), "", page, func(o *robotsmw.Options) { o.DisallowForbidden = true },
 			"disallowed: robots.txt answered 403", as[*robotsmw.DisallowedError]},
-		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "disallowed: robots.txt is unreachable: status 503", as[*robotsmw.DisallowedError]},
-		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "disallowed: robots.txt is unreachable", as[*robotsmw.DisallowedError]},
+		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: status 503", as[*robotsmw.DisallowedError]},
+		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: ", as[*robotsmw.DisallowedError]},
 		{"an address that is refused", shut, "", page, failing("/robots.txt", refused),
 			"is not a public address: loopback", as[*robotsmw.DisallowedError]},
 
@@ -182,4 +183,40 @@ func pages(of map[string]http.Handler) http.Handler {
 		mux.Handle(path, h)
 	}
 	return mux
+}
+
+// An address that RefuseAddress refuses is neither an unreachable robots.txt
+// nor a lost page. A Retry cannot change it, so it returns the error at once,
+// for robots.txt and for a page.
+func TestRefusedAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := robotsmw.DialControl(robotsmw.PublicOnly)("tcp", "10.0.0.1:80", nil)
+		var web robotstest.Internet
+		web.Fail("a.example", refused)
+		web.Fail("b.example", refused)
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{
+			UserAgent: agent, Base: &web, Limiter: unpaced(), Logger: slog.New(slog.DiscardHandler),
+			Override: map[string]string{"http://b.example": ""},
+		})
+		retried := 0
+		c.OnError(func(r *colly.Response, err error) {
+			if !errors.Is(err, robotsmw.ErrAddressRefused) || errors.Is(err, robotsmw.ErrUnreachable) {
+				t.Errorf("%s: %v", r.Request.URL, err)
+			}
+			if retried++; retried > 2 {
+				return // a Retry has sent a request
+			}
+			time.Sleep(time.Hour)
+			start := time.Now()
+			if again := r.Request.Retry(); again == nil || !errors.Is(again, robotsmw.ErrAddressRefused) || time.Since(start) != 0 {
+				t.Errorf("Retry of %s: %v after %v", r.Request.URL, again, time.Since(start))
+			}
+		})
+		c.Visit("http://a.example/page")
+		c.Visit("http://b.example/page")
+		if got := ext.Counts(); retried != 2 || got != (collyrobots.Counts{AddressRefused: 2}) {
+			t.Errorf("%d errors, %v", retried, got)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"weak"
@@ -164,9 +165,14 @@ const longPause = time.Minute
 
 // pauseReasons are the reasons for which a host that makes a request wait is
 // paused, and not just busy.
-var pauseReasons = []politeness.Reason{"back-off", "crawl-delay", "rate limit", "budget", unreachable}
+var pauseReasons = []politeness.Reason{
+	politeness.ReasonBackOff, politeness.ReasonCrawlDelay, politeness.ReasonRateLimit, politeness.ReasonBudget, unreachable,
+}
 
 const unreachable politeness.Reason = "robots.txt is unreachable"
+
+// maxPaused is how many paused hosts are remembered.
+const maxPaused = 10_000
 
 // pause is called when a request begins to wait for its host, which has been
 // paused at since at the latest. It logs a long pause once.
@@ -180,7 +186,10 @@ func (x *Extension) pause(u *url.URL, since, until time.Time, why politeness.Rea
 	logged := now.Before(x.paused[host])
 	if !logged {
 		maps.DeleteFunc(x.paused, func(_ string, end time.Time) bool { return now.After(end) })
-		x.paused[host] = until
+		if len(x.paused) >= maxPaused {
+			clear(x.paused) // so some pauses are logged again
+		}
+		x.paused[strings.Clone(host)] = until // host is a part of the URL
 	}
 	x.mu.Unlock()
 	if !logged {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // failedBody marks a request that failed. It stands in the request's Body, in
@@ -20,7 +22,7 @@ type failedBody struct {
 	own     bool      // the extension itself repeats the request
 	err     error     // what OnError was told; nil if own
 	at      time.Time // when the request failed
-	final   bool      // a rule refused the request, or the extension repeats it
+	final   bool      // a rule or RefuseAddress refused the request, or the extension repeats it
 	until   time.Time // until when each repeat would be refused; zero if a repeat may go at once
 	wait    func() error
 	lost    bool        // the request is counted in Counts.Lost
@@ -31,10 +33,10 @@ type failedBody struct {
 }
 
 // isLost reports whether err means that a request got no answer. It does not if
-// the program or colly itself stopped the request or its redirect.
+// the program, its options or colly itself stopped the request or its redirect.
 func isLost(err error) bool {
 	own := []error{colly.ErrAbortedBeforeRequest, colly.ErrAbortedAfterHeaders, colly.ErrForbiddenDomain,
-		colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch}
+		colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, robotsmw.ErrAddressRefused}
 	_, visited := errors.AsType[*colly.AlreadyVisitedError](err)
 	return !visited && !slices.ContainsFunc(own, func(e error) bool { return errors.Is(err, e) })
 }

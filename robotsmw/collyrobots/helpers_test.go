@@ -15,6 +15,7 @@ import (
 	"github.com/gocolly/colly/v2"
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	if raceEnabled {
 		runtime.GOMAXPROCS(1)
 	}
+	testmain.Quiet()
 	goleak.VerifyTestMain(m)
 }
 

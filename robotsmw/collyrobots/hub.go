@@ -13,7 +13,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
 // ErrBypassed is the error of every request after somebody has set a transport
@@ -201,8 +201,15 @@ func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
 
 // admit returns the transport that a hub uses for t: t itself, or another one
 // in its place. It returns ErrBypassed if t would hide addresses from
-// Options.RefuseAddress.
+// Options.RefuseAddress. If t reports that it is set up wrongly, admit returns
+// that error. Otherwise robots.txt could not be fetched through t, and would
+// count as unreachable.
 func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
+	if t, ok := t.(interface{ Validate() error }); ok {
+		if err := t.Validate(); err != nil {
+			return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
+		}
+	}
 	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
 		t = paced.Base
 	}
@@ -217,7 +224,7 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 		return nil, ErrBypassed
 	}
 	own = own.Clone()
-	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: robotsmw.DialControl(x.opts.RefuseAddress)}
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: address.Control("RefuseAddress", x.opts.RefuseAddress)}
 	own.DialContext = dialer.DialContext
 	return own, nil
 }

@@ -451,7 +451,7 @@ func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
 				if n := ext.Counts(); n.GivenUp != 1 || n.PutBack != 4 || n.Lost != 1 {
 					t.Errorf("counts: %v; asked for %v", n, asked(web))
 				}
-				if delay, ok := errors.AsType[*politeness.DelayError](failed); !ok || delay.Reason != "crawl-delay" {
+				if delay, ok := errors.AsType[*politeness.DelayError](failed); !ok || delay.Reason != politeness.ReasonCrawlDelay {
 					t.Errorf("the error is %v", failed)
 				}
 			})

@@ -67,7 +67,10 @@ func (s *marks) put(page *colly.Request) *mark {
 // asSent returns an absolute URL as colly sends it, without the fragment. It
 // returns "" if URL is not a valid absolute URL.
 func asSent(URL string) string {
-	target, _, _ := strings.Cut(anywhere.AbsoluteURL(URL), "#")
+	target, _, hasFragment := strings.Cut(anywhere.AbsoluteURL(URL), "#")
+	if hasFragment {
+		target = strings.Clone(target) // a mark keeps it, and a fragment may be long
+	}
 	return target
 }
 

@@ -88,6 +88,8 @@ func (m *member) markFailed(r *colly.Request, err error) {
 		b.until = cmp.Or(blocked.Decision.NextTry, b.at)
 	} else if b.lost = isLost(err); b.lost {
 		m.tally(&m.counts.Lost, 1)
+	} else if errors.Is(err, robotsmw.ErrAddressRefused) {
+		b.final = true
 	}
 	if delay, ok := errors.AsType[*notDue](err); ok {
 		b.until, why = delay.Until, delay.Reason

@@ -67,13 +67,15 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 // refusal gets the error of a request. It counts refusals, ends loops of them,
 // and returns the error that colly's users expect.
 func (x *Extension) refusal(req *http.Request, err error) error {
-	blocked, ok := errors.AsType[*robotsmw.DisallowedError](err)
-	if ok {
-		if errors.Is(err, robotsmw.ErrUnreachable) {
-			x.tally(&x.counts.Unreachable, 1)
-		} else {
-			x.tally(&x.counts.Disallowed, 1)
-		}
+	switch {
+	case errors.Is(err, robotsmw.ErrAddressRefused):
+		x.tally(&x.counts.AddressRefused, 1)
+	case errors.Is(err, robotsmw.ErrUnreachable):
+		x.tally(&x.counts.Unreachable, 1)
+	case errors.Is(err, robotsmw.ErrDisallowed):
+		x.tally(&x.counts.Disallowed, 1)
+	}
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		own := *blocked // with a copy of the URL, because the request's URL may still change
 		u := *own.Decision.URL
 		own.Decision.URL = &u
@@ -84,7 +86,7 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	} else {
 		return err
 	}
-	turn := max(cmp.Or(x.opts.Limiter.Delay, time.Second), atOnce)
+	turn := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), atOnce)
 	if x.loops.note(req.URL.Hostname(), req.URL.String(), turn) {
 		sleepUntil(req.Context(), time.Now().Add(turn))
 	}

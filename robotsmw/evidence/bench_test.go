@@ -35,7 +35,7 @@ func aRequest(tb testing.TB, rec *Recorder) func() {
 	get(tb, client, "http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html")
 	o := pace(&rec.queue, 1, time.Second)
 	u, _ := url.Parse("http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html")
-	e := politeness.Event{Host: "www.example.com", URL: u, At: time.Now(), Delay: time.Second, CrawlDelay: 5 * time.Second, Wait: 4 * time.Second, Reason: "crawl-delay"}
+	e := politeness.Event{Host: "www.example.com", URL: u, At: time.Now(), Delay: time.Second, CrawlDelay: 5 * time.Second, Wait: 4 * time.Second, Reason: politeness.ReasonCrawlDelay}
 	return func() {
 		e.Request++
 		o.Granted(ctx, e)

@@ -27,7 +27,7 @@ func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
 				decision = decisionText(d)
 			}
 			request := line("request", &e, "url", url, "host", e.Host, "robots", e.Exempt, "start", e.At,
-				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", intervalWhy(&e, own), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay,
+				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", string(intervalWhy(&e, own)), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay,
 				"paused_until", e.Until, "waited", e.Wait, "waited_for", string(e.Reason), "decision", decision)
 			if e.Exempt {
 				request.about = url
@@ -48,12 +48,12 @@ func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
 	}
 }
 
-func intervalWhy(e *politeness.Event, own time.Duration) string {
+func intervalWhy(e *politeness.Event, own time.Duration) politeness.Reason {
 	switch {
 	case e.CrawlDelay > e.Delay:
-		return "crawl-delay"
+		return politeness.ReasonCrawlDelay
 	case e.Delay > own:
-		return "adaptive delay"
+		return politeness.ReasonAdaptive
 	}
-	return "delay"
+	return politeness.ReasonDelay
 }

@@ -23,6 +23,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
@@ -265,6 +266,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("EVIDENCE_CRAWL"); dir != "" {
 		crawlUntilKilled(dir)
 	}
+	testmain.Quiet()
 	goleak.VerifyTestMain(m)
 }
 
@@ -643,6 +645,14 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 		{"a size below zero", func() error { _, err := Open(t.TempDir(), Options{SegmentBytes: -1}); return err }, "give a size in bytes"},
 		{"a file in place of the directory", func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err }, "cannot make the directory"},
 		{"no Limiter", func() error { return rec.Observe(&robotsmw.Options{UserAgent: agent}) }, "call Pace"},
+		{"an invalid Limiter", func() error {
+			opts := robotsmw.Options{UserAgent: agent, Limiter: &politeness.Limiter{Jitter: -1}}
+			err := rec.Observe(&opts)
+			if opts.Observer != nil || opts.Limiter.Observer != nil {
+				t.Error("Observe has added observers before it failed")
+			}
+			return err
+		}, "Limiter.Jitter is -1"},
 		{"no User-Agent", func() error { return rec.Observe(&robotsmw.Options{Limiter: new(politeness.Limiter)}) }, "UserAgent is empty"},
 		{"another crawler", func() error {
 			if err := rec.Observe(&robotsmw.Options{UserAgent: agent, Limiter: new(politeness.Limiter)}); err != nil {

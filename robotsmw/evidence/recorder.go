@@ -420,14 +420,17 @@ func limiterLine(number int, l *politeness.Limiter) entry {
 	}
 	const unlimited = -time.Second // -1 in the line
 	return newEntry("limiter", "limiter", number, "delay", seconds(delayOf(l)), "concurrency", orDefault(l.Concurrency, 1, -1), "end_to_start", l.EndToStart,
-		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, time.Minute, unlimited)), "clamp_crawl_delay", l.ClampCrawlDelay,
-		"max_retry_after", seconds(orDefault(l.MaxRetryAfter, 24*time.Hour, unlimited)),
-		"back_off", seconds(orDefault(l.BackOff, 5*time.Second, 0)), "max_back_off", seconds(orDefault(l.MaxBackOff, time.Hour, unlimited)),
-		"lease", seconds(orDefault(l.Lease, 10*time.Minute, unlimited)), "jitter", time.Duration(l.Jitter*float64(time.Second)),
+		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay, unlimited)), "clamp_crawl_delay", l.ClampCrawlDelay,
+		"max_retry_after", seconds(orDefault(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter, unlimited)),
+		"back_off", seconds(orDefault(l.BackOff, politeness.DefaultBackOff, 0)),
+		"max_back_off", seconds(orDefault(l.MaxBackOff, politeness.DefaultMaxBackOff, unlimited)),
+		"lease", seconds(orDefault(l.Lease, politeness.DefaultLease, unlimited)), "jitter", time.Duration(l.Jitter*float64(time.Second)),
 		"adaptive", l.Adaptive > 0, "key", key, "fleet", l.Fleet != nil)
 }
 
-func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }
+func delayOf(l *politeness.Limiter) time.Duration {
+	return orDefault(l.Delay, politeness.DefaultDelay, 0)
+}
 
 // orDefault returns v if it is positive, zero if v is 0, and negative if v is
 // negative.

@@ -38,7 +38,7 @@ func robots(q *queue) *robotsmw.Observer {
 			if d.URL != nil {
 				about = redacted(d.URL)
 			}
-			if q.isNew(fmt.Sprint("refusal ", about, " ", d.SHA256(), d.RobotsURL, d.Reason, d.Fetched)) {
+			if q.isNew(fmt.Sprintf("refusal %q %q %q %v %v", about, d.SHA256(), d.RobotsURL, d.Reason, d.Fetched)) {
 				q.put(newEntry("decision", "url", about, "decision", decisionText(&d)))
 			}
 		},

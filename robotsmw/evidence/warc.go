@@ -155,12 +155,12 @@ func clean(text string) string { return lineBreaks.Replace(text) }
 // A warcFile is the WARC file of the open segment.
 type warcFile struct {
 	name  string
-	info  string    // the ID of the warcinfo record
-	out   []byte    // records that are not on the disk yet
-	good  int64     // how many bytes are on the disk
-	sum   hash.Hash // the hash of the bytes on the disk
-	known map[string]response
-	zip   *gzip.Writer // nil before the first record
+	info  string                         // the ID of the warcinfo record
+	out   []byte                         // records that are not on the disk yet
+	good  int64                          // how many bytes are on the disk
+	sum   hash.Hash                      // the hash of the bytes on the disk
+	known map[[sha256.Size]byte]response // by a hash of URL and Host, because a URL may be long
+	zip   *gzip.Writer                   // nil before the first record
 }
 
 // A response is one to which a later revisit record may refer.
@@ -234,7 +234,7 @@ func (w *warcFile) exchange(x *exchange) []byte {
 	}
 
 	kind, block := "response", slices.Concat(x.header, x.body)
-	key := x.url + " " + x.host
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q", x.url, x.host))
 	fields := []string{"WARC-Target-URI", about, "WARC-Concurrent-To", other, "WARC-Protocol", x.protocol}
 	switch e, ok := w.known[key]; {
 	case x.renewed:
@@ -247,7 +247,7 @@ func (w *warcFile) exchange(x *exchange) []byte {
 		fields = append(fields, "WARC-Truncated", x.truncated, "WARC-Payload-Digest", digest(x.body))
 		if x.whole {
 			if w.known == nil || len(w.known) >= mostResponses {
-				w.known = make(map[string]response)
+				w.known = make(map[[sha256.Size]byte]response)
 			}
 			w.known[key] = response{id, x.time}
 		}

@@ -24,8 +24,12 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	}
 	d, err := h.robots.Checker().Check(ctx, u)
 	v, _ := verdictOf(d, err)
-	if next := h.limiter.Next(u); v.Until == nil && time.Until(next) > 0 {
-		v.Until = &next
+	// Retrying does not help with a URL that is disallowed, so its verdict must
+	// not contain a time.
+	if v.Allowed && v.Until == nil {
+		if next := h.limiter.Next(u); time.Until(next) > 0 {
+			v.Until = &next
+		}
 	}
 	v.write(w, http.StatusOK)
 }

@@ -12,12 +12,15 @@
 //
 //   - GET /check?url=U: may U be fetched? The answer is 200 and JSON, whatever
 //     the verdict: {"allowed":false,"reason":"rule","rule":"/private",
-//     "line":3,"robots_url":"…","crawl_delay":2,"until":"…"}. What does not
-//     apply is left out. The time in until is when to ask again. If robots.txt
-//     is unreachable, error says why.
+//     "line":3,"robots_url":"…","crawl_delay":2}. What does not apply is left
+//     out. The time in until is when the client should retry: when U's host is
+//     due, or when robots.txt is fetched again if it is unreachable. A URL that
+//     a rule disallows has none. If robots.txt is unreachable, error contains
+//     the cause.
 //   - GET /check?url=U&wait=1 answers when the client may ask U's host itself,
 //     and adds an id. The host's slot is held until the client is done, or for
-//     Limiter.Lease. Without an id, the client may not ask: see until.
+//     Limiter.Lease; then it is free again, and the id is invalid. Without an
+//     id, the client may not ask: see until.
 //   - POST /done?id=ID&status=200 frees the slot (204; 404 if no slot has this
 //     id). The status is that of the client's own answer, and retry_after its
 //     Retry-After in seconds; they slow the host down where it asks for that.
@@ -43,7 +46,8 @@
 // The sites a gate can reach are limited, too: if neither Options.Base nor
 // Options.RefuseAddress is set, it refuses addresses that are not public
 // (robotsmw.PublicOnly), at each connection, so that neither a redirect nor a
-// change of the DNS leads into a private network.
+// change of the DNS leads into a private network. Through a proxy, only the
+// proxy's address is checked (see Options.RefuseAddress).
 //
 // # Limits
 //

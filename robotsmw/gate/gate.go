@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
 // ServeHTTP answers a request. A client that may not ask gets only a 401.
@@ -52,7 +52,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // loopback one, but those of a page in a browser, and of a proxy, speak against
 // it.
 func (h *Handler) mayAsk(r *http.Request) bool {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token := bearerToken(r)
 	if h.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(h.Token)) == 1 {
 		return true
 	}
@@ -62,6 +62,17 @@ func (h *Handler) mayAsk(r *http.Request) bool {
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "" || site == "none" || site == "same-origin"
+}
+
+// bearerToken returns the token in the Authorization field of a request. It
+// returns "" if there is no such field, or if the field has another scheme than
+// Bearer (RFC 6750 §2.1). The scheme's case is ignored (RFC 9110 §11.1).
+func bearerToken(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimLeft(token, " ")
 }
 
 // isLoopback reports whether a Host names this machine. A name that was made to
@@ -74,8 +85,9 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
-// target returns the URL that a request is about, or what is wrong with it. A
-// body would keep net/http from noticing that the client goes away.
+// target returns the URL that a request is about, or what is wrong with it. The
+// URL must have a valid origin, or there would be no robots.txt for it. A body
+// would keep net/http from noticing that the client goes away.
 func target(r *http.Request) (*url.URL, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(query["url"]) != 1 || len(query.Get("url")) > 8<<10 || r.ContentLength != 0 {
@@ -86,6 +98,6 @@ func target(r *http.Request) (*url.URL, error) {
 		return nil, errors.New("the url has to begin with http:// or https:// and a host")
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
-	_, err = politeness.HostKey(r.Context(), u)
+	_, err = origin.Of(u, "")
 	return u, err
 }

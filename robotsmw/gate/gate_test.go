@@ -20,12 +20,16 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testmain.Quiet()
+	goleak.VerifyTestMain(m)
+}
 
 // newGate returns a gate to an internet in memory.
 func newGate(t *testing.T, web *robotstest.Internet, limiter *politeness.Limiter) *Handler {
@@ -132,6 +136,24 @@ func TestCheck_TellsTheRest(t *testing.T) {
 	})
 }
 
+// The host of a disallowed URL is not due yet. The verdict contains no time,
+// because the client would retry the URL then, although the rule still
+// disallows it.
+func TestCheck_DisallowedHasNoUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("shop.example", shop)
+		h := newGate(t, &web, nil)
+		ask(h, "GET", about("/fetch", "http://shop.example/"))
+		for _, query := range []string{"", "&wait=1"} {
+			v := read(t, ask(h, "GET", about("/check", "http://shop.example/private")+query))
+			if v.Reason != "rule" || v.Until != nil {
+				t.Errorf("%q: %+v, want the reason and no until", query, v)
+			}
+		}
+	})
+}
+
 func TestBadRequests(t *testing.T) {
 	var web robotstest.Internet
 	h := newGate(t, &web, nil)
@@ -150,6 +172,11 @@ func TestBadRequests(t *testing.T) {
 		"a line break":         {"GET", "/fetch?url=http://a.example/%0d%0aX:y", 400},
 		"too long":             {"GET", "/check?url=http://a.example/" + strings.Repeat("a", 8<<10), 400},
 		"a host that is none":  {"GET", "/check?url=http://" + strings.Repeat("a", 300) + "/", 400},
+		"check port 99999":     {"GET", "/check?url=http://a.example:99999/", 400},
+		"check port 65536":     {"GET", "/check?url=https://a.example:65536/", 400},
+		"wait port 99999":      {"GET", "/check?url=http://a.example:99999/&wait=1", 400},
+		"fetch port 99999":     {"GET", "/fetch?url=http://a.example:99999/", 400},
+		"fetch port 65536":     {"GET", "/fetch?url=http://[2001:db8::1]:65536/", 400},
 		"another path":         {"GET", "/", 404},
 		"a path with //":       {"GET", "//check?url=http://a.example/", 404},
 		"a path below":         {"GET", "/check/", 404},
@@ -188,6 +215,13 @@ func TestWhoMayAsk(t *testing.T) {
 		"from elsewhere":              {"", []string{"From: 192.0.2.1:5000"}, false},
 		"with the token":              {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearer secret"}, true},
 		"with another token":          {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearer secre"}, false},
+		"the scheme in lower case":    {"secret", []string{"From: 192.0.2.1:5000", "Authorization: bearer secret"}, true},
+		"the scheme in upper case":    {"secret", []string{"From: 192.0.2.1:5000", "Authorization: BEARER  secret"}, true},
+		"with the token alone":        {"secret", []string{"From: 192.0.2.1:5000", "Authorization: secret"}, false},
+		"with a space and the token":  {"secret", []string{"From: 192.0.2.1:5000", "Authorization:  secret"}, false},
+		"with another scheme":         {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Basic secret"}, false},
+		"with a scheme like Bearer":   {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearers secret"}, false},
+		"with two schemes":            {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearer Bearer secret"}, false},
 		"with no token, none is set":  {"", []string{"From: 192.0.2.1:5000", "Authorization: Bearer "}, false},
 		"forwarded is not loopback":   {"", []string{"From: 192.0.2.1:5000", "X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1"}, false},
 		"an address that is none":     {"", []string{"From: @"}, false},
@@ -326,6 +360,33 @@ func TestWait_Lease(t *testing.T) {
 		third := read(t, ask(h, "GET", about("/check", "http://shop.example/")+"&wait=1"))
 		if third.ID == "" || time.Since(start) != 2*time.Second {
 			t.Errorf("after %v: %+v", time.Since(start), third)
+		}
+	})
+}
+
+// A client crashes and never calls /done. When its lease ends, the slot is
+// free, although no other request to the host comes that would free it.
+func TestWait_LeaseFreesTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("shop.example", shop)
+		within := &politeness.Limiter{Lease: time.Hour}
+		limiter := &politeness.Limiter{Lease: time.Minute, Within: within}
+		h := newGate(t, &web, limiter)
+		if v := read(t, ask(h, "GET", about("/check", "http://shop.example/")+"&wait=1")); v.ID == "" {
+			t.Fatalf("%+v", v)
+		}
+		for _, tt := range []struct {
+			after time.Duration
+			want  int
+		}{{59 * time.Second, 1}, {time.Second, 0}} {
+			time.Sleep(tt.after)
+			synctest.Wait()
+			for name, l := range map[string]*politeness.Limiter{"Limiter": limiter, "Within": within} {
+				if got := l.Stats().InFlight; got != tt.want {
+					t.Errorf("after %v more, %s has %d requests in flight, want %d", tt.after, name, got, tt.want)
+				}
+			}
 		}
 	})
 }
@@ -694,6 +755,23 @@ func TestPrivateAddresses(t *testing.T) {
 		t.Errorf("allowed: %d, %d requests", w.Code, asked)
 	}
 	h.robots.CloseIdleConnections()
+}
+
+// With an invalid Limiter, /check said of each page that its robots.txt was
+// unreachable.
+func TestNew_InvalidLimiter(t *testing.T) {
+	invalid := &politeness.Limiter{Jitter: -1}
+	for _, opts := range []robotsmw.Options{
+		{Limiter: invalid},
+		{Limiter: &politeness.Limiter{Within: invalid}},
+		{Base: &politeness.Transport{Limiter: invalid}},
+	} {
+		opts.UserAgent = "GateBot/1.0"
+		h, err := New(opts)
+		if h != nil || err == nil || !strings.Contains(err.Error(), "Limiter.Jitter is -1") {
+			t.Errorf("New = %v, %v", h, err)
+		}
+	}
 }
 
 func TestNew_NamesTheBadOption(t *testing.T) {

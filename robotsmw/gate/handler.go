@@ -56,7 +56,7 @@ func New(opts robotsmw.Options) (*Handler, error) {
 	}
 	return &Handler{
 		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]*politeness.Grant),
-		timeout: maxWait + max(cmp.Or(opts.AttemptTimeout, 30*time.Second), 0),
+		timeout: maxWait + max(cmp.Or(opts.AttemptTimeout, politeness.DefaultAttemptTimeout), 0),
 	}, nil
 }
 
@@ -68,13 +68,16 @@ func (h *Handler) keep(id string, grant *politeness.Grant) bool {
 		return false
 	}
 	h.slots[id] = grant
-	if lease := cmp.Or(h.limiter.Lease, 10*time.Minute); lease > 0 {
-		time.AfterFunc(lease, func() { h.take(id) })
+	if lease := cmp.Or(h.limiter.Lease, politeness.DefaultLease); lease > 0 {
+		// The Limiter would free the slot only when another request to the
+		// host needs it.
+		time.AfterFunc(lease, func() { h.take(id).Done(politeness.Outcome{}) })
 	}
 	return true
 }
 
-// take returns the slot with this id, and forgets it.
+// take returns the slot with this id, and forgets it. It returns nil if there
+// is none.
 func (h *Handler) take(id string) *politeness.Grant {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -37,7 +37,7 @@ func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 	status = http.StatusBadGateway
 	if disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		d, status = disallowed.Decision, http.StatusUnavailableForLegalReasons
-		if errors.Is(err, robotsmw.ErrUnreachable) {
+		if d.Reason == robotsmw.Unreachable { // also if the address of robots.txt is refused: fetch has the last word then
 			status = http.StatusServiceUnavailable
 		}
 	} else if err != nil {

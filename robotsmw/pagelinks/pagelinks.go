@@ -61,7 +61,10 @@ type Page struct {
 	Refresh   *Refresh      // where the page redirects by refresh; nil means nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil means none
 	Licenses  []*url.URL    // from <link rel="license">: terms, in RSL 1.0 or another form
-	Truncated bool          // Read stopped at 16 MiB, or the base made the links too long
+
+	// Truncated says that some links are missing: Read stopped at 16 MiB, the
+	// base made the links too long, or a noscript is nested too deep.
+	Truncated bool
 
 	checker *robotsmw.Checker
 	base    *url.URL // the URL that the page's links are relative to
@@ -117,9 +120,12 @@ func FromHTML(ctx context.Context, page []byte, u *url.URL, says robotsmw.Page, 
 		if s.Children().Length() > 0 || !strings.Contains(s.Text(), "<") || inTemplate(s) {
 			return
 		}
-		if inner, err := goquery.NewDocumentFromReader(strings.NewReader(s.Text())); err == nil {
-			p.collect(inner.Selection)
+		inner, err := goquery.NewDocumentFromReader(strings.NewReader(s.Text()))
+		if err != nil { // it is nested too deep
+			p.Truncated = true
+			return
 		}
+		p.collect(inner.Selection)
 	})
 	if checker == nil {
 		return p, nil

@@ -321,3 +321,15 @@ func TestReadARefusal(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// A <noscript> is nested deeper than the parser goes, and has links. They are
+// missing, so Truncated says that the list is not complete.
+func TestNoscriptThatIsNestedTooDeep(t *testing.T) {
+	for depth, truncated := range map[int]bool{10: false, 1000: true} {
+		html := "<noscript>" + strings.Repeat("<div>", depth) + `<a href="/hidden">x</a></noscript><a href="/seen">y</a>`
+		page := parse(t, "https://a.example/", html, robotsmw.Page{})
+		if page.Truncated != truncated || len(page.Links) != map[bool]int{false: 2, true: 1}[truncated] {
+			t.Errorf("depth %d: truncated %v, %d links", depth, page.Truncated, len(page.Links))
+		}
+	}
+}

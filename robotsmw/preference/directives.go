@@ -31,5 +31,11 @@ func (in Input) directives() (all []Statement) {
 	add("noai", in.Page.Says("noai"))
 	add("noml", in.Page.Says("noml"))
 	add("noimageai", in.Page.Says("noimageai") && !in.Page.Says("noai"))
+	if in.Page.Truncated() {
+		all = append(all, Statement{
+			Use: TrainAI, Answer: Unknown, Signal: "noai", Where: "header or meta", cut: true,
+			Raw: "cannot be read: the page's directives are too long",
+		})
+	}
 	return all
 }

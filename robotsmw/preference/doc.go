@@ -45,9 +45,19 @@
 //
 // One signal that denies outweighs all signals that allow. If none denies and
 // one allows, the answer is allow. Otherwise the answer is unknown: silence is
-// silence. What cannot be read is part of the evidence, and never allows. All
-// lines of a header field together may have 64 KiB. A longer field cannot be
-// read.
+// silence. What cannot be read is part of the evidence, and never allows.
+//
+// This package limits how much it reads. What lies beyond a limit might deny,
+// so beyond it no answer is allow, and the evidence names the limit:
+//
+//	a robots.txt                                500 KiB (robotstxt.MaxSize)
+//	lines of Content-Usage, of Content-Signal   256 each, in our group
+//	one such line                               64 KiB
+//	all lines of a header field together        64 KiB
+//	X-Robots-Tag and metas                      see robotsmeta.Directives.Truncated
+//	tdmrep.json                                 1 MiB, 1,000 entries, 64 KiB for a location
+//	License lines and Links, if Input.RSL is set   256
+//	an RSL file                                 1 MiB, 30,000 tags, 64 KiB for a url: ParseRSL fails
 //
 // One label answers one use. A page that says "ai-use=n" denies [AIInput], and
 // says nothing about [TrainAI] or [Search]. The vocabulary of AIPREF (§4.3) has

@@ -1,8 +1,11 @@
 package preference
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 const (
@@ -10,16 +13,19 @@ const (
 	maxFields  = 256      // how many fields of one kind, licences and unknown labels are read from a file
 	maxRaw     = 300      // how many bytes of a field a statement shows
 	maxUnknown = 16       // how many unknown labels of one field are listed
+	maxPattern = 64 << 10 // how many bytes a path of a TDMRep or RSL file may have
 )
 
 // header returns the lines of a field, each as a statement that has no answer
 // yet. It returns false if they are longer than maxField, and then only the
-// first of them.
+// first of them, marked as cut.
 func (in Input) header(signal string) (lines []Statement, ok bool) {
 	size := 0
 	for i, text := range in.Header.Values(signal) {
 		if size += len(text) + len(", "); size > maxField {
-			return append(lines, Statement{Signal: signal, Where: "header", Line: 1, Raw: text})[:1], false
+			first := append(lines, Statement{Signal: signal, Where: "header", Line: 1, Raw: text})[:1]
+			first[0].cut = true
+			return first, false
 		}
 		lines = append(lines, Statement{Signal: signal, Where: "header", Line: i + 1, Raw: text})
 	}
@@ -28,11 +34,13 @@ func (in Input) header(signal string) (lines []Statement, ok bool) {
 
 // inForce looks at the fields of our group that have one of the given names. It
 // returns the field with the longest path that matches the target, or several
-// fields if their paths are equally long. The statements have no answer yet.
-func (in Input) inForce(signal string, names ...string) (best []Statement) {
+// fields if their paths are equally long. The statements have no answer yet. If
+// a limit hides further fields, which may be in force instead, unread says so.
+func (in Input) inForce(signal string, names ...string) (best []Statement, unread *Statement) {
 	if in.Robots == nil {
-		return nil
+		return nil, nil
 	}
+	unread = in.endOfRobots(signal)
 	n := 0
 	for group := range in.Robots.GroupsFor(in.Tokens...) {
 		for _, field := range group.Fields {
@@ -40,7 +48,10 @@ func (in Input) inForce(signal string, names ...string) (best []Statement) {
 				continue
 			}
 			if n++; n > maxFields {
-				return best
+				return best, &Statement{
+					Signal: signal, Where: "robots.txt", Line: field.Line, cut: true,
+					Raw: fmt.Sprintf("there are more than %d such lines", maxFields),
+				}
 			}
 			path, text := cutPath(field.Value)
 			s := Statement{Signal: signal, Where: "robots.txt", Line: field.Line, Path: path, Raw: text}
@@ -53,7 +64,19 @@ func (in Input) inForce(signal string, names ...string) (best []Statement) {
 			}
 		}
 	}
-	return best
+	return best, unread
+}
+
+// endOfRobots returns a statement which says that the end of robots.txt was not
+// read, or nil if all of it was.
+func (in Input) endOfRobots(signal string) *Statement {
+	if !in.Robots.Truncated() {
+		return nil
+	}
+	return &Statement{
+		Signal: signal, Where: "robots.txt", cut: true,
+		Raw: fmt.Sprintf("the file has more than %d KiB", robotstxt.MaxSize>>10),
+	}
 }
 
 // cutPath splits the value of a field into a path and what follows the path. A

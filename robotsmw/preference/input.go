@@ -49,12 +49,16 @@ type Statement struct {
 	// "Content-Signal", "TDM-Reservation", "noai", "noimageai", "noml", "policy
 	// token" or "RSL".
 	Signal string `json:"signal"`
-	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
+	// Where is "robots.txt", "header", "meta", "header or meta", "tdmrep.json",
+	// "RSL file" or "robots.txt or header".
+	Where  string `json:"where"`
 	Line   int    `json:"line,omitempty"`   // the number of the line in the file, page or header field; 0 means not known
 	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty means no limit
 	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"; 300 bytes at most
 	Policy string `json:"policy,omitempty"` // the URL of the terms, from tdm-policy or from RSL's "custom" or "standard"
 	Draft  string `json:"draft,omitempty"`  // the drafts that define the signal; empty if it cannot change any more
+
+	cut bool // a limit of this package hid the statement, or a part of it, so it might deny
 }
 
 // String returns, for example, "deny by Content-Usage in robots.txt, line 2:

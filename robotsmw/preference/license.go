@@ -14,31 +14,43 @@ type License struct {
 // whole origin (License lines), then those that the header names (Link with
 // rel="license"). If the Link fields have more than 64 KiB, they name none.
 // Package pagelinks lists those that the page itself names.
-func (in Input) Licenses() (all []License) {
+func (in Input) Licenses() []License {
+	all, _ := in.licenses()
+	return all
+}
+
+// licenses returns the result of Licenses, and whether a limit hides others.
+func (in Input) licenses() (all []License, cut bool) {
 	if in.Robots != nil {
+		cut = in.Robots.Truncated()
 		for f := range in.Robots.Fields("License") {
+			if f.Value == "" {
+				continue
+			}
 			if len(all) == maxFields {
-				return all
+				return all, true
 			}
-			if f.Value != "" {
-				all = append(all, License{f.Value, "robots.txt", f.Line})
-			}
+			all = append(all, License{strings.Clone(f.Value), "robots.txt", f.Line})
 		}
 	}
 	lines, ok := in.header("Link")
 	if !ok {
-		return all
+		return all, true
 	}
 	for _, line := range lines {
 		_, links, _ := strings.Cut(line.Raw, "<")
 		for link := range strings.SplitSeq(links, "<") {
 			target, params, ok := strings.Cut(link, ">")
-			if ok && isLicense(params) && len(all) < maxFields {
-				all = append(all, License{target, "header", line.Line})
+			if !ok || !isLicense(params) {
+				continue
 			}
+			if len(all) == maxFields {
+				return all, true
+			}
+			all = append(all, License{strings.Clone(target), "header", line.Line})
 		}
 	}
-	return all
+	return all, cut
 }
 
 // isLicense reports whether the parameters of a link have rel="license". The

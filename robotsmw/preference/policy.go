@@ -16,6 +16,10 @@ func (in Input) policyTokens() (all []Statement) {
 		return nil
 	}
 	for _, use := range slices.Sorted(maps.Keys(in.PolicyTokens)) {
+		if unread := in.endOfRobots(policyToken); unread != nil {
+			unread.Raw = "cannot be read: " + unread.Raw
+			all = append(all, unread.about(use, Unknown))
+		}
 		for _, token := range in.PolicyTokens[use] {
 			m := in.Robots.Rules(token).Match(in.target())
 			named := slices.IndexFunc(m.Group, func(agent robotstxt.UserAgent) bool { return !strings.HasPrefix(agent.Value, "*") })

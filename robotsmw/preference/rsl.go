@@ -58,8 +58,9 @@ const (
 
 // ParseRSL parses a file of RSL 1.0, which the caller has fetched from one of
 // the addresses that [Input.Licenses] lists. It skips unknown elements, and
-// what follows the first element. For a file that has more than 1 MiB or 30,000
-// tags, is not XML, or is not RSL, ParseRSL returns only an error.
+// what follows the first element. For a file that has more than 1 MiB, 30,000
+// tags or a url of more than 64 KiB, is not XML, or is not RSL, ParseRSL
+// returns only an error.
 //
 // The path of a content element's url matches like a pattern of robots.txt. An
 // empty url is read as "/", which matches everything. Of the elements that
@@ -99,6 +100,11 @@ func ParseRSL(body []byte) (*RSL, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("preference: reading an RSL file: %w", err)
+	}
+	for _, c := range file.Contents {
+		if len(c.URL) > maxPattern {
+			return nil, fmt.Errorf("preference: reading an RSL file: a url of %d bytes: at most %d are read", len(c.URL), maxPattern)
+		}
 	}
 	return &RSL{file.Contents}, nil
 }

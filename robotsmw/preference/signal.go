@@ -1,18 +1,28 @@
 package preference
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // signalLabels are the labels of Content-Signal that have the values yes and
 // no.
 var signalLabels = map[string]Use{"search": Search, "ai-train": TrainAI, "ai-input": AIInput}
+
+// useLabel is the label of Content-Signal that has the values of contentUses.
+const useLabel = "use"
 
 func (in Input) contentSignal() (all []Statement) {
 	lines, ok := in.header(contentSignal)
 	if !ok {
 		all, lines = lines[0].unreadable(signalLabels), nil
 	}
-	for _, s := range append(in.inForce(contentSignal, contentSignal, "ContentSignal"), lines...) {
+	inForce, unread := in.inForce(contentSignal, contentSignal, "ContentSignal")
+	for _, s := range append(inForce, lines...) {
 		all = append(all, s.readSignal()...)
+	}
+	if unread != nil {
+		all = append(all, unread.unreadable(signalLabels)...)
 	}
 	return all
 }
@@ -20,9 +30,11 @@ func (in Input) contentSignal() (all []Statement) {
 // readSignal reads s.Raw. If a label is repeated, "no" outweighs "yes".
 func (s Statement) readSignal() (all []Statement) {
 	if len(s.Raw) > maxField {
+		s.cut = true
 		return s.unreadable(signalLabels)
 	}
 	said, unknown := make(map[Use]Answer), 0
+	listed := make(map[string]bool) // the values of the label "use"
 	for label, value := range signals(s.Raw) {
 		label = strings.ToLower(label)
 		use, isKnown := signalLabels[label]
@@ -35,6 +47,15 @@ func (s Statement) readSignal() (all []Statement) {
 		case isKnown && (value == "yes" || value == "1"):
 			if said[use] != Deny {
 				said[use] = Allow
+			}
+		case label == useLabel && slices.Contains(contentUses, value):
+			// ContentUse needs the least of these values, so all of them are
+			// listed, each once.
+			if !listed[value] {
+				listed[value] = true
+				other := s.about(use, Unknown)
+				other.Raw = label + "=" + value
+				all = append(all, other)
 			}
 		case label != "" && unknown < maxUnknown:
 			unknown++

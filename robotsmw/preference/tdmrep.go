@@ -3,6 +3,7 @@ package preference
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -57,6 +58,12 @@ func (in Input) tdmMetas() (said []Statement, ok bool) {
 			said = append(said, reservation("meta", r.Line, "tdm-reservation: "+r.Raw, r.Value, ""))
 		}
 	}
+	// Rules yields only the first 256 rules of a page. Says also knows about
+	// the later ones.
+	isReserved := func(s Statement) bool { return s.Answer == Deny }
+	if in.Page.Says("tdm-reservation") && !slices.ContainsFunc(said, isReserved) {
+		said = append(said, reservation("meta", 0, "tdm-reservation: 1", "1", ""))
+	}
 	for i := range said {
 		said[i].Policy = policy
 	}
@@ -72,7 +79,7 @@ func (in Input) tdmHeader() (said []Statement, ok bool) {
 		policy = ""
 	}
 	if !ok {
-		return []Statement{reservation("header", 1, "cannot be read: "+lines[0].Raw, "", policy)}, false
+		return []Statement{hidden(reservation("header", 1, "cannot be read: "+lines[0].Raw, "", policy))}, false
 	}
 	for _, l := range lines {
 		said = append(said, reservation("header", l.Line, tdmReservation+": "+l.Raw, l.Raw, policy))
@@ -82,15 +89,19 @@ func (in Input) tdmHeader() (said []Statement, ok bool) {
 
 // tdmFile reads the file. The first entry whose location matches counts.
 // Entries without a location, and those with a reservation other than 0 and 1,
-// are passed over.
+// are passed over. An entry that is too long, or too far from the beginning, to
+// be read may be the one that counts.
 func (in Input) tdmFile() (said []Statement, ok bool) {
 	if in.TDMRep == nil {
 		return nil, true
 	}
 	var entries []json.RawMessage
 	text := bytes.TrimPrefix(in.TDMRep, []byte("\ufeff")) // some editors write a byte order mark
-	if len(text) > maxTDMRep || json.Unmarshal(text, &entries) != nil {
-		return []Statement{reservation("tdmrep.json", 0, "cannot be read: "+string(in.TDMRep[:min(len(in.TDMRep), maxRaw)]), "", "")}, false
+	isLong := len(text) > maxTDMRep
+	if isLong || json.Unmarshal(text, &entries) != nil {
+		s := reservation("tdmrep.json", 0, "cannot be read: "+string(in.TDMRep[:min(len(in.TDMRep), maxRaw)]), "", "")
+		s.cut = isLong
+		return []Statement{s}, false
 	}
 	for _, raw := range entries[:min(len(entries), maxTDMRules)] {
 		var e struct {
@@ -101,11 +112,24 @@ func (in Input) tdmFile() (said []Statement, ok bool) {
 		if json.Unmarshal(raw, &e) != nil || e.Location == "" {
 			continue
 		}
+		if len(e.Location) > maxPattern {
+			return []Statement{hidden(reservation("tdmrep.json", 0, "cannot be read: "+e.Location, "", ""))}, true
+		}
 		value := strings.Trim(string(e.Reservation), `"`)
 		s := reservation("tdmrep.json", 0, "tdm-reservation: "+value, value, e.Policy)
 		if s.Path = e.Location; s.Answer != Unknown && matches(e.Location, in.target()) {
 			return []Statement{s}, true
 		}
 	}
+	if len(entries) > maxTDMRules {
+		raw := fmt.Sprintf("cannot be read: there are more than %d entries", maxTDMRules)
+		return []Statement{hidden(reservation("tdmrep.json", 0, raw, "", ""))}, true
+	}
 	return nil, true
+}
+
+// hidden returns a statement that was not read because of a limit.
+func hidden(s Statement) Statement {
+	s.cut = true
+	return s
 }

@@ -18,6 +18,14 @@ func (in Input) rsl() (all []Statement) {
 			}
 		}
 	}
+	if _, cut := in.licenses(); cut && len(in.RSL) > 0 {
+		for _, use := range uses {
+			all = append(all, Statement{
+				Use: use, Answer: Unknown, Signal: "RSL", Where: "robots.txt or header", cut: true,
+				Raw: "cannot be read: there are more addresses of RSL files than Licenses returns",
+			})
+		}
+	}
 	return all
 }
 

@@ -10,10 +10,14 @@ import (
 var usageLabels = map[string]Use{"train-ai": TrainAI, "ai-use": AIInput, "search": Search}
 
 func (in Input) contentUsage() (all []Statement) {
-	lines := in.inForce(contentUsage, contentUsage)
-	if len(lines) > 0 && in.Robots.Rules(in.Tokens...).Allowed(in.target()) {
+	lines, unread := in.inForce(contentUsage, contentUsage)
+	isStated := len(lines) > 0 || unread != nil
+	if isStated && in.Robots.Rules(in.Tokens...).Allowed(in.target()) {
 		for _, s := range lines {
 			all = append(all, s.readUsage()...)
+		}
+		if unread != nil {
+			all = append(all, unread.unreadable(usageLabels)...)
 		}
 	}
 	// All header lines are read as one Dictionary (RFC 9651 §3.2).
@@ -30,6 +34,7 @@ func (in Input) contentUsage() (all []Statement) {
 
 // readUsage reads s.Raw.
 func (s Statement) readUsage() (all []Statement) {
+	s.cut = len(s.Raw) > maxField
 	members, ok := structured.Dictionary([]string{s.Raw}, maxField)
 	if !ok {
 		return s.unreadable(usageLabels)

@@ -26,14 +26,17 @@ func (v Verdict) String() string {
 
 // For returns the Verdict on a use: the answer and its evidence. If any signal
 // denies the use, the answer is deny. If none denies it and one allows it, the
-// answer is allow. Otherwise the answer is unknown. Each signal is read by its
-// own rules:
+// answer is allow. Otherwise the answer is unknown. It is unknown, too, if a
+// signal allows the use but a limit of this package hides a part of what the
+// owner says about it, in this signal or in another one. Each signal is read by
+// its own rules:
 //
 // Content-Usage has the labels "train-ai" ([TrainAI]), "ai-use" ([AIInput]) and
 // "search" ([Search]), in lower case, with the tokens "y" and "n" as values.
 // Any other label or value is listed and decides nothing. Parameters are
 // ignored. If a label is repeated, the last value counts. In robots.txt,
-// Content-Usage is read from the group for our product token. Its value is a
+// Content-Usage is read from the group for our product token, without the lines
+// that are only for other robots (see robotstxt.File.GroupsFor). Its value is a
 // Dictionary of Structured Fields (RFC 9651), with an optional path before it.
 // Of the lines whose path matches, only those with the longest path are used.
 // Among lines with equally long paths, and between robots.txt and header, "n"
@@ -50,7 +53,9 @@ func (v Verdict) String() string {
 // other label or value is listed and decides nothing. The label "use" decides
 // nothing either: [Input.ContentUse] returns the least of its values.
 //
-// At most 256 lines of each of these two fields in our group are read.
+// At most 256 lines of each of these two fields in our group are read. If there
+// are more, a line that was not read may be the one that counts. So the answer
+// of the lines that were read is never allow. The evidence names the limit.
 //
 // TDMRep is about training: tdm-reservation is 1 (reserved) or 0. Any other
 // value is listed and decides nothing. A meta overrides the header, and the
@@ -73,6 +78,10 @@ func verdictOf(use Use, all []Statement) Verdict {
 		if s.Answer == Deny || v.Answer == Unknown {
 			v.Answer = s.Answer
 		}
+	}
+	isCut := func(s Statement) bool { return s.cut }
+	if v.Answer == Allow && slices.ContainsFunc(v.Evidence, isCut) {
+		v.Answer = Unknown
 	}
 	return v
 }
@@ -97,12 +106,20 @@ var contentUses = []string{"immediate", "reference", "full"}
 // Content-Signal: "immediate" (read, but neither kept nor reused), "reference"
 // (indexed, quoted and linked to) or "full" (summarized and reproduced). If
 // several are said, the least counts. The Statement says which line said so. If
-// none is said, least is empty.
+// none is said, least is empty. If a limit of this package hides a part of what
+// Content-Signal says, least is "immediate", and the Statement names the limit.
 func (in Input) ContentUse() (least string, by Statement) {
 	rank := len(contentUses)
 	for _, s := range in.statements() {
+		if s.Signal != contentSignal {
+			continue
+		}
+		if s.cut {
+			s.Raw = useLabel + "=" + contentUses[0] + ", because it " + s.Raw
+			return contentUses[0], s
+		}
 		_, value, _ := strings.Cut(s.Raw, "=")
-		if r := slices.Index(contentUses, strings.ToLower(value)); s.Signal == contentSignal && s.Use == "use" && r >= 0 && r < rank {
+		if r := slices.Index(contentUses, strings.ToLower(value)); s.Use == useLabel && r >= 0 && r < rank {
 			rank, least, by = r, contentUses[r], s
 		}
 	}
@@ -118,6 +135,12 @@ func (in Input) statements() []Statement {
 		if len(s.Raw) > maxRaw {
 			s.Raw = s.Raw[:maxRaw-len("...")] + "..."
 		}
+		// Programs keep statements, but not the file or the header line that
+		// they come from.
+		s.Raw = strings.Clone(s.Raw)
+		s.Path = strings.Clone(s.Path)
+		s.Policy = strings.Clone(s.Policy)
+		s.Use = Use(strings.Clone(string(s.Use)))
 	}
 	return all
 }

@@ -11,8 +11,9 @@
 //
 // # What it does in Redis
 //
-// A record is a string with the key PREFIX + "robots:" + origin. The lock of a
-// fetch under way is a string with the key PREFIX + "robots-lock:" + origin.
+// A record is a string with the key PREFIX + "robots:" + key. The lock of a
+// fetch under way is a string with the key PREFIX + "robots-lock:" + key. For
+// what the key of a record is, see robotsmw.Store.
 // Both expire by themselves. An ACL user needs no more than
 //
 //	+get +set +del +eval +evalsha ~PREFIXrobots*
@@ -52,8 +53,8 @@ func New(client redis.UniversalClient, prefix string) (*Store, error) {
 	return &Store{client: client, prefix: prefix}, nil
 }
 
-func (s *Store) valueKey(origin string) string { return s.prefix + "robots:" + origin }
-func (s *Store) lockKey(origin string) string  { return s.prefix + "robots-lock:" + origin }
+func (s *Store) valueKey(key string) string { return s.prefix + "robots:" + key }
+func (s *Store) lockKey(key string) string  { return s.prefix + "robots-lock:" + key }
 
 // Get returns the value of the key. If there is no value, errors.Is finds
 // fs.ErrNotExist in the error. Any other error wraps the error of the client,

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"strings"
@@ -27,6 +28,7 @@ func TestNilClient(t *testing.T) {
 }
 
 func TestErrorsNameNoSecret(t *testing.T) {
+	redis.SetLogger(quiet{})
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:1"}, Password: "hunter2", MaxRetries: -1})
 	defer client.Close()
 	store, err := redisstore.New(client, "")
@@ -37,6 +39,11 @@ func TestErrorsNameNoSecret(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A quiet logger discards what go-redis logs about the refused connection.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
 
 func ExampleNew() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{

@@ -77,7 +77,7 @@ func (e *entry) size() int64 {
 		if v == nil {
 			continue
 		}
-		n += 80 + len(v.Head)
+		n += 160 + len(v.Head) // 80 of them for the Directives
 		for rule := range v.directives().Rules() {
 			n += 120 + len(rule.Name) + len(rule.Value) + len(rule.Scope) + len(rule.Raw)
 		}

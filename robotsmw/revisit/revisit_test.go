@@ -18,12 +18,16 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testmain.Quiet()
+	goleak.VerifyTestMain(m)
+}
 
 const page = "http://site.example/page"
 

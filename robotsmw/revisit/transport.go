@@ -118,15 +118,25 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // keyOf returns the name of a page. It returns false for a request that is none
-// of http and https, and for a URL of over 8 KiB.
+// of http and https, for a URL of over 8 KiB, and for a host or a target that
+// cannot be told from other parts of the name.
+//
+// A query may contain any text, so the Host header stands before the URL: no
+// URL begins with "Host".
 func keyOf(req *http.Request) (string, bool) {
 	if req.URL == nil || req.URL.Scheme != "http" && req.URL.Scheme != "https" {
 		return "", false
 	}
 	host := strings.ToLower(req.URL.Host)
-	key := req.URL.Scheme + "://" + host + req.URL.RequestURI()
-	if own := strings.ToLower(req.Host); own != "" && own != host {
-		key += " Host: " + own
+	own := strings.ToLower(req.Host)
+	target := req.URL.RequestURI()
+	const ends = "/?# \t\r\n" // what may follow a host
+	if strings.ContainsAny(host, ends) || strings.ContainsAny(own, ends) || !strings.HasPrefix(target, "/") {
+		return "", false
+	}
+	key := req.URL.Scheme + "://" + host + target
+	if own != "" && own != host {
+		key = "Host: " + own + " " + key
 	}
 	return key, len(key) <= 8<<10
 }

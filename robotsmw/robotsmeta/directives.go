@@ -38,6 +38,7 @@ const (
 	hasVideo
 	hasImage
 	hasAfter
+	tdmReserved
 	truncated
 )
 
@@ -63,8 +64,12 @@ func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 // or more: "none" says noindex and nofollow, nocache says noarchive, noai says
 // noimageai, and max-snippet:0 says nosnippet. The name is in lower case. For a
 // directive without effect, such as "index", and for a name that this package
-// does not know, the result is false.
+// does not know, the result is false. For "tdm-reservation", Says reports
+// whether a meta of this name has the content "1".
 func (d Directives) Says(name string) bool {
+	if name == "tdm-reservation" {
+		return d.flags&tdmReserved != 0
+	}
 	if name == "nosnippet" && d.Limit("max-snippet") == "0" {
 		return true
 	}
@@ -95,14 +100,22 @@ var imagePreviews = []string{"none", "standard", "large"}
 func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
 
 // Truncated reports whether a limit cut the text short: 8 KiB for one header
-// line or meta, 64 KiB for all lines of a field. What came after the cut is
-// unknown. A crawler that must be sure treats the page as noindex.
+// line or meta, 64 KiB for all lines of a field, and htmlmeta.Window for a page
+// whose head does not end within it. What came after the cut is unknown. A
+// crawler that must be sure treats the page as noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
 // Rules yields the first 256 rules that were said to this robot, in the order
 // in which they were read. Among them are unknown rules, and rules without
 // effect (index, noodp).
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
+
+// WithTruncated returns d with Truncated set. A reader of pages calls it, such
+// as package htmlmeta, if a limit of its own cuts a page short.
+func (d Directives) WithTruncated() Directives {
+	d.flags |= truncated
+	return d
+}
 
 // Union returns the sum of d and other. It has the restrictions of both, the
 // stricter of two limits, and the earlier of two dates.
@@ -172,9 +185,20 @@ var directives = map[string]directive{
 // returns the name in lower case.
 func lookup(word string) (name string, d directive, ok bool) {
 	name = strings.ToLower(word)
-	d, ok = directives[name]
+	if d, ok = directives[name]; ok {
+		name = directiveNames[name] // not a part of the text that is read
+	}
 	return name, d, ok
 }
+
+// directiveNames has the names of all directives, each under itself.
+var directiveNames = func() map[string]string {
+	names := make(map[string]string, len(directives))
+	for name := range directives {
+		names[name] = name
+	}
+	return names
+}()
 
 // set adds a directive with a value. It returns false, and changes nothing, if
 // the value cannot be read.

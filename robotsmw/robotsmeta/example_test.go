@@ -83,3 +83,10 @@ func ExampleDirectives_Says() {
 	// by itself: false
 	// as a part: true
 }
+
+func ExampleDirectives_WithTruncated() {
+	// A reader that stops in the middle of a page says so.
+	d := robotsmeta.ParseMeta("robots", "nofollow", 1).WithTruncated()
+	fmt.Println(d.NoFollow(), d.NoIndex(), d.Truncated())
+	// Output: true false true
+}

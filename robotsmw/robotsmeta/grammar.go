@@ -1,6 +1,7 @@
 package robotsmeta
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -212,8 +213,51 @@ func (r *reader) keep(rule Rule) {
 	if r.rules == nil {
 		r.rules = make([]Rule, 0, min(1+strings.Count(r.text, ","), maxRules))
 	}
-	rule.Source, rule.Scope, rule.Line = r.source, r.scope, r.line
-	r.rules = append(r.rules, rule)
+	rule.Source, rule.Scope, rule.Line = r.source, r.ownScope(), r.line
+	r.rules = append(r.rules, rule.detached())
+}
+
+// ownScope returns a copy of the scope, and the same copy for all rules that
+// follow each other in it.
+func (r *reader) ownScope() string {
+	if n := len(r.rules); n > 0 && r.rules[n-1].Scope == r.scope {
+		return r.rules[n-1].Scope
+	}
+	return strings.Clone(r.scope)
+}
+
+// result returns what was read. The room for rules was estimated, and a text
+// that is mostly for other robots has fewer.
+func (r *reader) result() Directives {
+	if cap(r.rules) > 2*len(r.rules)+4 {
+		r.rules = slices.Clone(r.rules)
+	}
+	return r.Directives
+}
+
+// detached returns a copy of the rule whose strings are no parts of the text
+// that was read. Programs keep Directives for as long as they know a page, and
+// a header line may have a megabyte.
+func (rule Rule) detached() Rule {
+	if rule.Known && rule.Raw == rule.Name { // the usual case; the names of directives are constants
+		rule.Raw = rule.Name
+	} else {
+		rule.Raw = strings.Clone(rule.Raw)
+	}
+	rule.Value = within(rule.Raw, rule.Value)
+	if !rule.Known {
+		rule.Name = within(rule.Raw, rule.Name)
+	}
+	return rule
+}
+
+// within returns part as a part of whole or, if whole does not contain it, as a
+// copy.
+func within(whole, part string) string {
+	if i := strings.Index(whole, part); i >= 0 {
+		return whole[i : i+len(part)]
+	}
+	return strings.Clone(part)
 }
 
 func everybody(name string) bool {

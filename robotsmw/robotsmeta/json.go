@@ -15,6 +15,7 @@ import (
 type storedDirectives struct {
 	Says      string `json:"says,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
+	Reserved  bool   `json:"tdm_reserved,omitempty"` // see Says("tdm-reservation")
 	Rules     []Rule `json:"rules,omitempty"`
 }
 
@@ -34,7 +35,7 @@ func (d Directives) MarshalJSON() ([]byte, error) {
 	if t, ok := d.UnavailableAfter(); ok {
 		says = append(says, "unavailable_after: "+t.Format(time.RFC3339Nano))
 	}
-	return json.Marshal(storedDirectives{strings.Join(says, ", "), d.Truncated(), d.rules})
+	return json.Marshal(storedDirectives{strings.Join(says, ", "), d.Truncated(), d.Says("tdm-reservation"), d.rules})
 }
 
 // UnmarshalJSON reads what MarshalJSON has written. It returns an error for
@@ -54,6 +55,10 @@ func (d *Directives) UnmarshalJSON(text []byte) error {
 	read.rules = s.Rules
 	if s.Truncated {
 		read.flags |= truncated
+	}
+	isReserved := func(r Rule) bool { return r.Source == Meta && r.Name == "tdm-reservation" && r.Value == "1" }
+	if s.Reserved || slices.ContainsFunc(s.Rules, isReserved) {
+		read.flags |= tdmReserved
 	}
 	*d = read
 	return nil

@@ -21,7 +21,7 @@ func ParseHeader(h http.Header, tokens ...string) Directives {
 		r.read(line, tokens)
 	}
 	r.readRobotsTag(h["Robots-Tag"], tokens)
-	return r.Directives
+	return r.result()
 }
 
 // ParseContent returns what the content attribute of one <meta name="robots">
@@ -29,7 +29,7 @@ func ParseHeader(h http.Header, tokens ...string) Directives {
 func ParseContent(content string) Directives {
 	r := reader{source: Content, mine: true}
 	r.read(content, nil)
-	return r.Directives
+	return r.result()
 }
 
 // ParseMeta returns what the element <meta name="…" content="…"> says to the
@@ -57,9 +57,12 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 			r.flags |= truncated
 			value = ""
 		}
-		r.keep(Rule{Name: strings.ToLower(name), Value: value, Known: true, Raw: content[:min(len(content), maxLine)]})
+		if value == "1" && is(name, "tdm-reservation") {
+			r.flags |= tdmReserved
+		}
+		r.keep(Rule{Name: strings.Clone(strings.ToLower(name)), Value: value, Known: true, Raw: content[:min(len(content), maxLine)]})
 	}
-	return r.Directives
+	return r.result()
 }
 
 // MetaSpeaks reports whether ParseMeta reads a <meta> with this name for these

@@ -192,3 +192,10 @@ func ExampleDialect_Parse() {
 	// RFC 9309 false
 	// Google true
 }
+
+func ExampleFile_Truncated() {
+	text := "User-agent: *\nDisallow: /private/\n"
+	padding := "# " + strings.Repeat("x", robotstxt.MaxSize) + "\n"
+	fmt.Println(robotstxt.Parse([]byte(text)).Truncated(), robotstxt.Parse([]byte(text+padding)).Truncated())
+	// Output: false true
+}

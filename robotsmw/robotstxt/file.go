@@ -40,6 +40,10 @@ type File struct{ syntax syntax.File }
 // of a line is not limited, but only the first [MaxSize] bytes of a file count.
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
+// Truncated reports whether the body was longer than [MaxSize]. Lines at its
+// end do not count then, so what they say is unknown.
+func (f *File) Truncated() bool { return f.syntax.Truncated }
+
 // Size returns how many bytes of memory the File takes, with its text and the
 // index of its lines. A cache can add up these sizes. A file of very short
 // lines may take a dozen times its text.

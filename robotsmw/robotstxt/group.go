@@ -10,8 +10,9 @@ import (
 // them. It is not merged with other groups that name the same robot.
 // [File.Rules] returns the rules that a robot obeys.
 //
-// A Crawl-delay among the Fields may be for only some of the UserAgents. The
-// doc of [Rules.CrawlDelay] says for which ones.
+// Some of the Fields may be for only some of the UserAgents: Crawl-delay,
+// Request-rate, Visit-time, Content-Signal and Content-Usage.
+// [File.GroupsFor] says for which ones.
 type Group struct {
 	UserAgents []UserAgent
 	Rules      []Rule
@@ -68,8 +69,23 @@ func (f *File) Groups() iter.Seq[Group] {
 // Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or
 // Content-Usage.
 //
-// The Fields do not include a Crawl-delay that is only for other robots of the
-// group.
+// The Fields do not include those that are only for other robots of the group.
+// A Crawl-delay, Request-rate, Visit-time, Content-Signal or Content-Usage
+// belongs to the user-agent lines since the previous such line of the group, as
+// [Rules.CrawlDelay] describes. If there are none, it belongs to the same
+// user-agent lines as the previous such line. So in
+//
+//	User-agent: ExampleBot
+//	Content-Usage: train-ai=n
+//
+//	User-agent: OtherBot
+//	Content-Usage: /blog/ train-ai=y
+//	Disallow: /cart
+//
+// the rule is for both robots, but each has its own preference. A Content-Usage
+// counts as a rule here (draft-ietf-aipref-attach): no Request-rate, Visit-time
+// or Content-Signal after it is for a user-agent line before it, unless no
+// other user-agent line comes between them.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)
@@ -93,14 +109,14 @@ func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.R
 }
 
 // group converts the records of a group to a Group. If t is not nil, the result
-// lacks the Crawl-delays that are not for t.
+// lacks the fields that are only for other robots than t.
 func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
-	var delays syntax.DelayReader
+	var owners syntax.OwnerReader
 	if t != nil {
-		delays = f.syntax.DelaysFor(*t)
+		owners = f.syntax.OwnersFor(*t)
 	}
 	for i := range records {
-		isOurs := t == nil || delays.IsFor(&records[i]) || records[i].Field != syntax.CrawlDelay
+		isOurs := t == nil || owners.IsFor(&records[i])
 		switch r := &records[i]; r.Field {
 		case syntax.UserAgent:
 			g.UserAgents = append(g.UserAgents, UserAgent{f.syntax.Value(r), int(r.Line)})

@@ -78,7 +78,9 @@ func TestWorkBound(t *testing.T) {
 			if (m.Reason == TooMuchWork) != h.endless {
 				t.Errorf("%+v, endless: %t", m, h.endless)
 			}
-			if n := testing.AllocsPerRun(2, func() { rules.Match(h.target) }); n > 0 && !raceDetector { // twice, because the runtime may allocate once
+			// A match may take seconds, so there are few runs. In each, the
+			// runtime may allocate, or a garbage collection may empty a pool.
+			if n := testing.AllocsPerRun(2, func() { rules.Match(h.target) }); n > 10 && !raceDetector {
 				t.Errorf("%v allocations", n)
 			}
 			if m.Reason == TooMuchWork && m.Allowed {

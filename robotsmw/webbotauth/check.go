@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -356,7 +357,8 @@ func maxAge(h http.Header) (kept time.Duration, ok bool) {
 			return 0, true
 		case "max-age", "s-maxage":
 			n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
-			if err == nil && n >= 0 {
+			isHuge := errors.Is(err, strconv.ErrRange) // then n is the largest number that fits (RFC 9111 §1.2.2)
+			if (err == nil || isHuge) && n >= 0 {
 				kept, ok = max(kept, time.Duration(n)*time.Second), true
 			}
 		}

@@ -118,6 +118,7 @@ func TestCheckDirectory(t *testing.T) {
 
 		{"caching: for as long", "", with("Cache-Control", "public, max-age=3600"), 2, nil},
 		{"caching: for longer", "", with("Cache-Control", "public, max-age=86400"), 2, []string{"cached for 24h0m0s, but the signature of key 1 ends in 1h0m0s", "key 2"}},
+		{"caching: for longer than a number can say", "", with("Cache-Control", "max-age=99999999999999999999"), 2, []string{"but the signature of key 1 ends in 1h0m0s", "key 2"}},
 		{"caching: by a shared cache", "", with("Cache-Control", `max-age=60, s-maxage="7200"`), 2, []string{"2h0m0s", "key 2"}},
 		{"caching: not at all", "", with("Cache-Control", "no-store, max-age=86400"), 2, nil},
 	}

@@ -41,6 +41,16 @@ var signed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	}
 })
 
+// A program that makes an http.Client itself checks the Transport before the
+// first request. The constructors of package robotsmw check their Base by
+// themselves.
+func ExampleTransport_Validate() {
+	transport := &webbotauth.Transport{Key: newKey(), Agent: "bot.example"}
+	fmt.Println(transport.Validate())
+	// Output:
+	// webbotauth: Transport.Agent: "bot.example": write an absolute URL that begins with https://
+}
+
 func ExampleTransport() {
 	var web robotstest.Internet // a fake internet
 	web.Handle("https://example.com", signed)

@@ -33,8 +33,8 @@ type Transport struct {
 	Base http.RoundTripper
 
 	// Key signs the requests. See [ReadKey]. Required. If it is missing, or is
-	// a key that is printed in RFC 9421 or RFC 8037, RoundTrip returns an error
-	// for each request that it should sign.
+	// a key that is printed in RFC 9421 or RFC 8037, Validate returns an error,
+	// and so does RoundTrip for each request that it should sign.
 	Key ed25519.PrivateKey
 
 	// Agent is the URL in Signature-Agent: the https URL where verifiers find
@@ -153,22 +153,48 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	return signed, nil
 }
 
-// maxValidity is the longest validity that the draft recommends (section 5.2).
-const maxValidity = 24 * time.Hour
+const (
+	defaultValidity = 5 * time.Minute
+	maxValidity     = 24 * time.Hour // the longest that the draft recommends (section 5.2)
+)
 
-// prepare checks the exported fields and sets validity and params. It returns
-// an error if an exported field is wrong.
-func (t *Transport) prepare() error {
+// Validate returns an error if Key, Agent or Validity cannot be used to sign.
+// The error names the field. If they can be used, and Base has a method
+// Validate() error, as a politeness.Transport has, Validate returns the error
+// of that method. NewClient, NewTransport and NewChecker of package robotsmw
+// call Validate for a Transport that is Options.Base.
+//
+// Validate starts nothing and changes nothing. It is safe for concurrent use.
+func (t *Transport) Validate() error {
+	if err := t.validateFields(); err != nil {
+		return err
+	}
+	if base, ok := t.Base.(interface{ Validate() error }); ok {
+		return base.Validate()
+	}
+	return nil
+}
+
+func (t *Transport) validateFields() error {
 	if err := checkKey(t.Key); err != nil {
 		return fmt.Errorf("webbotauth: Transport.Key: %w", err)
 	}
 	if err := checkAgent(t.Agent); err != nil {
 		return fmt.Errorf("webbotauth: Transport.Agent: %w", err)
 	}
-	t.validity = cmp.Or(t.Validity, 5*time.Minute)
-	if t.validity < time.Second || t.validity > maxValidity {
+	if validity := cmp.Or(t.Validity, defaultValidity); validity < time.Second || validity > maxValidity {
 		return fmt.Errorf("webbotauth: Transport.Validity %v: write a time between %v and %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
 	}
+	return nil
+}
+
+// prepare sets validity and params. It returns an error if an exported field is
+// wrong.
+func (t *Transport) prepare() error {
+	if err := t.validateFields(); err != nil {
+		return err
+	}
+	t.validity = cmp.Or(t.Validity, defaultValidity)
 	t.params = `;keyid="` + KeyID(publicOf(t.Key)) + `";alg="ed25519";tag="web-bot-auth"`
 	return nil
 }

@@ -227,6 +227,10 @@ func TestTransport_Misconfigured(t *testing.T) {
 				t.Error("sent")
 				return nil, io.EOF
 			})
+			invalid := tt.t.Validate()
+			if invalid == nil || !strings.Contains(invalid.Error(), tt.want) {
+				t.Fatalf("Validate = %v, want %q", invalid, tt.want)
+			}
 			body := &closeCounter{Reader: strings.NewReader("x")}
 			for range 2 {
 				req, err := http.NewRequestWithContext(t.Context(), "POST", "https://a.example/", body)
@@ -238,11 +242,31 @@ func TestTransport_Misconfigured(t *testing.T) {
 					t.Fatalf("%v, want %q", err, tt.want)
 				}
 				saysNothing(t, err.Error(), key, nil)
+				if err.Error() != invalid.Error() {
+					t.Errorf("RoundTrip says %v, but Validate says %v", err, invalid)
+				}
 			}
 			if body.closed != 2 {
 				t.Errorf("the body was closed %d times", body.closed)
 			}
 		})
+	}
+}
+
+// If the Transport can sign, Validate returns the error of Base, which
+// constructors cannot see behind the Transport.
+func TestTransport_ValidateAsksBase(t *testing.T) {
+	signing := &Transport{Key: newKey(t), Agent: testAgent}
+	if err := signing.Validate(); err != nil {
+		t.Error(err)
+	}
+	signing.Base = &politeness.Transport{Limiter: &politeness.Limiter{Jitter: -1}}
+	if err := signing.Validate(); err == nil || !strings.Contains(err.Error(), "Limiter.Jitter") {
+		t.Errorf("Validate = %v, want that of Base", err)
+	}
+	signing.Base = new(politeness.Transport)
+	if err := signing.Validate(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -57,7 +57,9 @@ class Gate:
 
     def fetch(self, url):
         """Return the site's response, whatever its status, or raise Refused."""
-        return self._ask("/fetch", url=url)
+        page = self._ask("/fetch", url=url)
+        page.url = url  # links are relative to it, not to the URL of the gate
+        return page
 
     def begin(self, url):
         """Wait until url's host may be asked. Return the id for done()."""

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,13 +18,12 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("8") // parallel tests mostly wait in real time, not for a processor
-	}
+	testmain.Quiet()
+	testmain.Parallel(8)
 	// While Redis cannot be reached, go-redis runs a goroutine for the client.
 	// This goroutine checks only once a second whether the client was closed.
 	// So it may outlive the tests.

@@ -74,7 +74,7 @@ var (
 
 func main() {
 	settings.Flags(false, 5*time.Second)
-	worker.Main(put, work)
+	settings.Main(put, work)
 }
 
 func connect(ctx context.Context) (redis.UniversalClient, error) {

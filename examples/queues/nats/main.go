@@ -69,7 +69,7 @@ var (
 
 func main() {
 	settings.Flags(true, time.Second)
-	worker.Main(put, work)
+	settings.Main(put, work)
 }
 
 // queue connects to the server and makes the stream if it is not there.

@@ -78,7 +78,7 @@ var (
 
 func main() {
 	settings.Flags(true, time.Second)
-	worker.Main(put, work)
+	settings.Main(put, work)
 }
 
 // PageArgs is the job to fetch a page.

@@ -16,9 +16,14 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testmain.Quiet()
+	goleak.VerifyTestMain(m)
+}
 
 // The type "audited" has what an audit reports. Its method String returns lines
 // such as "10:00:02 ExampleBot /a disallowed".

@@ -146,6 +146,8 @@ func (a *Auditor) robot(name string) *robot {
 	if r := a.robots[key]; r != nil {
 		return r
 	}
+	name = strings.Clone(name) // what is kept must not be a part of a long line
+	key = strings.Clone(key)
 	r := &robot{name: name, product: productOf(name, a.Groups), sites: make(map[string]*site)}
 	if a.room() {
 		a.robots[key], r.sums = r, newTally(name)
@@ -163,6 +165,7 @@ func (a *Auditor) host(name string) *host {
 		name = rest
 	}
 	if a.hosts[name] == nil {
+		name = strings.Clone(name)
 		a.hosts[name] = &host{Tally: newTally(name)}
 	}
 	return a.hosts[name]
@@ -177,7 +180,7 @@ func (a *Auditor) site(r *robot, host string) *site {
 			s.visits, s.accused = new(visits), true
 			return s
 		}
-		r.sites[host] = s
+		r.sites[strings.Clone(host)] = s
 		s.visits = at(a.visits, r.product.family+" "+host)
 	}
 	return s
@@ -195,7 +198,7 @@ func (a *Auditor) pace(s *site, address string) *pace {
 			}
 		}
 		p = &pace{never, never, never, never, never}
-		s.paces[address] = p
+		s.paces[strings.Clone(address)] = p
 	}
 	return p
 }
@@ -241,6 +244,7 @@ func (a *Auditor) address(t *Tally, address string) {
 	if address == "" || t.addresses[address] || !a.room() {
 		return
 	}
+	address = strings.Clone(address)
 	t.addresses[address] = true
 	t.Addresses = append(t.Addresses, address)
 }

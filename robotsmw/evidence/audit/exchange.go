@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,9 +21,9 @@ type half struct {
 type exchanges struct {
 	each    func(*event)
 	parser  parser
-	agent   string          // the User-Agent in warcinfo, for answers without a request record
-	pending []*half         // those that lack the other half, the oldest first
-	hops    map[string]bool // URLs to which a request for robots.txt was redirected
+	agent   string                     // the User-Agent in warcinfo, for answers without a request record
+	pending []*half                    // those that lack the other half, the oldest first
+	hops    map[[sha256.Size]byte]bool // hashes of URLs to which a request for robots.txt was redirected
 }
 
 const pendingHalves = 64
@@ -80,7 +81,7 @@ func (x *exchanges) emit(h *half) {
 	if !h.isRequest {
 		h.event.robot = robotOf(x.agent)
 	}
-	if x.hops[h.event.url] && !isRobots(h.event.url) {
+	if x.hops[sha256.Sum256([]byte(h.event.url))] && !isRobots(h.event.url) {
 		h.event.robot = "" // a hop on the way to a robots.txt is no page
 	}
 	x.each(h.event)
@@ -144,9 +145,9 @@ func (x *exchanges) response(r *warcRecord, e *event) error {
 		var hop string
 		e.capture.to, hop = redirect(r.target, m.header.Get("Location"))
 		if x.hops == nil || len(x.hops) >= cachedNames {
-			x.hops = make(map[string]bool)
+			x.hops = make(map[[sha256.Size]byte]bool)
 		}
-		x.hops[hop] = true
+		x.hops[sha256.Sum256([]byte(hop))] = true
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func (h *history) add(scheme, host string, from int64, c *capture) {
 		at(h.origins, scheme+"://"+host).add(from, f, h.recent)
 	}
 	if scheme == "" || f.to == "" || !strings.HasSuffix(f.to, "://"+host) { // else http redirects to https, whose file counts for the host
-		at(h.hosts, host).add(from, f, h.recent)
+		at(h.hosts, strings.Clone(host)).add(from, f, h.recent)
 	}
 }
 

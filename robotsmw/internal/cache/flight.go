@@ -44,7 +44,7 @@ type Flight struct {
 
 	done chan struct{} // closed at the end, when rec and err are set
 	rec  *record.Record
-	err  error // a *politeness.DelayError if nothing was asked
+	err  error // why rec is nil: a *politeness.DelayError, or an invalid Limiter
 
 	ctx  context.Context // cancelled when the flight is dropped or has ended
 	drop context.CancelCauseFunc

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -32,6 +33,17 @@ type Client struct {
 	Timeout   time.Duration // for each question, not counting its wait for a slot
 	Logger    *slog.Logger  // logs panics in Base
 }
+
+// A timeoutError is the error of a question that took longer than this.
+type timeoutError time.Duration
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("no whole robots.txt within %v", time.Duration(e))
+}
+
+// Is makes errors.Is return true with os.ErrDeadlineExceeded. It returns false
+// for context.DeadlineExceeded: no caller's context has ended.
+func (e timeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
 // A Question is one request for a robots.txt.
 type Question struct {
@@ -77,7 +89,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		}
 	}()
 	timer := time.AfterFunc(c.Timeout, func() {
-		cancel(fmt.Errorf("no whole robots.txt within %v", c.Timeout))
+		cancel(timeoutError(c.Timeout))
 	})
 	defer timer.Stop()
 	defer q.Expect(nil) // without a slot, too, it waits no longer

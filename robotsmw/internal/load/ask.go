@@ -21,9 +21,10 @@ const maxRedirects = 5
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the
 // origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
-// it is a *politeness.DelayError or [store.ErrElsewhere], and this fetch has no
-// result. With a lock, the first question is sent only if the lock lasts long
-// enough. If releases is true, the lock is released while the host rests.
+// it is a *politeness.DelayError, [store.ErrElsewhere], or wraps
+// [politeness.ErrInvalidLimiter], and this fetch has no result. With a lock,
+// the first question is sent only if the lock lasts long enough. If releases is
+// true, the lock is released while the host rests.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
 	start := time.Now()
 	done, err := l.follow(f, prev, lock, releases)
@@ -59,7 +60,11 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 		}
 		ans, err := l.answerTo(q)
 		now := time.Now()
-		if errors.Is(err, store.ErrElsewhere) || hops == 0 && isDelay(err) && !canServe(prev, err, now) {
+		if errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter) {
+			ans.Release()
+			return Fetch{}, err
+		}
+		if hops == 0 && isDelay(err) && !canServe(prev, err, now) {
 			ans.Release()
 			return Fetch{}, err
 		}
@@ -125,7 +130,7 @@ func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record
 	q.InTurn = u.Hostname() != own.Hostname()
 	if l.cfg.Asked != nil {
 		q.Answered = func(resp *http.Response, body []byte, err error) {
-			if !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent
+			if !isUnsent(err) {
 				l.cfg.Asked(f.RobotsURL, resp, body, err)
 			}
 		}
@@ -146,6 +151,11 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 func isDelay(err error) bool {
 	_, ok := errors.AsType[*politeness.DelayError](err)
 	return ok
+}
+
+// isUnsent reports whether err indicates that no request was sent.
+func isUnsent(err error) bool {
+	return isDelay(err) || errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter)
 }
 
 // canServe reports whether the limiter refused a wait of more than

@@ -61,7 +61,7 @@ func TestStoredRecordsAreSmall(t *testing.T) {
 			ETag: Validator(strings.Repeat("<", 1<<10)), LastModified: Validator(strings.Repeat("\xff", 1<<10)),
 		},
 	}
-	value := Encode(name, worst.Failed("", now, 503, strings.Repeat("<", 9<<20), time.Hour), []byte(someRules))
+	value := k.Encode(name, worst.Failed("", now, 503, strings.Repeat("<", 9<<20), time.Hour), []byte(someRules))
 	if len(value) > 64<<10 {
 		t.Errorf("a stored value of %d bytes", len(value))
 	}

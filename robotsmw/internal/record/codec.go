@@ -17,10 +17,11 @@ import (
 
 // storedRecord is the first line of a stored value, as JSON. The rest of the
 // value is the body of the robots.txt, or empty if the origin has none. The
-// body is stored whole, so a crawler with other product tokens can use it too.
+// body is stored whole, because only some crawlers keep it in memory.
 type storedRecord struct {
 	Version      int            `json:"v"`
 	Origin       string         `json:"origin"`
+	Robot        string         `json:"robot"` // see Kind.Robot
 	State        string         `json:"state"` // good, unavailable, none
 	Status       int            `json:"status,omitzero"`
 	Redirects    int            `json:"redirects,omitzero"`
@@ -43,7 +44,9 @@ type storedFailure struct {
 	Retry  time.Time `json:"retry"`
 }
 
-const storedVersion = 1
+// storedVersion changes with the meaning of a stored value. Version 1 did not
+// name the robot that a robots.txt was served to.
+const storedVersion = 2
 
 // longestSource is how many bytes the URL and the Host in a stored value may
 // have together. A URL that was followed has at most 8 KiB, and a host a few
@@ -52,9 +55,9 @@ const longestSource = 16 << 10
 
 // Encode returns the stored form of an origin's record and of its body. The
 // body is left out unless the state is Good.
-func Encode(name string, rec *Record, body []byte) []byte {
+func (k *Kind) Encode(name string, rec *Record, body []byte) []byte {
 	s := storedRecord{
-		Version: storedVersion, Origin: name, Status: int(rec.Status), Redirects: int(rec.Hops),
+		Version: storedVersion, Origin: name, Robot: k.Robot(), Status: int(rec.Status), Redirects: int(rec.Hops),
 		Fetched: rec.Fetched, Expires: rec.Expires,
 	}
 	switch rec.State {
@@ -82,8 +85,9 @@ func Encode(name string, rec *Record, body []byte) []byte {
 }
 
 // Decode decodes a stored value of an origin and trusts nothing in it. The
-// value must be for this origin, its body must have the hash in the first line,
-// and no lifetime or pause may be longer than this package would give.
+// value must be for this origin and this robot, its body must have the hash in
+// the first line, and no lifetime or pause may be longer than this package
+// would give.
 func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
@@ -95,6 +99,9 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	}
 	if err := s.check(name); err != nil {
 		return nil, err
+	}
+	if s.Robot != k.Robot() {
+		return nil, errors.New("it was served to another robot")
 	}
 	rec := &Record{
 		URL: origin.RobotsTxt(name), Hops: uint8(s.Redirects), Status: int16(s.Status),
@@ -124,7 +131,7 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, fmt.Errorf("its state is %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		rec.Failure = &Failure{f.Since, f.Last, f.Count, f.Status, causeOf(f.Cause), f.Retry, nil}
+		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: causeOf(f.Cause), Retry: f.Retry}
 	}
 	return rec, nil
 }

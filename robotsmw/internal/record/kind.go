@@ -2,12 +2,15 @@ package record
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 )
 
 // A Kind says how one crawler reads robots.txt files. Crawlers of different
-// Kinds can share a Store.
+// Kinds can share a Store: each finds only what it was served itself.
 type Kind struct {
+	UserAgent         string   // as sent with the requests for robots.txt
 	Tokens            []string // product tokens, in order of preference
 	KeepFiles         bool     // keep each file in addition to its rules
 	DisallowForbidden bool     // 401 and 403 disallow everything
@@ -18,6 +21,23 @@ type Kind struct {
 
 	Documents Documents // the documents in this crawler's cache
 }
+
+// Robot returns a text that stands for the product tokens and the User-Agent of
+// this crawler, such as "6c0d…", of 32 hexadecimal digits. A site may serve
+// another robots.txt, or none, to a robot with another User-Agent. So a record
+// is stored under the origin and this text, and its validators and its failures
+// are never used for another robot.
+func (k *Kind) Robot() string {
+	h := sha256.New()
+	for _, text := range append([]string{k.UserAgent}, k.Tokens...) {
+		fmt.Fprintf(h, "%d:%s", len(text), text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Key returns the key under which the Store has this crawler's record of an
+// origin, such as "https://example.com#6c0d…".
+func (k *Kind) Key(name string) string { return name + "#" + k.Robot() }
 
 // Document returns what this crawler needs of a robots.txt, given the file's
 // body.

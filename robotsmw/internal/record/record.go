@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
 // ThirtyDays is the time after which an unreachable origin may be treated as
@@ -64,13 +65,15 @@ func (r *Record) From() *Source {
 	return r.Source
 }
 
-// A Failure is a series of failed fetches, or a fetch that a limiter put off.
+// A Failure is a series of failed fetches, or a fetch that a limiter put off,
+// or one whose address was refused.
 type Failure struct {
 	Since  time.Time // when the first fetch failed; the same as Last if Count is 0
 	Last   time.Time // when the latest fetch failed or was put off
 	Count  int
 	Status int       // 0 means no response
 	Cause  string    // what went wrong the last time
+	Err    error     // what compact keeps of the latest error; not part of the stored form
 	Retry  time.Time // when the next fetch may be tried
 
 	// Delay is the limiter's refusal if the latest fetch was put off, at the
@@ -200,14 +203,33 @@ func (r *Record) Failed(url string, now time.Time, status int, cause string, ret
 }
 
 // AfterError returns the record after a fetch that ended in err. It returns the
-// result of Delayed if err is a limiter's refusal, and the result of Failed for
-// any other error.
+// result of Delayed if err is a limiter's refusal. An address that the
+// crawler's configuration refuses does not count as a failed fetch, because it
+// indicates nothing about the site: the next fetch is always due after
+// refusedPause. Any other error counts as in Failed.
 func (r *Record) AfterError(url string, now time.Time, status int, err error, retryAfter time.Duration) *Record {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		return r.Delayed(url, now, delay)
 	}
-	return r.Failed(url, now, status, err.Error(), retryAfter)
+	isRefused := errors.Is(err, address.ErrRefused)
+	if isRefused {
+		retryAfter = refusedPause
+	}
+	next := r.Failed(url, now, status, describe(url, err), retryAfter)
+	next.Failure.Err = compact(err)
+	if isRefused {
+		next.Failure.Count--
+	}
+	return next
 }
+
+// refusedPause is how long after a refused address the next fetch is due. The
+// fetch looks up the name again, which the site does not notice.
+const refusedPause = time.Minute
+
+// AddressRefused reports whether the latest fetch failed because of
+// a refused address.
+func (f *Failure) AddressRefused() bool { return errors.Is(f.Err, address.ErrRefused) }
 
 // Delayed returns the record for a fetch that a limiter puts off, at the
 // origin's host or at a host that the origin redirects to. This does not count
@@ -251,7 +273,7 @@ func (r *Record) Cost() int64 {
 		n += 64 + len(r.Source.URL) + len(r.Source.Host) + len(r.Source.ETag) + len(r.Source.LastModified)
 	}
 	if r.Failure != nil {
-		n += 128 + len(r.Failure.Cause)
+		n += 144 + len(r.Failure.Cause) + errorCost(r.Failure.Err)
 		if d := r.Failure.Delay; d != nil {
 			n += 48 + len(d.Host)
 		}

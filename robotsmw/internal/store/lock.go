@@ -56,8 +56,9 @@ func (k *Keeper) Lock(name string, prev *record.Record) (*record.Record, *Lock) 
 
 // tryLock returns nil if another member has the lock.
 func (k *Keeper) tryLock(name string) (*Lock, error) {
+	key := k.kind.Key(name)
 	l, err := try(k, func(ctx context.Context) (*Lock, error) {
-		unlock, ok, err := k.locker.TryLock(ctx, name, k.lockTTL)
+		unlock, ok, err := k.locker.TryLock(ctx, key, k.lockTTL)
 		if err != nil || !ok {
 			return nil, err
 		}

@@ -68,7 +68,8 @@ func (k *Keeper) Get(name string) *record.Record {
 }
 
 func (k *Keeper) getValue(name string) []byte {
-	value, err := try(k, func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, name) })
+	key := k.kind.Key(name)
+	value, err := try(k, func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, key) })
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			k.report("get", err)
@@ -82,8 +83,10 @@ func (k *Keeper) getValue(name string) []byte {
 // renewed, or whose fetch failed, comes without a body, so it is stored with
 // the previous body.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte) {
-	if rec.Failure != nil && rec.Failure.Delay != nil {
-		return // the latest fetch was put off by a limiter, so it has no result
+	if f := rec.Failure; f != nil && (f.Delay != nil || f.AddressRefused()) {
+		// A limiter put off the latest fetch, or this process refuses the
+		// address. Neither is a result for the processes that share the Store.
+		return
 	}
 	if rec.State == record.Good && body == nil {
 		if body = record.Body(k.getValue(name), rec.Doc.Hash); body == nil {
@@ -94,9 +97,10 @@ func (k *Keeper) Put(name string, rec *record.Record, body []byte) {
 	if rec.State != record.Good && rec.Failure == nil {
 		ttl = max(time.Until(rec.Expires), record.MinLifetime)
 	}
-	value := record.Encode(name, rec, body)
+	key := k.kind.Key(name)
+	value := k.kind.Encode(name, rec, body)
 	_, err := try(k, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, k.store.Put(ctx, name, value, ttl)
+		return struct{}{}, k.store.Put(ctx, key, value, ttl)
 	})
 	k.report("put", err)
 }

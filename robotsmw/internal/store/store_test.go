@@ -44,8 +44,10 @@ func (s aStore) TryLock(context.Context, string, time.Duration) (func(), bool, e
 
 const name = "http://a.example"
 
+var kind = &record.Kind{Tokens: []string{"ExampleBot"}}
+
 func newKeeper(t *testing.T, s Store) *Keeper {
-	return New(s, 30*time.Second, 10*time.Second, &record.Kind{Tokens: []string{"ExampleBot"}}, func(op string, err error) { t.Logf("%s: %v", op, err) })
+	return New(s, 30*time.Second, 10*time.Second, kind, func(op string, err error) { t.Logf("%s: %v", op, err) })
 }
 
 // A record is stored for as long as it may be of use.
@@ -217,7 +219,7 @@ func TestStoredWhileWaitingForTheLock(t *testing.T) {
 				if time.Since(now) < 5*time.Second {
 					return nil, fs.ErrNotExist
 				}
-				return record.Encode(name, good, body), nil
+				return kind.Encode(name, good, body), nil
 			},
 			tryLock: func() (func(), bool, error) { return nil, false, nil },
 		})

@@ -12,7 +12,7 @@ import (
 func scanSlow(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
 	s.Write(page)
-	s.tokenize(len(s.buf))
+	s.tokenize(len(s.buf), false)
 	return s.found
 }
 

@@ -37,7 +37,9 @@
 // by [Scanner.Charset], or by a "<" or white space at the beginning. A page in
 // any other encoding is searched as it is, and its bytes above 0x7f are not
 // changed. That is right for every encoding that contains ASCII. Only the first
-// 256 KiB are read, counted after decoding.
+// 256 KiB are read, counted after decoding. If the head does not end within
+// them, more directives may follow, and [robotsmeta.Directives.Truncated]
+// reports true.
 package htmlmeta
 
 // Window is how many bytes of a page are examined. For a page in UTF-16, it

@@ -87,7 +87,7 @@ func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 // browser begin the body. Call HeadDone before Finish.
 func (s *Scanner) HeadDone() bool {
 	if !s.headDone && s.mayExamine() {
-		s.tokenize(len(s.buf))
+		s.tokenize(len(s.buf), false)
 	}
 	return s.headDone
 }
@@ -116,7 +116,22 @@ func (s *Scanner) examine() {
 	if s.examined < len(s.buf) {
 		s.examined = len(s.buf)
 		s.search()
-		s.tokenize(s.suspect)
+		s.tokenize(s.suspect, false)
+		s.checkHead()
+	}
+}
+
+// checkHead marks the directives as truncated if the window ends before the
+// head does, because metas of the head may follow.
+func (s *Scanner) checkHead() {
+	if !s.full {
+		return
+	}
+	if !s.headDone {
+		s.tokenize(len(s.buf), true)
+	}
+	if !s.headDone {
+		s.found = s.found.WithTruncated()
 	}
 }
 
@@ -159,8 +174,9 @@ func (s *Scanner) mayMatter(name []byte) bool {
 }
 
 // tokenize reads the tokens that begin in buf[pos:end]. It sets pos to the
-// place after the last complete token.
-func (s *Scanner) tokenize(end int) {
+// place after the last complete token. With headOnly, it reads none after the
+// head.
+func (s *Scanner) tokenize(end int, headOnly bool) {
 	if s.pos >= end {
 		return
 	}
@@ -172,7 +188,8 @@ func (s *Scanner) tokenize(end int) {
 	z := html.NewTokenizer(bytes.NewReader(s.buf[s.pos:]))
 	at := s.pos
 	raw := false // whether the previous token began an element whose content is text
-	for at < end && !(s.HeadOnly && s.headDone) {
+	headOnly = headOnly || s.HeadOnly
+	for at < end && !(headOnly && s.headDone) {
 		kind := z.Next()
 		if kind == html.ErrorToken {
 			return

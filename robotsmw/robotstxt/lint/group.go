@@ -87,7 +87,7 @@ func (c *groupChecker) checkRun(g group) {
 		case syntax.UserAgent:
 			if between != nil {
 				but := ""
-				if between.Field == syntax.CrawlDelay {
+				if c.file.Scope(between) != syntax.ScopeGroup {
 					but = ", which is for the robots above it alone"
 				}
 				c.report.add(r.Line, 1, codeMergedGroups, Warning, "",
@@ -136,6 +136,7 @@ func (c *groupChecker) checkRules(g group) {
 // and checks whether this target is allowed or disallowed as the rule says.
 func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
+		c.report.skipped++
 		return
 	}
 	example := exampleOf(c.file.Value(r))
@@ -161,8 +162,8 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 
 // maxWork limits the work of checking rules against each other. The work is the
 // number of steps that [match.Set.Decide] takes, plus the number of bytes
-// in the targets. Only files that are made to be expensive need more. Some
-// problems of such a file are not reported.
+// in the targets. Only files that are made to be expensive need more. In such a
+// file, some rules are not checked, and a problem counts them.
 const maxWork = 1 << 28
 
 func exampleOf(pattern string) string {

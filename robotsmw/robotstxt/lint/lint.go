@@ -11,7 +11,8 @@ import (
 // Check returns the problems in a robots.txt file, in the order of their lines.
 // A file without mistakes hardly ever has errors or warnings, but may have
 // problems of severity Info. Check lists at most 1,000 problems. It counts the
-// others in a problem with the code "too-many".
+// others in a problem with the code "too-many". Another problem with this code
+// counts the rules of an expensive file that were not compared with each other.
 func Check(body []byte) []Problem {
 	var r report
 	if checkFile(&r, body) {
@@ -24,6 +25,12 @@ func Check(body []byte) []Problem {
 	})
 	if r.more > 0 {
 		r.problems = append(r.problems, Problem{Code: codeTooMany, Severity: Warning, Message: fmt.Sprintf("%d more problems are not listed", r.more)})
+	}
+	if r.skipped > 0 {
+		r.problems = append(r.problems, Problem{
+			Code: codeTooMany, Severity: Warning,
+			Message: fmt.Sprintf("%d rules are not compared with the others: the file has too many", r.skipped),
+		})
 	}
 	return r.problems
 }

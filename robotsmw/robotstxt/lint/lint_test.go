@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -272,5 +273,46 @@ func TestLintFixesAreClean(t *testing.T) {
 				t.Errorf("%q is not cured by %q: %v", test.robots, test.fix, p)
 			}
 		}
+	}
+}
+
+// A Content-Usage, Content-Signal or Request-rate stands between the
+// user-agent lines of two robots. It is for the first robot alone, while all
+// rules are for both, and the problem says so. A Clean-param is for both.
+func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
+	for field, isOfOne := range map[string]bool{
+		"Content-Usage: train-ai=n": true, "Content-Signal: ai-train=no": true, "Request-rate: 1/10": true, "Visit-time: 0600-0845": true,
+		"Crawl-delay: 10": true, "Clean-param: ref": false, "Sitemap: https://a.example/s": false,
+	} {
+		found := false
+		for _, p := range Check([]byte("User-agent: a\n" + field + "\nUser-agent: b\nDisallow: /x\n")) {
+			if p.Code == codeMergedGroups {
+				found = true
+				if strings.Contains(p.Message, "for the robots above it alone") != isOfOne {
+					t.Errorf("%s: %s", field, p.Message)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no problem with the code %s", field, codeMergedGroups)
+		}
+	}
+}
+
+// A file has so many rules with wildcards that they are not all compared with
+// each other. The rules that are not compared are counted in a problem, because
+// the file would otherwise seem to have been checked whole.
+func TestCheck_RulesThatAreNotCompared(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	for i := range 12_000 {
+		fmt.Fprintf(&b, "Allow: /*a*%06d*b\nDisallow: /*b*%06d*c\n", i, i)
+	}
+	found := false
+	for _, p := range Check([]byte(b.String())) {
+		found = found || p.Code == codeTooMany && strings.Contains(p.Message, "rules are not compared")
+	}
+	if !found {
+		t.Error("no problem says that rules were not compared")
 	}
 }

@@ -44,7 +44,8 @@ func (s Severity) String() string {
 
 type report struct {
 	problems []Problem
-	more     int
+	more     int  // problems beyond maxProblems
+	skipped  int  // rules that were not compared with others, because of maxWork
 	mixed    bool // the file has rules that allow and rules that disallow
 }
 

@@ -2,7 +2,6 @@ package frontier_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -19,14 +18,13 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier/shared"
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(quiet{}) // no log is needed: the calls return the important errors
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("8") // parallel tests mostly wait for real time, not for a processor
-	}
+	testmain.Quiet()
+	testmain.Parallel(8)
 	goleak.VerifyTestMain(m)
 }
 

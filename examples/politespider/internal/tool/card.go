@@ -6,7 +6,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
@@ -74,7 +73,8 @@ func rates(l *politeness.Limiter) (control, expectation string) {
 			clauses = append(clauses, fmt.Sprintf(format, args...))
 		}
 	}
-	crawlDelay, pause := cmp.Or(l.MaxCrawlDelay, time.Minute), cmp.Or(l.MaxRetryAfter, 24*time.Hour)
+	crawlDelay := cmp.Or(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay)
+	pause := cmp.Or(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter)
 	cut := l.ClampCrawlDelay && crawlDelay > 0
 	add(cut, "Crawl-delay in robots.txt up to %v", crawlDelay)
 	add(!cut, "Crawl-delay in robots.txt")
@@ -84,7 +84,8 @@ func rates(l *politeness.Limiter) (control, expectation string) {
 	control = strings.Join(clauses, "; ")
 
 	clauses = nil
-	delay, slots := cmp.Or(l.Delay, time.Second), cmp.Or(l.Concurrency, 1)
+	delay := cmp.Or(l.Delay, politeness.DefaultDelay)
+	slots := cmp.Or(l.Concurrency, 1)
 	add(delay > 0, "max=%.3grps for each host", 1/delay.Seconds())
 	add(slots == 1, "one request at a time")
 	add(slots > 1, "%d requests at a time", slots)

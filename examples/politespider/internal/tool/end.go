@@ -211,12 +211,12 @@ func (v *Visit) putOff(r record.Record) {
 	v.job.frontier.PutBack(p, rest)
 }
 
-// retryAfter returns how long a response asks the spider to wait. Like the
-// Limiter, it returns a day at most. It returns false if the response asks for
-// no wait.
+// retryAfter returns for how long a response requests that the spider waits.
+// Like the Limiter, it returns politeness.DefaultMaxRetryAfter at most. It
+// returns false if the response requests no wait.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	wait, ok := politeness.RetryAfter(h, now)
-	return min(wait, 24*time.Hour), ok
+	return min(wait, politeness.DefaultMaxRetryAfter), ok
 }
 
 // patience returns how long a page waits after it was put off for the n-th
@@ -229,7 +229,7 @@ func patience(interval time.Duration, n int) time.Duration {
 func (v *Visit) unanswered(r record.Record, err error) {
 	j, p := v.job, v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		if delay.Reason == "budget" && delay.Err == nil {
+		if delay.Reason == politeness.ReasonBudget && delay.Err == nil {
 			j.Logger.Warn("the budget of a host is spent for today: it goes on tomorrow", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
 		}
 		j.frontier.PutBack(p, delay.Until) // nothing was sent, so there is nothing to report
@@ -244,7 +244,7 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	}
 	r.Decision = &disallowed.Decision
 	r.Verdict = record.Blocked
-	if errors.Is(err, robotsmw.ErrUnreachable) {
+	if disallowed.Decision.Reason == robotsmw.Unreachable {
 		r.Verdict, r.Error = record.Unreachable, "robots.txt: "+record.Cause(disallowed.Decision.Cause)
 	}
 	j.ledger.Add(r)

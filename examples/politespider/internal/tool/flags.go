@@ -83,7 +83,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
 	flags.BoolVar(&o.sitemaps, "sitemaps", false, "also begin with the URLs in the sitemaps that robots.txt names")
 
-	flags.DurationVar(&o.Delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
+	flags.DurationVar(&o.Delay, "delay", politeness.DefaultDelay, "least `time` between two requests to a host; 0: none, for servers of your own")
 	flags.BoolVar(&o.FromEnd, "from-end", false, "count -delay and a Crawl-delay from the end of the request before, not from its start:\nso a server's own log shows them kept, however long a request was on its way")
 	flags.Float64Var(&o.Adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
 	flags.Int64Var(&o.Budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nLater runs with -resume, and all processes of a fleet, know how much is used")

@@ -2,6 +2,8 @@ package tool
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -16,12 +18,14 @@ import (
 // revisits remembers pages for the next crawl: their validators, what they say
 // to robots, and where their links lead. A nil *revisits remembers nothing.
 type revisits struct {
-	store  *diskstore.Store
+	store  revisit.Store
 	logger *slog.Logger
 	whole  sync.Map // the keys are pages to ask for as a whole: their links are not known
 }
 
-func openRevisits(dir string, logger *slog.Logger) (*revisits, error) {
+// openRevisits opens the directory that has what a crawler with this User-Agent
+// remembers of pages.
+func openRevisits(dir, userAgent string, logger *slog.Logger) (*revisits, error) {
 	if dir == "" {
 		return nil, nil
 	}
@@ -29,7 +33,28 @@ func openRevisits(dir string, logger *slog.Logger) (*revisits, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-revisit: %w", err)
 	}
-	return &revisits{store: store, logger: logger}, nil
+	robot := sha256.Sum256([]byte(userAgent))
+	return &revisits{store: &robotStore{store, hex.EncodeToString(robot[:16]) + " "}, logger: logger}, nil
+}
+
+// A robotStore is the part of a Store that belongs to one robot. What a page
+// says to one robot need not be what it says to another, and validators are for
+// the page that this robot was served.
+type robotStore struct {
+	store  *diskstore.Store
+	prefix string // of the keys
+}
+
+func (s *robotStore) Get(ctx context.Context, key string) ([]byte, error) {
+	return s.store.Get(ctx, s.prefix+key)
+}
+
+func (s *robotStore) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	return s.store.Put(ctx, s.prefix+key, value, ttl)
+}
+
+func (s *robotStore) Delete(ctx context.Context, key string) error {
+	return s.store.Delete(ctx, s.prefix+key)
 }
 
 // around puts a revisit.Transport around the robots transport.

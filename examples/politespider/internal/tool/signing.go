@@ -34,6 +34,9 @@ func (s *signing) open() (err error) {
 	if s.Key, err = webbotauth.ReadKey(s.keyFile); err != nil {
 		return fmt.Errorf("-key: %w", err)
 	}
+	if err := s.Validate(); err != nil {
+		return fmt.Errorf("-key %s, -signature-agent %s: %w", s.keyFile, u.Redacted(), err)
+	}
 	return nil
 }
 

@@ -148,7 +148,7 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	if job.proof != nil {
 		defer job.proof.Close() // closes the evidence record even if the crawl does not begin
 	}
-	if job.revisits, err = openRevisits(o.revisit, o.keep.Logger); err != nil {
+	if job.revisits, err = openRevisits(o.revisit, o.UserAgent, o.keep.Logger); err != nil {
 		return ExitFailed, err
 	}
 	o.output.UserAgent = o.UserAgent

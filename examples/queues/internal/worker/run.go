@@ -27,6 +27,8 @@ type Settings struct {
 	Delay   time.Duration // the least interval of a host
 	Wait    time.Duration // how long a page may wait in the worker
 	Rest    time.Duration // how long a worker waits before its first request
+
+	hasParts bool // the queue has parts
 }
 
 // Flags defines the flags that the commands have in common, with the default of
@@ -34,8 +36,9 @@ type Settings struct {
 func (s *Settings) Flags(parts bool, wait time.Duration) {
 	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "the `name` of your crawler, with a page about it")
 	flag.IntVar(&s.AtOnce, "at-once", 100, "how many pages a worker has in hand")
-	flag.DurationVar(&s.Delay, "delay", time.Second, "the least time between two requests to a host")
+	flag.DurationVar(&s.Delay, "delay", politeness.DefaultDelay, "the least time between two requests to a host")
 	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; -1s: not at all")
+	s.hasParts = parts
 	if parts {
 		flag.IntVar(&s.Workers, "workers", 3, "how many workers there are; each serves the hosts of its part of the queue")
 		flag.IntVar(&s.Part, "part", 0, "which part this worker serves, from 0")
@@ -48,11 +51,29 @@ func (s *Settings) Limiter(fleet politeness.Fleet) *politeness.Limiter {
 	return &politeness.Limiter{Delay: s.Delay, MaxWait: s.Wait, Fleet: fleet}
 }
 
+// check returns an error if a flag has a value that cannot be used. It connects
+// to no server.
+func (s *Settings) check() error {
+	switch {
+	case s.AtOnce < 1:
+		return fmt.Errorf("-at-once %d: write a positive number", s.AtOnce)
+	case s.Delay <= 0:
+		return fmt.Errorf("-delay %v: write a positive time such as 2s", s.Delay)
+	case s.Rest < 0:
+		return fmt.Errorf("-rest %v: write a positive time such as 10s, or 0 for none", s.Rest)
+	case s.hasParts && s.Workers < 1:
+		return fmt.Errorf("-workers %d: write a positive number", s.Workers)
+	case s.hasParts && (s.Part < 0 || s.Part >= s.Workers):
+		return fmt.Errorf("-part %d: of %d workers, the parts are 0 to %d", s.Part, s.Workers, s.Workers-1)
+	}
+	if _, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: s.Agent, Limiter: s.Limiter(nil)}); err != nil {
+		return fmt.Errorf("-user-agent %q: %w", s.Agent, err)
+	}
+	return nil
+}
+
 // Start makes the worker after the rest.
 func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, error) {
-	if s.Part < 0 || s.Workers > 0 && s.Part >= s.Workers {
-		return nil, fmt.Errorf("-part %d: of %d workers, the parts are 0 to %d", s.Part, s.Workers, s.Workers-1)
-	}
 	opts.UserAgent = s.Agent
 	w, err := New(opts)
 	if err != nil {
@@ -70,9 +91,13 @@ func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, e
 
 // Main runs put with the URLs in the arguments, or in standard input, if the
 // first argument is "put". If it is "work", Main runs work, whose context ends
-// with SIGINT or SIGTERM. Main prints what work returns, and exits.
-func Main(put func(context.Context, []string) error, work func(context.Context) (fmt.Stringer, error)) {
+// with SIGINT or SIGTERM. Main prints what work returns, and exits. The exit
+// status is 1 after an error, and 2 if the command line is wrong.
+func (s *Settings) Main(put func(context.Context, []string) error, work func(context.Context) (fmt.Stringer, error)) {
 	flag.Parse()
+	if err := s.check(); err != nil {
+		usage(err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
@@ -88,12 +113,19 @@ func Main(put func(context.Context, []string) error, work func(context.Context) 
 			fmt.Println("summary:", done)
 		}
 	default:
-		err = errors.New(`say "put URL..." or "work", after the flags`)
+		usage(errors.New(`write "put URL..." or "work" after the flags`))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// usage prints what is wrong with the command line, and exits as package flag
+// does.
+func usage(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(2)
 }
 
 // urls returns the arguments or, if there are none, the lines of in. All must

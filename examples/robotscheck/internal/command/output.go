@@ -44,3 +44,12 @@ func Table(w io.Writer, rows [][]string) {
 // Printable makes text from servers safe to print. It keeps at most 400
 // characters, so nearly every line of a robots.txt is shown in full.
 func Printable(s string) string { return cli.Printable(s, 400) }
+
+// Line returns ", line 7" for the number of a line, or "" for 0, which means
+// that the line is not known.
+func Line(number int) string {
+	if number == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", line %d", number)
+}

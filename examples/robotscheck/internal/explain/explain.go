@@ -226,7 +226,7 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 		}
 	}
 	if x.Reuse != nil {
-		fmt.Fprintf(w, "  %-10s  %s in %s, line %d: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, x.Reuse.Line, command.Printable(x.Reuse.Raw))
+		fmt.Fprintf(w, "  %-10s  %s in %s%s: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, command.Line(x.Reuse.Line), command.Printable(x.Reuse.Raw))
 	}
 	switch google := x.Dialects["google"]; {
 	case google.Allowed == x.Allowed && google.Line == x.Line:

@@ -192,7 +192,7 @@ func (r *report) printUses(w io.Writer) {
 		}
 	}
 	if r.Reuse != nil {
-		fmt.Fprintf(rows, "  reuse\t%s\tby %s in %s, line %d\n", strings.TrimPrefix(r.Reuse.Raw, "use="), r.Reuse.Signal, r.Reuse.Where, r.Reuse.Line)
+		fmt.Fprintf(rows, "  reuse\t%s\tby %s in %s%s\n", strings.TrimPrefix(r.Reuse.Raw, "use="), r.Reuse.Signal, r.Reuse.Where, command.Line(r.Reuse.Line))
 	}
 	rows.Flush()
 }

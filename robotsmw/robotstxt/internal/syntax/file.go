@@ -8,9 +8,10 @@ const MaxSize = 500 << 10
 
 // A File is a robots.txt file, split into records.
 type File struct {
-	Text    string   // the part of the body that counts, without a byte order mark
-	Records []Record // the lines with a field, in order
-	Dialect Dialect
+	Text      string   // the part of the body that counts, without a byte order mark
+	Records   []Record // the lines with a field, in order
+	Dialect   Dialect
+	Truncated bool // whether the body is longer than Text may be
 }
 
 // A Record is a line that has a field and a value.
@@ -29,7 +30,8 @@ func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 // Parse splits a file into records, in a dialect. It accepts any bytes, and
 // does not keep body.
 func Parse(body []byte, dialect Dialect) File {
-	f := File{Text: string(Whole(WithoutBOM(body))), Dialect: dialect}
+	body = WithoutBOM(body)
+	f := File{Text: string(Whole(body)), Dialect: dialect, Truncated: len(body) > MaxSize}
 	lines := NewLineReader(f.Text)
 	// This capacity is enough for most files: two lines in three have a field,
 	// and few of these lines are shorter than 16 bytes.

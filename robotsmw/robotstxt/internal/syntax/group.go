@@ -83,36 +83,3 @@ func (f *File) IsFor(r *Record, t Token) bool {
 	t.wide = t.wide && f.Dialect != Google
 	return t.IsIn(f.Value(r))
 }
-
-// A DelayReader finds out which Crawl-delays of a group apply to a robot. Its
-// method IsFor takes the group's records in order.
-//
-// A Crawl-delay belongs to the user-agent lines since the previous Crawl-delay
-// of its group. If there are no such lines, it belongs to the same lines as the
-// previous Crawl-delay. So user-agent lines can share rules, but have different
-// delays.
-type DelayReader struct {
-	file  *File
-	token Token
-	named bool // whether the next Crawl-delay belongs to a line that names the robot
-	read  bool // whether a Crawl-delay came after the latest user-agent line
-}
-
-// DelaysFor returns a DelayReader for one group and the robot with this token.
-func (f *File) DelaysFor(t Token) DelayReader { return DelayReader{file: f, token: t} }
-
-// IsFor takes the next record. It reports whether the record is a Crawl-delay
-// for the robot, even if its value is invalid.
-func (d *DelayReader) IsFor(r *Record) bool {
-	switch r.Field {
-	case UserAgent:
-		if d.read {
-			d.named, d.read = false, false
-		}
-		d.named = d.named || d.file.IsFor(r, d.token)
-	case CrawlDelay:
-		d.read = true
-		return d.named
-	}
-	return false
-}

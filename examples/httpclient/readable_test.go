@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+func TestReadable(t *testing.T) {
+	for page, want := range map[string]string{
+		"":                                   "",
+		"<title> A  page </title><body>text": "A page\ntext\n",
+		"<p>one\n two <b>three</b> , <i>four</i></p>":                                         "one two three , four\n",
+		"<p>a<br>b<br><br>c<hr>d":                                                             "a\nb\nc\nd\n",
+		"<div><div>a</div></div>b<div>c</div>":                                                "a\nb\nc\n",
+		"<ul><li>a<li>b <a href=x>c</a></ul>":                                                 "a\nb c\n",
+		"<table><tr><td>a<td>b<tr><th>c<td> d</table>":                                        "a b\nc d\n",
+		"<pre>if x:\n    y()\n</pre>z":                                                        "if x:\n    y()\nz\n",
+		"<style>a{}</style><script>b()</script><noscript>c</noscript><template>d</template>e": "e\n",
+		"a<!-- b -->c &amp; &lt;d&gt;":                                                        "ac & <d>\n",
+	} {
+		root, err := html.Parse(strings.NewReader(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := readable(root); got != want {
+			t.Errorf("%s\nis %q\nwant %q", page, got, want)
+		}
+	}
+}
+
+// The parser rejects deep nesting, which would need much stack. A page of very
+// many elements is read in linear time: with quadratic time, this test would
+// not end.
+func TestReadable_LargePages(t *testing.T) {
+	const n = maxBytes / 20
+	if _, err := decode([]byte(strings.Repeat("<div>", n)), "text/html"); err == nil {
+		t.Error("no error for a page that is nested deeply")
+	}
+	for name, page := range map[string]string{
+		"a\n": strings.Repeat("<br>a", n),
+		"a ":  "<table><tr>" + strings.Repeat("<td>a", n) + "<td>b",
+	} {
+		text, err := decode([]byte(page), "text/html")
+		if got := strings.Count(text, name); got != n || err != nil {
+			t.Errorf("%q %d times, %v; want %d", name, got, err, n)
+		}
+	}
+}

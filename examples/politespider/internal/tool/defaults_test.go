@@ -1,0 +1,40 @@
+package tool
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// The card of a crawl with a zero Limiter promises what the Limiter does.
+func TestDefaults_Card(t *testing.T) {
+	got := cardOf(t, robotsmw.Options{UserAgent: demoAgent, Limiter: &politeness.Limiter{ClampCrawlDelay: true}}).WebBotAuth
+	control := fmt.Sprintf("Crawl-delay in robots.txt up to %v; Retry-After up to %v; 429; 503", politeness.DefaultMaxCrawlDelay, politeness.DefaultMaxRetryAfter)
+	if got.RateControl != control {
+		t.Errorf("rate-control is %q, want %q", got.RateControl, control)
+	}
+	expectation := fmt.Sprintf("max=%.3grps for each host; one request at a time", 1/politeness.DefaultDelay.Seconds())
+	if got.RateExpectation != expectation {
+		t.Errorf("rate-expectation is %q, want %q", got.RateExpectation, expectation)
+	}
+}
+
+func TestDefaults_Delay(t *testing.T) {
+	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
+	new(options).define(flags)
+	if got := flags.Lookup("delay").DefValue; got != politeness.DefaultDelay.String() {
+		t.Errorf("-delay is %s, want %v", got, politeness.DefaultDelay)
+	}
+}
+
+func TestDefaults_MaxRetryAfter(t *testing.T) {
+	h := http.Header{"Retry-After": {"100000000"}} // three years
+	if got, ok := retryAfter(h, time.Now()); !ok || got != politeness.DefaultMaxRetryAfter {
+		t.Errorf("a host is left alone for %v, want %v", got, politeness.DefaultMaxRetryAfter)
+	}
+}

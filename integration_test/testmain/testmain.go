@@ -1,0 +1,31 @@
+// Package testmain prepares the process in which the tests of a package run. It
+// is for functions TestMain.
+package testmain
+
+import (
+	"flag"
+	"log"
+	"log/slog"
+	"strconv"
+)
+
+// Quiet discards what is logged with [slog.Default], which is the logger of
+// everything in this module that has no Logger. A test that checks what is
+// logged sets a Logger. Package log still writes to standard error.
+func Quiet() {
+	writer, flags := log.Writer(), log.Flags()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	log.SetOutput(writer) // slog.SetDefault has redirected it to the handler
+	log.SetFlags(flags)
+}
+
+// Parallel lets up to n parallel tests of the package run at once, unless the
+// flag -parallel is set. It is for tests that mostly wait in real time, so that
+// there can be more of them than processors.
+func Parallel(n int) {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set(strconv.Itoa(n))
+	}
+}

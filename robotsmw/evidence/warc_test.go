@@ -1,0 +1,83 @@
+package evidence
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A crawl is redirected to thousands of robots.txt files whose URLs have 8 KiB
+// each. What a WARC file remembers of them for later revisit records does not
+// grow with the length of their URLs: with 100,000 of them, it would take 800
+// MB.
+func TestMemoryOfResponses(t *testing.T) {
+	const n = 3000
+	w := new(warcFile)
+	w.begin("robots-1.warc.gz", time.Now())
+	before := heapInUse()
+	long := strings.Repeat("a", 8<<10)
+	for i := range n {
+		w.exchange(&exchange{url: fmt.Sprintf("http://host%d.example/%s", i, long), header: []byte("HTTP/1.1 200 OK\r\n\r\n"), whole: true})
+		if err := w.flush(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.known) != n {
+		t.Fatalf("%d responses are remembered, want %d", len(w.known), n)
+	}
+	grown := int64(heapInUse()) - int64(before)
+	if limit := int64(n * 1000); grown > limit {
+		t.Errorf("%d responses take %d bytes, want %d at most", n, grown, limit)
+	}
+	runtime.KeepAlive(w)
+}
+
+// A second request for a file refers to the first one, whatever the host, and a
+// request with another Host does not.
+func TestRevisitRefersToTheSameURLAndHost(t *testing.T) {
+	for _, tt := range []struct {
+		url, host string
+		refers    bool
+	}{
+		{"http://a.example/robots.txt", "", true},
+		{"http://a.example/robots.txt", "b.example", false},
+		{"http://b.example/robots.txt", "", false},
+	} {
+		w := new(warcFile)
+		w.begin("robots-1.warc.gz", time.Now())
+		head := []byte("HTTP/1.1 200 OK\r\n\r\n")
+		w.exchange(&exchange{url: "http://a.example/robots.txt", header: head, whole: true})
+		first := w.known
+		w.out = nil
+		w.exchange(&exchange{url: tt.url, host: tt.host, header: head, renewed: true})
+		if got := strings.Contains(unpacked(t, w.out), "WARC-Refers-To: "); got != tt.refers || len(first) != 1 {
+			t.Errorf("%s %s: refers to the first response: %v", tt.url, tt.host, got)
+		}
+	}
+}
+
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func unpacked(t *testing.T, packed []byte) string {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

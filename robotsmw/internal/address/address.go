@@ -1,0 +1,57 @@
+// Package address refuses the addresses that a crawler's own configuration does
+// not allow it to connect to.
+package address
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"syscall"
+)
+
+// ErrRefused is robotsmw.ErrAddressRefused. For an [*Error], errors.Is returns
+// true with it.
+var ErrRefused = errors.New("robotsmw: the address is refused")
+
+// An Error is the error of a connection to a refused address.
+type Error struct {
+	Text string // names the option and the address, and includes the text of Err
+	Err  error  // what the function of the option returned
+}
+
+func (e *Error) Error() string { return "robotsmw: " + e.Text }
+
+// Is reports whether target is [ErrRefused].
+func (e *Error) Is(target error) bool { return target == ErrRefused }
+
+// Unwrap returns the error of the option's function.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Control returns a function for net.Dialer.Control that calls f with each
+// address before the dialer connects to it. The option names f in the error.
+func Control(option string, f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("robotsmw: dialing %s, which is not an IP address: %w", address, err)
+		}
+		addr := ap.Addr().Unmap()
+		err = f(addr)
+		if err == nil {
+			return nil
+		}
+		why := addr.String() + ": " + err.Error()
+		if IsRefusal(err) { // of PublicOnly, whose text begins with the address
+			why = strings.TrimPrefix(err.Error(), "robotsmw: ")
+		}
+		return &Error{Text: option + " refuses the address: " + why, Err: err}
+	}
+}
+
+// IsRefusal reports whether err itself, and not an error that it wraps, is an
+// error of a refused address.
+func IsRefusal(err error) bool {
+	e, ok := err.(interface{ Is(error) bool })
+	return ok && e.Is(ErrRefused)
+}

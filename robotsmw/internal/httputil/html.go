@@ -1,0 +1,44 @@
+// Package httputil has small helpers for HTTP that several packages need. Each
+// of them has its only home here, so that all callers get the same answer.
+package httputil
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// MayBeHTML reports whether a response with this status and header may have
+// HTML in its body, if it has a body at all. The caller knows whether it has
+// one.
+//
+// Browsers treat a body without a Content-Type, or with one that they do not
+// know, as HTML if it looks like HTML (WHATWG MIME Sniffing §7.1). Such a page
+// may contain a noindex, so MayBeHTML returns true for it. Of several
+// Content-Type lines, one that may mean HTML is enough. The body of a 206 does
+// not count, because it may not be the beginning of the page.
+func MayBeHTML(status int, h http.Header) bool {
+	switch {
+	case status < 200, status == http.StatusNoContent, status == http.StatusPartialContent, status == http.StatusNotModified:
+		return false
+	}
+	types := h["Content-Type"]
+	return len(types) == 0 || slices.ContainsFunc(types, isHTMLType)
+}
+
+// isHTMLType reports whether a body with this Content-Type may be HTML. A
+// parameter may follow the type without a semicolon.
+func isHTMLType(contentType string) bool {
+	if contentType == "text/html" || strings.HasPrefix(contentType, "text/html;") {
+		return true // the usual case
+	}
+	mediaType := strings.TrimSpace(contentType)
+	if end := strings.IndexAny(mediaType, ";, \t"); end >= 0 {
+		mediaType = mediaType[:end]
+	}
+	switch strings.ToLower(mediaType) {
+	case "text/html", "application/xhtml+xml", "unknown/unknown", "application/unknown", "*/*":
+		return true
+	}
+	return !strings.Contains(mediaType, "/")
+}

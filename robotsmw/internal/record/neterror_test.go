@@ -1,0 +1,221 @@
+package record
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/address"
+)
+
+var errAddress = &address.Error{Text: "RefuseAddress refuses the address: 10.0.0.1: no", Err: http.ErrNotSupported}
+
+// A largeError refers to a lot of memory, as an error of a Base may.
+type largeError struct {
+	response *http.Response
+	inner    error
+}
+
+func (e *largeError) Error() string { return "large: " + e.inner.Error() }
+func (e *largeError) Unwrap() error { return e.inner }
+
+// A lineError is like errors of net/http: its text is a part of a header line.
+type lineError struct{ part string }
+
+func (e *lineError) Error() string { return "malformed: " + e.part }
+
+func largeCert() *x509.Certificate {
+	c := &x509.Certificate{Raw: make([]byte, 256<<10), NotAfter: time.Now()}
+	for i := range 100 {
+		c.DNSNames = append(c.DNSNames, fmt.Sprintf("%0200d.example", i))
+	}
+	return c
+}
+
+func TestCompact(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	expired := x509.CertificateInvalidError{Cert: largeCert(), Reason: x509.Expired, Detail: "yesterday"}
+	for _, tt := range []struct {
+		name  string
+		err   error
+		is    []error
+		isNot []error
+		text  string // of the result; "" means that nothing is kept
+	}{
+		{"nil", nil, nil, nil, ""},
+		{"a sentinel", fmt.Errorf("reading robots.txt: %w", io.ErrUnexpectedEOF), []error{io.ErrUnexpectedEOF}, nil, "unexpected EOF"},
+		{"a system call", refused, []error{syscall.ECONNREFUSED}, nil, "dial tcp 127.0.0.1:80: connect: connection refused"},
+		{"behind an error that refers to a response", &largeError{new(http.Response), refused}, []error{syscall.ECONNREFUSED}, nil, refused.Error()},
+		{"an error that refers to a response, alone", &largeError{new(http.Response), &lineError{"x"}}, nil, nil, ""},
+		{"the DNS", &net.DNSError{Err: "no such host", Name: "a.example", IsNotFound: true}, nil, nil, "lookup a.example: no such host"},
+		{"two errors", errors.Join(refused, io.EOF), []error{syscall.ECONNREFUSED, io.EOF}, nil, refused.Error() + "\nEOF"},
+		{"an expired certificate", &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{largeCert()}, Err: expired},
+			nil, nil, "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: yesterday"},
+		{"a certificate of an unknown kind of error", &tls.CertificateVerificationError{Err: &lineError{"x"}}, nil, nil, "tls: failed to verify certificate: malformed: x"},
+		{"a refused address", &net.OpError{Op: "dial", Net: "tcp", Err: errAddress}, []error{address.ErrRefused, http.ErrNotSupported}, nil, "dial tcp: " + errAddress.Error()},
+		{"a timeout of the network", &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded},
+			[]error{os.ErrDeadlineExceeded}, []error{context.DeadlineExceeded}, "dial tcp: i/o timeout"},
+		{"a deadline of a context", &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded},
+			[]error{os.ErrDeadlineExceeded}, []error{context.DeadlineExceeded}, "dial tcp: i/o timeout"},
+		{"a canceled context", fmt.Errorf("x: %w", context.Canceled), nil, []error{context.Canceled}, ""},
+		{"a nil pointer", &largeError{inner: (*nothing)(nil)}, nil, nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := compact(tt.err)
+			if got == nil {
+				if tt.text != "" {
+					t.Error("nothing is kept")
+				}
+				return
+			}
+			if got.Error() != tt.text {
+				t.Errorf("got  %s\nwant %s", got, tt.text)
+			}
+			for _, target := range tt.is {
+				if !errors.Is(got, target) {
+					t.Errorf("errors.Is does not find %v", target)
+				}
+			}
+			for _, target := range tt.isNot {
+				if errors.Is(got, target) {
+					t.Errorf("errors.Is finds %v", target)
+				}
+			}
+		})
+	}
+}
+
+// nothing is an error whose nil pointer is one, too.
+type nothing struct{}
+
+func (*nothing) Error() string { return "nothing" }
+
+// What a record keeps of an error takes no more memory than its Cost counts,
+// and keeps nothing else alive. A server chooses the certificate and the header
+// lines that errors refer to: a certificate may have 256 KiB, and a status line
+// 1 MB.
+func TestMemoryOfErrors(t *testing.T) {
+	const n = 20
+	hostname := func() error {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{largeCert()},
+			Err: x509.HostnameError{Certificate: largeCert(), Host: strings.Repeat("h", 253)}}
+	}
+	for name, fresh := range map[string]func() error{
+		"a host name": hostname,
+		"an expired certificate": func() error {
+			return x509.CertificateInvalidError{Cert: largeCert(), Reason: x509.Expired, Detail: strings.Repeat("d", 1<<20)}
+		},
+		"an unknown authority": func() error { return x509.UnknownAuthorityError{Cert: largeCert()} },
+		"a response": func() error {
+			return &largeError{&http.Response{Status: strings.Repeat("s", 1<<20)}, &net.OpError{Op: "read", Err: syscall.ECONNRESET}}
+		},
+		"a part of a line": func() error { return &lineError{strings.Repeat("l", 1<<20)[:10]} },
+		"a long text":      func() error { return errors.New(strings.Repeat("l", 1<<20)) },
+		"a long name":      func() error { return &net.DNSError{Err: "no such host", Name: strings.Repeat("n", 1<<20)} },
+		"many errors": func() error {
+			var all []error
+			for range 4 {
+				all = append(all, hostname())
+			}
+			return errors.Join(all...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := make([]*Record, n)
+			before := heapSize()
+			var cost int64
+			for i := range records {
+				records[i] = (*Record)(nil).AfterError("", time.Now(), 0, fresh(), 0)
+				cost += records[i].Cost()
+			}
+			grown := heapSize() - before
+			if grown > cost+4096 {
+				t.Errorf("%d records take %d bytes, and count as %d", n, grown, cost)
+			}
+			runtime.KeepAlive(records)
+		})
+	}
+}
+
+func heapSize() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A refused address is not a failed fetch. The pause after it does not grow,
+// and 30 days of it do not count as 30 days of an unreachable site.
+func TestRefusedAddressIsNoFailure(t *testing.T) {
+	now := time.Now()
+	var rec *Record
+	for i := range 100 {
+		rec = rec.AfterError("http://a.example/robots.txt", now, 0, errAddress, time.Hour)
+		if f := rec.Failure; f.Count != 0 || f.Retry.Sub(now) != time.Minute || !f.Since.Equal(now) || !f.AddressRefused() || f.Cause != errAddress.Text {
+			t.Fatalf("after %d: %+v", i, f)
+		}
+		now = now.Add(24 * time.Hour)
+	}
+	if f := rec.Failed("", now, 503, "", 0).Failure; f.Count != 1 || f.AddressRefused() {
+		t.Errorf("a failure after it: %+v", f)
+	}
+}
+
+// A stored record has the text of an error alone, and reads as before.
+func TestErrorsAreNotStored(t *testing.T) {
+	const name = "http://a.example"
+	k := &Kind{Tokens: []string{"ExampleBot"}}
+	rec := (*Record)(nil).AfterError(name+"/robots.txt", time.Now(), 0, syscall.ECONNREFUSED, 0)
+	got, err := k.Decode(name, k.Encode(name, rec, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.Failure.Err == nil || got.Failure.Err != nil || got.Failure.Cause != "connection refused" {
+		t.Errorf("stored %+v, read %+v", rec.Failure, got.Failure)
+	}
+}
+
+// The cause does not repeat the host of the robots.txt. The name of another
+// host, such as a proxy's, stays.
+func TestDescribe(t *testing.T) {
+	lookup := func(name, server string, found bool) error {
+		return fmt.Errorf("proxyconnect tcp: %w", &net.OpError{Op: "dial", Net: "tcp",
+			Err: &net.DNSError{Err: "server misbehaving", Name: name, Server: server, IsNotFound: !found}})
+	}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{lookup("a.example", "", false), "server misbehaving"},
+		{lookup("A.example.", "192.0.2.1:53", true), "server misbehaving, from the DNS server 192.0.2.1:53"},
+		{lookup("a.example", "192.0.2.1:53", false), "server misbehaving"},
+		{lookup("proxy.example", "", false), "proxyconnect tcp: dial tcp: lookup proxy.example: server misbehaving"},
+		{&net.OpError{Op: "dial", Err: errAddress}, errAddress.Text},
+		{io.ErrUnexpectedEOF, "unexpected EOF"},
+	} {
+		if got := describe("https://a.example:8443/robots.txt", tt.err); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
+
+// The error of address.Control names the address even if the function does not.
+func TestAddressErrorNamesTheAddress(t *testing.T) {
+	control := address.Control("RefuseAddress", func(netip.Addr) error { return errors.New("no") })
+	if err := control("tcp6", "[::ffff:10.0.0.1]:80", nil); err == nil || err.Error() != "robotsmw: RefuseAddress refuses the address: 10.0.0.1: no" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,60 @@
+package revisit
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Each page of a hostile site has an X-Robots-Tag line of 500 KB, with a few
+// short rules at its beginning. What is remembered of 100 pages stays within
+// MaxBytes: it must not be parts of these lines, which have 50 MB together.
+func TestMemoryOfLongHeaderLines(t *testing.T) {
+	for name, line := range map[string]string{
+		"many rules":       "noindex, max-snippet: 20, unavailable_after: 2030-06-25, nofollow,",
+		"unknown rules":    "strange, other: strange,",
+		"for other robots": "noindex, otherbot: " + strings.Repeat("noindex,", 1000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			const maxBytes = 1 << 20
+			n := 0
+			base := roundTripper(func(req *http.Request) (*http.Response, error) {
+				n++
+				long := line + strings.Repeat("x", 500<<10) + fmt.Sprint(n)
+				return &http.Response{
+					StatusCode: 200, Body: io.NopCloser(strings.NewReader("a page")), Request: req,
+					Header: http.Header{"Etag": {fmt.Sprintf(`"%d"`, n)}, "X-Robots-Tag": {long}},
+				}, nil
+			})
+			transport := &Transport{Base: base, MaxBytes: maxBytes}
+			client := &http.Client{Transport: transport}
+			before := heapInUse()
+			for i := range 100 {
+				resp, err := client.Get(fmt.Sprintf("http://a.example/%d", i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			if grown := heapInUse() - before; grown > 2*maxBytes {
+				t.Errorf("what is remembered takes %d bytes, with MaxBytes of %d", grown, maxBytes)
+			}
+			if held := len(transport.pages.(*memory).entries); held == 0 {
+				t.Error("no page is remembered")
+			}
+			runtime.KeepAlive(transport)
+		})
+	}
+}
