@@ -37,6 +37,30 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.prepare(ctx, u, g); err != nil {
 		return err
 	}
+	hasReturned := false
+	defer func() {
+		if !hasReturned {
+			g.abandon()
+		}
+	}()
+	err := l.acquirePrepared(ctx, g)
+	hasReturned = true
+	return err
+}
+
+// abandon removes g from every queue and frees its slot, because a callback has
+// panicked.
+func (g *Grant) abandon() {
+	g.leave(false)
+	g.limiter.mu.Lock()
+	hasStarted := g.state == flying
+	g.limiter.mu.Unlock()
+	if hasStarted {
+		g.Done(Outcome{})
+	}
+}
+
+func (l *Limiter) acquirePrepared(ctx context.Context, g *Grant) error {
 	if ctx.Err() != nil {
 		return l.ended(ctx, g, 0, "")
 	}
