@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,16 +13,22 @@ import (
 // The package decides by its arguments alone, so it neither starts goroutines
 // nor waits, locks, reads a clock or draws random numbers itself.
 func TestPackageIsPure(t *testing.T) {
-	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	fset := token.NewFileSet()
-	pkgs, err := parser.ParseDir(fset, ".", notTest, 0)
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	fset := token.NewFileSet()
 	forbidden := map[string]bool{"context": true, "log": true, "log/slog": true, "math/rand": true, "math/rand/v2": true, "net": true, "net/http": true, "os": true, "sync": true, "sync/atomic": true}
 	clocks := map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true, "NewTimer": true, "NewTicker": true, "Tick": true}
 	files := 0
-	for _, file := range pkgs["schedule"].Files {
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		files++
 		for _, imp := range file.Imports {
 			path, _ := strconv.Unquote(imp.Path.Value)
