@@ -22,7 +22,7 @@ var arrows = map[string]struct {
 	because string
 }{
 	"robotsmw": {
-		[]string{"politeness", "politeness/refusal", "robotsmw/internal/address", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
+		[]string{"internal/earlyclose", "politeness", "politeness/refusal", "robotsmw/internal/address", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/internal/origin":    {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
@@ -57,7 +57,7 @@ var arrows = map[string]struct {
 	"robotsmw/preference":          {[]string{"politeness/structured", "robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
-		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/httputil", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
+		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "internal/earlyclose", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/httputil", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
 	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},
@@ -72,12 +72,13 @@ var arrows = map[string]struct {
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
-	"robotsmw/webbotauth":   {[]string{"politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
-	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "politeness/internal/fleet", "politeness/internal/headers", "politeness/internal/schedule", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
+	"robotsmw/webbotauth":   {[]string{"internal/earlyclose", "politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
+	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/earlyclose", "politeness/internal/fleet", "politeness/internal/headers", "politeness/internal/schedule", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness", "politeness/internal/fleet"}, "the pace of a fleet"},
 
+	"internal/earlyclose":          {nil, "one way to close a body early, for all who send requests"},
 	"politeness/internal/headers":  {[]string{"politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
 	"politeness/internal/schedule": {nil, "decides by values and times alone: no I/O, no lock, no clock"},
 	"politeness/internal/fleet":    {nil, "what a Limiter and its Fleet say to each other"},

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"sync/atomic"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/earlyclose"
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
@@ -44,6 +46,15 @@ func (a *attempt) end(o Outcome) {
 	a.stop()
 	a.grant.done(a.caller, o)
 	a.cancel()
+}
+
+// closeEarly ends the attempt and closes its response's body, which has not
+// been read to its end. The slot is freed afterwards, so that the next request
+// to the host does not overlap with this one.
+func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
+	a.stop()
+	defer a.grant.done(a.caller, o)
+	return earlyclose.Close(a.cancel, body)
 }
 
 // explain returns the error to tell the caller, given one of Base. It names
@@ -116,11 +127,10 @@ func (g *Grant) read(n int) {
 }
 
 func (b *body) Close() error {
-	err := b.ReadCloser.Close()
-	if !b.ended.Load() {
-		b.attempt.end(Outcome{})
+	if b.ended.Load() {
+		return b.ReadCloser.Close()
 	}
-	return err
+	return b.attempt.closeEarly(b.ReadCloser, Outcome{})
 }
 
 // writableBody is the body of a response with status 101. This body is the

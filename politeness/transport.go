@@ -161,10 +161,10 @@ func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Respo
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
 	if resp.StatusCode == http.StatusSwitchingProtocols && len(req.Header["Upgrade"]) == 0 {
-		if resp.Body != nil {
-			resp.Body.Close()
+		if resp.Body == nil {
+			resp.Body = http.NoBody
 		}
-		a.end(outcome)
+		a.closeEarly(resp.Body, outcome)
 		return nil, fmt.Errorf("politeness: %.253s switched to another protocol (101), which nobody asked for: no page can be read there", req.URL.Host)
 	}
 	isRobotsTxt := a.grant.Exempt

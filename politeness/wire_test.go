@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 programs still use x/net's http2.Transport as a Base
-
 package politeness
 
 import (
@@ -186,11 +184,6 @@ func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 			proxy := mustURL(t, "http://proxy.example:3128")
 			return &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: trusting, DialContext: s.viaProxy, Proxy: http.ProxyURL(proxy)}
 		},
-		"http2.Transport": func(t *testing.T, s *streamServer) http.RoundTripper {
-			return &http2.Transport{AllowHTTP: true, DialTLSContext: func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
-				return s.dial(ctx, network, address)
-			}}
-		},
 	}
 	for name, newBase := range bases {
 		for how, turn := range turnings {
@@ -280,9 +273,8 @@ func TestWire_SharedConnection(t *testing.T) {
 			}
 			return true
 		}
-		base := &http2.Transport{AllowHTTP: true, DialTLSContext: func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
-			return server.dial(ctx, network, address)
-		}}
+		base := &http.Transport{Protocols: new(http.Protocols), DialContext: server.dial}
+		base.Protocols.SetUnencryptedHTTP2(true)
 		defer func() { synctest.Wait(); base.CloseIdleConnections() }()
 		tr := &Transport{Base: base, Limiter: &Limiter{Concurrency: 2}}
 		var wg sync.WaitGroup

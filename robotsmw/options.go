@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/earlyclose"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
@@ -226,7 +227,8 @@ func (o Options) config() (*config, error) {
 
 // sender returns the transport that sends requests: the caller's Base, or the
 // default transport with the caller's proxy and address check. If there is a
-// Limiter, sender adds a politeness.Transport.
+// Limiter, sender adds a politeness.Transport. If there is none, it adds an
+// earlyclose.Transport. Both cancel a request whose body is closed early.
 func (o Options) sender() (http.RoundTripper, error) {
 	base := o.Base
 	switch {
@@ -251,10 +253,13 @@ func (o Options) sender() (http.RoundTripper, error) {
 		}
 		base = t
 	}
-	if o.Limiter == nil {
+	p, paced := base.(*politeness.Transport)
+	switch {
+	case o.Limiter == nil && paced:
 		return base, nil
-	}
-	if p, ok := base.(*politeness.Transport); ok && p.Limiter == o.Limiter {
+	case o.Limiter == nil:
+		return &earlyclose.Transport{Base: base}, nil
+	case paced && p.Limiter == o.Limiter:
 		return nil, errors.New("robotsmw: Base already paces with this Limiter, so every request would wait twice: leave Options.Limiter nil")
 	}
 	return &politeness.Transport{Base: base, Limiter: o.Limiter, AttemptTimeout: o.AttemptTimeout}, nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/internal/earlyclose"
 )
 
 // The extension enforces LimitRules in colly's place. In plain colly, a request
@@ -52,19 +54,20 @@ func (h *hub) ruleFor(domain string) *colly.LimitRule {
 // slotBody ends an attempt when the response's body ends or is closed.
 type slotBody struct {
 	io.ReadCloser
-	end func() // may be called more than once
+	cancel context.CancelFunc // ends the attempt
+	leave  func()             // gives the slot back; may be called more than once
 }
 
 func (b *slotBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		b.end()
+		b.cancel()
+		b.leave()
 	}
 	return n, err
 }
 
 func (b *slotBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.end()
-	return err
+	defer b.leave()
+	return earlyclose.Close(b.cancel, b.ReadCloser)
 }

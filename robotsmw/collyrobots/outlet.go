@@ -67,22 +67,19 @@ func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		o.x.waited(p.sent.Sub(p.since))
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), timeout)
-	end := func() {
-		cancel()
-		leave()
-	}
 	p.attempt = ctx
 	sent := req.WithContext(ctx)
 	resp, err = base.RoundTrip(sent)
 	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string) // colly's proxy switchers note their choice in the context
 	if err != nil || resp.Body == nil {
-		end()
+		cancel()
+		leave()
 		return resp, err
 	}
 	if resp.Request == sent {
 		resp.Request = req
 	}
-	resp.Body = &slotBody{resp.Body, end}
+	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, leave: leave}
 	return resp, nil
 }
 

@@ -36,6 +36,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
@@ -138,7 +139,7 @@ func (in *Internet) Log() []Request {
 func (in *Internet) RoundTrip(req *http.Request) (*http.Response, error) {
 	in.start.Do(in.init)
 	seen := in.record(req)
-	resp, err := in.client.RoundTrip(req)
+	resp, err := in.send(req)
 
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -147,6 +148,49 @@ func (in *Internet) RoundTrip(req *http.Request) (*http.Response, error) {
 		seen.Status = resp.StatusCode
 	}
 	return resp, err
+}
+
+// send sends the request through net/http. If the response's body is closed
+// early, the connection is closed first. Otherwise net/http would read on since
+// Go 1.27, for up to 50 ms, and a handler that sends no more would wait for as
+// long. In a synctest bubble it would wait forever, if the test has returned by
+// then.
+func (in *Internet) send(req *http.Request) (*http.Response, error) {
+	var conn net.Conn
+	out := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { conn = info.Conn },
+	}))
+	resp, err := in.client.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	resp.Request = req
+	if resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Body = &body{ReadCloser: resp.Body, conn: conn}
+	}
+	return resp, nil
+}
+
+// A body is the body of a response. No other request uses its connection.
+type body struct {
+	io.ReadCloser
+	conn  net.Conn
+	ended atomic.Bool // a Read has returned io.EOF or another error
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.ended.Store(true)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	if !b.ended.Load() {
+		b.conn.Close()
+	}
+	return b.ReadCloser.Close()
 }
 
 func (in *Internet) record(req *http.Request) *Request {

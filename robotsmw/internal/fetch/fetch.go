@@ -28,7 +28,7 @@ const longestLook = 5 * time.Second
 
 // A Client asks servers. It is safe for concurrent use.
 type Client struct {
-	Base      http.RoundTripper
+	Base      http.RoundTripper // cancels a request whose body is closed early
 	UserAgent string
 	Timeout   time.Duration // for each question, not counting its wait for a slot
 	Logger    *slog.Logger  // logs panics in Base

@@ -1,0 +1,95 @@
+// Package earlyclose closes the bodies of responses that are not read to their
+// end, without making the server send the rest.
+//
+// Since Go 1.27, http.Transport reads on when a body of HTTP/1 is closed early:
+// up to 256 KiB, or for 50 ms, in the hope that the connection can be reused.
+// A crawler often closes a body because it does not want the page, and a site
+// should not have to send what nobody wants. http.Transport does not read on
+// if the context of the request has been canceled before.
+package earlyclose
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"sync/atomic"
+)
+
+// Close cancels the request of a response and then closes the response's body.
+// cancel must cancel the context that the request was sent with. Close returns
+// the error of body.Close. If the body has been read to its end, its connection
+// can be reused nevertheless.
+func Close(cancel context.CancelFunc, body io.Closer) error {
+	cancel()
+	// A response is returned before the goroutine that reads its connection
+	// begins to wait for the body's end or for the context's. If both have
+	// happened by then, it chooses one at random. Let it begin to wait.
+	runtime.Gosched()
+	return body.Close()
+}
+
+// A Transport is an http.RoundTripper for requests without a context that ends
+// with them. It cancels each request when its response's body is closed. It
+// changes nothing else.
+type Transport struct {
+	Base http.RoundTripper // must not be nil
+}
+
+// RoundTrip sends the request with Base.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	out := req.WithContext(ctx)
+	resp, err := t.Base.RoundTrip(out)
+	if resp == nil || err != nil {
+		cancel()
+		return resp, err
+	}
+	if resp.Request == out {
+		// The context of out ends with the body, but callers may use that of
+		// the response's request for longer.
+		resp.Request = req
+	}
+	switch {
+	case resp.Body == nil || resp.Body == http.NoBody:
+		cancel()
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		// The body is the connection, which can be written to and is not
+		// drained.
+	default:
+		resp.Body = &body{ReadCloser: resp.Body, cancel: cancel}
+	}
+	return resp, nil
+}
+
+// CloseIdleConnections closes the idle connections of Base, if Base has a
+// method for that.
+func (t *Transport) CloseIdleConnections() {
+	if base, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// A body cancels its request when it is closed, or when a Read returns io.EOF
+// or another error.
+type body struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+	ended  atomic.Bool // by a Read
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.ended.Store(true)
+		b.cancel()
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	if b.ended.Load() {
+		return b.ReadCloser.Close()
+	}
+	return Close(b.cancel, b.ReadCloser)
+}
