@@ -73,14 +73,15 @@ var arrows = map[string]struct {
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
 	"robotsmw/webbotauth":   {[]string{"internal/earlyclose", "politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
-	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/earlyclose", "politeness/internal/fleet", "politeness/internal/headers", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
+	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/earlyclose", "politeness/internal/fleet", "politeness/internal/headers", "politeness/internal/schedule", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness", "politeness/internal/fleet"}, "the pace of a fleet"},
 
-	"internal/earlyclose":         {nil, "one way to close a body early, for all who send requests"},
-	"politeness/internal/headers": {[]string{"politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
-	"politeness/internal/fleet":   {nil, "what a Limiter and its Fleet say to each other"},
+	"internal/earlyclose":          {nil, "one way to close a body early, for all who send requests"},
+	"politeness/internal/headers":  {[]string{"politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
+	"politeness/internal/schedule": {nil, "decides by values and times alone: no I/O, no lock, no clock"},
+	"politeness/internal/fleet":    {nil, "what a Limiter and its Fleet say to each other"},
 }
 
 // Packages below these directories may import anything. No other package may

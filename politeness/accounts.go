@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // accountOf returns the present account of a host, or nil if there is none.
@@ -41,7 +43,7 @@ func (l *Limiter) openAccount(key string) *account {
 // broke reports whether the Budget of g's host is spent, and for how much
 // longer. It returns false if g is Exempt.
 func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
-	if !l.Budget.limits() || g.exempt {
+	if !l.Budget.limits() || g.Exempt {
 		return 0, false
 	}
 	if a := l.accountOf(g.key); a != nil && l.Budget.isSpent(a) {
@@ -52,14 +54,14 @@ func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 
 // afford reports, as ok, whether the Budget lets g start. If ok is false, v
 // says whether g waits for a reservation or is refused, and for how long.
-func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool) {
+func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v look, ok bool) {
 	if !l.Budget.limits() {
 		return look{}, true
 	}
 	a := l.accountOf(g.key)
 	if a == nil && len(l.accounts) >= l.set.maxHosts {
 		a = &account{day: l.day}
-		return look{refused: true, wait: a.untilEnd(), why: whyMaxHosts}, g.exempt
+		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonMaxHosts}, g.Exempt
 	}
 	a = l.openAccount(g.key)
 	if l.Budget.lacks(a.left) && !l.Budget.isSpent(a) {
@@ -69,16 +71,16 @@ func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool)
 	case !l.Budget.lacks(a.left):
 		return look{}, true
 	case l.Budget.isSpent(a):
-		return look{refused: true, wait: a.untilEnd(), why: whyBudget}, g.exempt
+		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonBudget}, g.Exempt
 	case l.Budget.Dir != "":
-		v = look{refused: true, wait: l.bookRetry - now, why: whyBudget}
-		if !l.bookTold && !g.exempt {
+		v = look{refused: true, wait: l.bookRetry.Sub(now), why: schedule.ReasonBudget}
+		if !l.bookTold && !g.Exempt {
 			l.bookTold = true
 			v.notice = &notice{unbooked: l.bookErr}
 		}
-		return v, g.exempt
+		return v, g.Exempt
 	}
-	return look{wait: forever, until: max(g.until, now), why: whyFleet}, false
+	return look{wait: unlimited, until: max(g.estimate, now), why: schedule.ReasonFleet}, false
 }
 
 // affords reports whether g may start without a further reservation.
@@ -93,7 +95,7 @@ func (l *Limiter) affords(g *Grant) bool {
 // reserve reserves more of the Budget for h, or begins to do so. In a fleet, it
 // does nothing if a reservation is under way, or if this Limiter does not own
 // h.
-func (l *Limiter) reserve(a *account, h *host, now time.Duration) {
+func (l *Limiter) reserve(a *account, h *host, now schedule.Time) {
 	switch {
 	case l.Fleet == nil && now >= l.bookRetry:
 		l.book(a, h.key, now)
@@ -105,7 +107,7 @@ func (l *Limiter) reserve(a *account, h *host, now time.Duration) {
 
 // book reserves more of the Budget in Budget.Dir, unless the books say that it
 // is spent.
-func (l *Limiter) book(a *account, key string, now time.Duration) {
+func (l *Limiter) book(a *account, key string, now schedule.Time) {
 	var err error
 	if !l.booksRead {
 		err = readBook(l.Budget.Dir, l.day, func(host string, p amount) {
@@ -121,7 +123,7 @@ func (l *Limiter) book(a *account, key string, now time.Duration) {
 		}
 	}
 	if err != nil {
-		l.bookErr, l.bookRetry = fmt.Errorf("politeness: Limiter.Budget.Dir cannot be used: %w", err), later(now, bookRetry)
+		l.bookErr, l.bookRetry = fmt.Errorf("politeness: Limiter.Budget.Dir cannot be used: %w", err), now.Add(bookRetry)
 		return
 	}
 	l.bookErr, l.bookTold = nil, false

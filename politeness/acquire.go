@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // Acquire waits until a request to u's host may start, and takes its slot.
@@ -35,6 +37,30 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.prepare(ctx, u, g); err != nil {
 		return err
 	}
+	hasReturned := false
+	defer func() {
+		if !hasReturned {
+			g.abandon()
+		}
+	}()
+	err := l.acquirePrepared(ctx, g)
+	hasReturned = true
+	return err
+}
+
+// abandon removes g from every queue and frees its slot, because a callback has
+// panicked.
+func (g *Grant) abandon() {
+	g.leave(false)
+	g.limiter.mu.Lock()
+	hasStarted := g.state == flying
+	g.limiter.mu.Unlock()
+	if hasStarted {
+		g.Done(Outcome{})
+	}
+}
+
+func (l *Limiter) acquirePrepared(ctx context.Context, g *Grant) error {
 	if ctx.Err() != nil {
 		return l.ended(ctx, g, 0, "")
 	}
@@ -51,12 +77,12 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	if err != nil {
 		return err
 	}
-	g.limiter, g.key, g.url, g.limit, g.trace = l, key, u, forever, traceOf(ctx)
+	g.limiter, g.key, g.url, g.deadline, g.trace = l, key, u, forever, traceOf(ctx)
 	if d := crawlDelayOf(ctx); d != nil {
-		g.exempt, g.overtakes = *d < 0, *d == Exempt
-		g.told, g.crawl = !g.exempt, max(*d, 0)
+		g.Exempt, g.Overtakes = *d < 0, *d == Exempt
+		g.Declared, g.CrawlDelay = !g.Exempt, max(*d, 0)
 	}
-	patience := forever
+	patience := unlimited
 	if ctx.Done() != nil { // otherwise it never ends, and its deadline is ignored
 		if deadline, ok := ctx.Deadline(); ok {
 			patience = time.Until(deadline)
@@ -70,9 +96,9 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 			return err
 		}
 	}
-	if patience != forever {
+	if patience != unlimited {
 		for stage := g; stage != nil; stage = stage.then {
-			stage.limit = later(stage.limiter.now(), patience)
+			stage.deadline = stage.limiter.now().Add(patience)
 		}
 	}
 	return nil
@@ -105,7 +131,7 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 	g.wake = make(chan struct{}, 1)
 	last := g
 	add := func(l *Limiter, key string) {
-		last.then = &Grant{limiter: l, key: key, limit: forever, wake: g.wake}
+		last.then = &Grant{limiter: l, key: key, deadline: forever, wake: g.wake}
 		last = last.then
 	}
 	for l := g.limiter; ; {
@@ -132,10 +158,10 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 // allowed: the one after the redirect.
 func (l *Limiter) maxWait(follows bool) (wait time.Duration, limited bool) {
 	if l.MaxWait > 0 {
-		wait = later(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
+		wait = longer(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
 	}
 	if follows {
-		wait = later(wait, later(max(l.set.delay, l.set.maxCrawl), 1))
+		wait = longer(wait, longer(max(l.set.host.Delay, l.set.host.MaxCrawlDelay), 1))
 	}
 	return wait, l.MaxWait != 0
 }
@@ -146,7 +172,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	check, asked := checkOf(ctx), l.now()
 	var timer *time.Timer
 	var waits spell
-	lastUntil, lastWhy := never, whyNot
+	lastUntil, lastWhy := never, schedule.ReasonNone
 	var look look
 	for {
 		look, err = l.tryChecked(ctx, g, check)
@@ -156,10 +182,10 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 		waits.turnTo(look.why, l.now())
 		if g.trace != nil && g.trace.Queued != nil && (look.until != lastUntil || look.why != lastWhy) {
 			lastUntil, lastWhy = look.until, look.why
-			g.trace.Queued(at(lastUntil-l.now()), reasons[lastWhy])
+			g.trace.Queued(at(lastUntil.Sub(l.now())), reasons[lastWhy])
 		}
 		var alarm <-chan time.Time
-		if look.wait != forever {
+		if look.wait != unlimited {
 			if timer == nil {
 				timer = time.NewTimer(look.wait)
 			} else {
@@ -214,9 +240,9 @@ func (g *Grant) runCheck(ctx context.Context, check func(context.Context) error)
 
 // waited reports how g's wait has ended, and returns its error. failed is the
 // error of g's check.
-func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked time.Duration, waits *spell, failed error) error {
+func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked schedule.Time, waits *spell, failed error) error {
 	now := l.now()
-	waited, why := now-asked, waits.end(now)
+	waited, why := now.Sub(asked), waits.end(now)
 	if why == "" {
 		waited = 0 // it has not waited
 	}

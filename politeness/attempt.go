@@ -73,12 +73,14 @@ func (a *attempt) explain(err error) error {
 }
 
 // body wraps a response's body. The attempt ends when the body is closed, or
-// when a Read returns io.EOF or another error.
+// when a Read returns io.EOF or another error. The attempt of a robots.txt ends
+// only when the body is closed, because the caller has to read the rules
+// between the two, and a page that they disallow could start meanwhile.
 type body struct {
 	io.ReadCloser
 	attempt   *attempt
 	ended     atomic.Bool // a Read has ended the attempt
-	noRefusal bool        // signOf found no refusal in the status and header
+	noRefusal bool        // classify found no refusal in the status and header
 }
 
 // wrap returns a body that reads resp.Body and ends the attempt. If the body of
@@ -107,15 +109,16 @@ func (b *body) Read(p []byte) (int, error) {
 		if err != io.EOF {
 			err = b.attempt.explain(err)
 		}
-		b.attempt.end(Outcome{})
-		b.ended.Store(true)
+		if !b.attempt.grant.Exempt {
+			b.attempt.end(Outcome{})
+			b.ended.Store(true)
+		}
 	}
 	return n, err
 }
 
 // read counts n bytes that were read from a response's body.
 func (g *Grant) read(n int) {
-	g.reads.Add(1)
 	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -48,14 +48,14 @@ func FuzzHoldState(f *testing.F) {
 	l.init()
 	h := l.find("shop.example", 0)
 	h.hold = &hold{limiter: l, host: h}
-	h.learn().crawl, h.learnt.until, h.learnt.level = 7e9, 9e9, 3
-	h.last = 1e9
+	h.Learn().CrawlDelay, h.Learned.PauseEnd, h.Learned.Level = 7e9, 9e9, 3
+	h.LastStart = 1e9
 	l.openAccount(h.key).taken.requests = 4
-	state, _ := l.legacyOf(h, 2e9, true)
+	state, _ := l.export(h, 2e9, true)
 	f.Add(state)
 	f.Add([]byte{})
 	f.Add([]byte{0xff})
-	f.Add(append([]byte{0xff}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"...))
+	f.Add(append([]byte{1, 0xff}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"...))
 	f.Fuzz(func(t *testing.T, state []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			told := make(stateFleet, 1)
@@ -66,11 +66,11 @@ func FuzzHoldState(f *testing.F) {
 			}
 			g.try(true)
 			h := l.hosts["shop.example"]
-			before := l.due(h, anyone)
+			before := h.DueForAny()
 			hold := <-told
 			hold.Wait(l.epoch, fleet.Record{State: state}, nil)
 			hold.Own(fleet.Record{State: state})
-			if after := l.due(h, anyone); after < before {
+			if after := h.DueForAny(); after < before {
 				t.Errorf("due %v, and before %v", after, before)
 			}
 			if a := l.accountOf(h.key); a != nil && (a.taken.requests < 0 || a.taken.bytes < 0) {

@@ -1,35 +1,20 @@
 package politeness
 
 import (
-	"math"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// never and forever are points in time, as durations since the Limiter's epoch.
+// Points in time and durations without a limit: see package schedule.
 const (
-	never   time.Duration = math.MinInt64 / 2 // has not happened yet
-	forever time.Duration = math.MaxInt64     // will not happen by itself
+	never     = schedule.Never
+	forever   = schedule.Forever
+	unlimited = schedule.Unlimited
 )
 
-// later returns t + d, or the constant forever if this sum overflows. It can
-// overflow, because a Crawl-delay may have any length. If t is the constant
-// never, so is the result.
-func later(t, d time.Duration) time.Duration {
-	switch {
-	case t == never:
-		return never
-	case d > 0 && t > forever-d:
-		return forever
-	}
-	return t + d
-}
-
-func times(d time.Duration, n int) time.Duration {
-	if n > 0 && d > forever/time.Duration(n) {
-		return forever
-	}
-	return d * time.Duration(n)
-}
+// longer returns a + b, or unlimited if the sum overflows.
+func longer(a, b time.Duration) time.Duration { return schedule.Time(a).Add(b).Sub(0) }
 
 // at returns the wall-clock time after a wait that begins now.
 func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }

@@ -9,7 +9,8 @@ import (
 // fetch waits for Delay, but not for a Crawl-delay, and goes before all
 // requests of its host that wait. The Crawl-delay of later requests does not
 // count from the fetch. So after the fetch, the first page of a host waits for
-// Delay alone.
+// Delay alone. The fetch holds its slot until its body is closed, so close the
+// body when the rules that were read are in force.
 //
 // ExemptInTurn is like Exempt, for a robots.txt to which another host
 // redirects. It waits its turn, so that nobody can hold up another host's pages

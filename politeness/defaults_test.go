@@ -16,11 +16,11 @@ func TestDefaults_OfAZeroLimiter(t *testing.T) {
 		field     string
 		got, want time.Duration
 	}{
-		{"Delay", l.set.delay, DefaultDelay},
-		{"MaxCrawlDelay", l.set.maxCrawl, DefaultMaxCrawlDelay},
+		{"Delay", l.set.host.Delay, DefaultDelay},
+		{"MaxCrawlDelay", l.set.host.MaxCrawlDelay, DefaultMaxCrawlDelay},
 		{"MaxRetryAfter", l.set.maxRetryAfter, DefaultMaxRetryAfter},
-		{"BackOff", l.set.backOff, DefaultBackOff},
-		{"MaxBackOff", l.set.maxBackOff, DefaultMaxBackOff},
+		{"BackOff", l.set.host.BackOff, DefaultBackOff},
+		{"MaxBackOff", l.set.host.MaxBackOff, DefaultMaxBackOff},
 		{"Lease", l.set.lease, DefaultLease},
 	} {
 		if tt.got != tt.want {

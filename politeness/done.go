@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/headers"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // Done frees the slot and tells the Limiter how the request went. Any goroutine
@@ -18,7 +19,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	l := g.limiter
 	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
-	s, _ := signOf(&o)
+	s, _ := classify(&o)
 	l.mu.Lock()
 	if g.state == over {
 		l.mu.Unlock()
@@ -29,7 +30,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	if o.Status != 0 {
 		g.status = int16(o.Status)
 	}
-	status, now := int(g.status), time.Duration(0)
+	status, now := int(g.status), schedule.Time(0)
 	watched := l.Observer != nil
 	if watched {
 		now = l.now()
@@ -50,12 +51,12 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 }
 
 // answered tells the Limiter about a response whose body has not been read yet.
-// noRefusal reports whether signOf examined its status and header and found no
+// noRefusal reports whether classify examined its status and header and found no
 // refusal.
 func (g *Grant) answered(ctx context.Context, o Outcome) (noRefusal bool) {
 	l := g.limiter
 	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
-	s, noRefusal := signOf(&o)
+	s, noRefusal := classify(&o)
 	l.mu.Lock()
 	var event *Event
 	if g.state != over {
@@ -63,10 +64,10 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (noRefusal bool) {
 		if l.Fleet != nil {
 			l.inform(g.host)
 		}
-		g.status, g.unread = int16(o.Status), true
+		g.status, g.bodySince = int16(o.Status), l.now()
 		g.host.pokeHeads() // now an unread body may be the only thing that holds up the queue
 	}
-	now := time.Duration(0)
+	now := schedule.Time(0)
 	if l.Observer != nil {
 		now = l.now()
 	}

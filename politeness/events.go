@@ -6,24 +6,25 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/headers"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // tellGranted reports a request that starts now.
 func (l *Limiter) tellGranted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
-		g.trace.Granted(l.epoch.Add(g.since))
+		g.trace.Granted(l.time(g.Since))
 	}
 	if o := l.Observer; o != nil && o.Granted != nil {
-		e := g.event(g.since)
-		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.keeps.pace, g.keeps.crawl
-		if until := g.keeps.paused; until != never {
-			e.Until = l.epoch.Add(until)
+		e := g.event(g.Since)
+		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.inForce.delay, g.inForce.crawlDelay
+		if until := g.inForce.pauseEnd; until != never {
+			e.Until = l.time(until)
 		}
 		o.Granted(ctx, e)
 	}
 }
 
-func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.Duration) {
+func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at schedule.Time) {
 	if to := l.Observer; to != nil && to.Answered != nil {
 		e := g.event(at)
 		e.Status = o.Status
@@ -35,30 +36,30 @@ func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.D
 	}
 }
 
-func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at time.Duration) {
+func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at schedule.Time) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)
-		e.Wait, e.Status = at-g.since, status
+		e.Wait, e.Status = at.Sub(g.Since), status
 		o.Ended(ctx, e)
 	}
 }
 
 // event returns an Event with the fields that all events of a granted request
 // have.
-func (g *Grant) event(at time.Duration) Event {
-	return Event{Host: g.key, Exempt: g.exempt, Request: g.number, URL: g.url, At: g.limiter.epoch.Add(at)}
+func (g *Grant) event(at schedule.Time) Event {
+	return Event{Host: g.key, Exempt: g.Exempt, Request: g.number, URL: g.url, At: g.limiter.time(at)}
 }
 
 func (l *Limiter) tellRefused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
 	if o := l.Observer; o != nil && o.Refused != nil {
-		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.exempt})
+		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.Exempt})
 	}
 }
 
 // tellCancelled reports a request that gave up waiting.
 func (l *Limiter) tellCancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if o := l.Observer; o != nil && o.Cancelled != nil {
-		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})
+		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.Exempt})
 	}
 }
 
@@ -78,14 +79,14 @@ func (l *Limiter) report(host string, n *notice) {
 	}
 	if n.cut > 0 {
 		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
-			"host", host, "crawl_delay", n.cut, "max", l.set.maxCrawl)
+			"host", host, "crawl_delay", n.cut, "max", l.set.host.MaxCrawlDelay)
 	}
 	if n.unbooked != nil {
 		l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
 			"dir", l.Budget.Dir, "error", n.unbooked)
 	}
-	if n.unread != nil {
-		l.logger().Warn("politeness: requests to a host wait for a response body that is neither read nor closed; close it",
-			"host", host, "url", n.unread.Redacted(), "unread_for", n.unreadFor)
+	if n.openBody != nil {
+		l.logger().Warn("politeness: requests to a host wait for a response body that is still open; read and close it",
+			"host", host, "url", n.openBody.Redacted(), "open_for", n.openFor)
 	}
 }

@@ -150,9 +150,9 @@ func TestFailureRetryAfterForms(t *testing.T) {
 		{"fraction", "1.5", "", 0},
 		{"no number", "soon", "", 0},
 		{"empty", "", "", 0},
-		{"wraps around in nanoseconds", "9223372037", "", forever / time.Second * time.Second},
-		{"wraps around in 64 bits", "18446744073709551617", "", forever / time.Second * time.Second},
-		{"a hundred digits", strings.Repeat("9", 100), "", forever / time.Second * time.Second},
+		{"wraps around in nanoseconds", "9223372037", "", unlimited / time.Second * time.Second},
+		{"wraps around in 64 bits", "18446744073709551617", "", unlimited / time.Second * time.Second},
+		{"a hundred digits", strings.Repeat("9", 100), "", unlimited / time.Second * time.Second},
 		{"IMF-fixdate", "Sat, 21 Nov 2026 12:05:00 GMT", date, 5 * time.Minute},
 		{"RFC 850", "Saturday, 21-Nov-26 12:05:00 GMT", date, 5 * time.Minute},
 		{"asctime", "Sat Nov 21 12:05:00 2026", date, 5 * time.Minute},
@@ -166,7 +166,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 		{"the server's clock is an hour fast", "Sat, 21 Nov 2026 13:05:00 GMT", "Sat, 21 Nov 2026 13:00:00 GMT", 5 * time.Minute},
 		{"the server's clock is an hour slow", "Sat, 21 Nov 2026 11:05:00 GMT", "Sat, 21 Nov 2026 11:00:00 GMT", 5 * time.Minute},
 		{"an unreadable Date", "Sat, 21 Nov 2026 12:05:00 GMT", "today", 5 * time.Minute},
-		{"the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", date, forever},
+		{"the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", date, unlimited},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 func TestFailureRetryAfterIsCapped(t *testing.T) {
 	for _, tt := range []struct {
 		max, want time.Duration
-	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}, {-1, forever / time.Second * time.Second}} {
+	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}, {-1, unlimited / time.Second * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{MaxRetryAfter: tt.max}
 			u := mustURL(t, "http://example.com/")
@@ -383,7 +383,7 @@ func paused(l *Limiter) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, h := range l.paused {
-		if h.learnt.until > l.now() {
+		if h.Learned.PauseEnd > l.now() {
 			n++
 		}
 	}
@@ -513,9 +513,9 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				g.Done(Outcome{Status: 200})
 			}
 			l.mu.Lock()
-			state, _ := l.legacyOf(l.hosts["two.example"], l.now(), true)
+			s, _ := l.hosts["two.example"].Export(l.now(), true)
 			l.mu.Unlock()
-			if decode(state)[sinceCounted] == 0 {
+			if !s.HasCounted {
 				t.Errorf("%s: the next owner is not told", name)
 			}
 			g, err := l.Acquire(slow, u)

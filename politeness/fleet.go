@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 func (p *hold) Host() string { return p.host.key }
@@ -18,19 +19,21 @@ func (p *hold) Own(r fleet.Record) {
 		l.mu.Unlock()
 		return
 	}
-	fresh, waited, v := !p.owned, now-p.since, decode(r.State)
+	fresh, waited := !p.owned, now.Sub(p.since)
+	state, _ := decode(r)
 	p.flying = int32(r.InFlight)
 	if fresh {
 		p.owned, p.since, p.why = true, now, nil
 		l.inherit(p, r, now)
-		l.inheritBudget(h, v[budgetDay], v.taken()) // Hold.Wait does not inherit it: the owner may still give a part of it back
+		l.inheritBudget(h, state.Day, taken(state)) // Hold.Wait does not inherit it: the owner may still give a part of it back
 		if r.Missing {
-			l.stamp(h, anyone, now-r.MinAge)
+			l.stamp(h, new(schedule.Request), now.Add(-r.MinAge))
 		}
-		l.drawJitter(h)
+		h.DrawJitter()
 	} else {
-		l.inheritPause(p, v, r.Age, now) // of a request of others that was in flight
-		if a := l.accountOf(h.key); a != nil && a.day == v[budgetDay] && a.taken.plus(a.claim) == v.taken() {
+		h.ImportPause(now, state, r.Age, p.stored) // of a request of others that was in flight
+		l.noteImport(h, now)
+		if a := l.accountOf(h.key); a != nil && a.day == state.Day && a.taken.plus(a.claim) == taken(state) {
 			// The Fleet has stored the claim of the account. So requests may
 			// use the part of the Budget that was claimed.
 			a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), amount{}
@@ -58,8 +61,8 @@ func (p *hold) wait(until time.Time, r fleet.Record, why error, ever bool) {
 	}
 	p.why, p.until, p.never = why, never, ever
 	if !until.IsZero() {
-		p.until = later(now, time.Until(until))
-		p.lookAfter(p.until - now)
+		p.until = now.Add(time.Until(until))
+		p.lookAfter(p.until.Sub(now))
 	}
 	l.inherit(p, r, now)
 	l.retime(h, now)
@@ -95,11 +98,11 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	l.reap(h, now)
 	wait := l.mayGive(p, now)
 	ok = wait <= 0
-	if p.owned && (ok || p.news()) {
-		r.State, r.Keep = l.legacyOf(h, now, ok)
+	if p.owned && (ok || p.hasNews()) {
+		r.State, r.Keep = l.export(h, now, ok)
 	}
 	if ok {
-		r.InFlight = int(h.inFlight)
+		r.InFlight = int(h.InFlight)
 		l.end(p, true)
 	} else {
 		p.lookAfter(wait)
@@ -112,52 +115,52 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 }
 
 // mayGive returns how long it is until p may be given away. It returns the
-// constant forever if a request has to start or end first, or if an idle host
+// constant unlimited if a request has to start or end first, or if an idle host
 // is kept because it may be asked again soon.
-func (l *Limiter) mayGive(p *hold, now time.Duration) time.Duration {
-	h, expected := p.host, p.expected-now
+func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
+	h, expected := p.host, p.expected.Sub(now)
 	switch {
 	case !p.owned && h.waiting == 0:
 		return expected
-	case !p.owned, h.onItsWay > 0, h.inFlight > 0 && (l.set.concurrency == 1 || l.EndToStart), h.busy() && !p.others:
-		return forever
+	case !p.owned, h.onItsWay > 0, h.InFlight > 0 && (l.set.host.Concurrency == 1 || l.EndToStart), h.busy() && !p.others:
+		return unlimited
 	case h.busy() && p.served:
-		return p.since + turn - now
+		return p.since.Add(turn).Sub(now)
 	case h.waiting > 0:
 		// The owner may keep the host until one request has started. But if the
 		// request is due and does not start soon, something else holds it up,
 		// and other members get the host.
 		head := cmp.Or(h.queue.first, h.robots.first)
-		return max(p.since+turn, later(l.due(h, head), linger)) - now
+		return max(p.since.Add(turn), h.Due(&head.Request).Add(linger)).Sub(now)
 	case p.others:
-		return max(p.idle+linger, min(p.expected, p.since+turn)) - now
+		return max(p.idle.Add(linger), min(p.expected, p.since.Add(turn))).Sub(now)
 	}
-	if rest := l.due(h, anyone) - now; expected > 0 || rest > 0 && rest <= maxRest {
-		return forever // the fleet calls Give again now and then
+	if rest := h.DueForAny().Sub(now); expected > 0 || rest > 0 && rest <= maxRest {
+		return unlimited // the fleet calls Give again now and then
 	}
 	return 0
 }
 
-// lookAfter makes the fleet look at p after a wait. If the wait is forever,
+// lookAfter makes the fleet look at p after a wait. If the wait is unlimited,
 // lookAfter does nothing. A new wait replaces an earlier one, because more is
 // known now.
 func (p *hold) lookAfter(wait time.Duration) {
 	if wait <= 0 {
 		p.limiter.Fleet.Look(p)
-	} else if wait != forever {
+	} else if wait != unlimited {
 		p.timer.Reset(wait)
 	}
 }
 
 // want asks the fleet for h. If h is owned, or the fleet was asked for it
 // already, want does nothing.
-func (l *Limiter) want(h *host, now time.Duration) {
+func (l *Limiter) want(h *host, now schedule.Time) {
 	if h.hold != nil {
 		return
 	}
 	l.engage(h)
-	p := &hold{limiter: l, host: h, since: now, idle: never, expected: never, until: never, kept: new(host).lesson()}
-	p.timer = time.AfterFunc(forever, func() { l.Fleet.Look(p) })
+	p := &hold{limiter: l, host: h, since: now, idle: never, expected: never, until: never, stored: new(schedule.Host).Lasting()}
+	p.timer = time.AfterFunc(unlimited, func() { l.Fleet.Look(p) })
 	h.hold = p
 	l.Fleet.Look(p)
 }
@@ -186,20 +189,20 @@ func (l *Limiter) end(p *hold, given bool) {
 
 // owns reports whether the fleet lets a request to h start. It does not once
 // this Limiter's turn is over and others wait.
-func (l *Limiter) owns(h *host, now time.Duration) bool {
+func (l *Limiter) owns(h *host, now schedule.Time) bool {
 	p := h.hold
-	return p != nil && p.owned && !(p.others && p.served && now >= p.since+turn) && l.Fleet.Trusted()
+	return p != nil && p.owned && !(p.others && p.served && now >= p.since.Add(turn)) && l.Fleet.Trusted()
 }
 
 // unowned returns how long g has to wait, and why, while the fleet does not let
 // this Limiter ask g's host.
-func (l *Limiter) unowned(g *Grant, now time.Duration) look {
-	v := look{wait: forever, until: max(g.until, now), why: whyFleet}
+func (l *Limiter) unowned(g *Grant, now schedule.Time) look {
+	v := look{wait: unlimited, until: max(g.estimate, now), why: schedule.ReasonFleet}
 	if p := g.host.hold; !p.owned && p.until > now {
 		v.until = max(v.until, p.until)
-		v.wait = p.until - now
-		if p.never || v.until >= g.limit {
-			v.refused, v.wait = true, v.until-now
+		v.wait = p.until.Sub(now)
+		if p.never || v.until >= g.deadline {
+			v.refused, v.wait = true, v.until.Sub(now)
 			g.host.sentAway(v.until, now)
 		}
 	}
@@ -210,14 +213,14 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 // h that have ended after h was given away. l must have a Fleet.
 func (l *Limiter) inform(h *host) {
 	now := l.now()
-	paused := h.learnt != nil && h.learnt.until > now
+	paused := h.Learned != nil && h.Learned.PauseEnd > now
 	if p := h.hold; p == nil || !p.owned {
-		r := fleet.Record{InFlight: int(h.inFlight)}
+		r := fleet.Record{InFlight: int(h.InFlight)}
 		if paused {
-			r.State, r.Keep = l.legacyOf(h, now, false)
+			r.State, r.Keep = l.export(h, now, false)
 		}
 		l.Fleet.Landed(h.key, r)
-	} else if paused && h.learnt.until > p.kept.until {
+	} else if paused && h.Learned.PauseEnd > p.stored.PauseEnd {
 		p.lookAfter(0)
 	}
 }

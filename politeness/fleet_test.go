@@ -1,6 +1,7 @@
 package politeness_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // handFleet is a Fleet that only notes its Holds. The tests call the methods of
@@ -239,7 +241,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
 			f.ask(ctx, shop)
-			f.fleet.one(t).Own(fleet.Record{State: []byte{}}) // the previous owner was told that there is no longer a Crawl-delay
+			f.fleet.one(t).Own(fleet.Record{State: schedule.State{}.Encode()}) // the previous owner was told that there is no longer a Crawl-delay
 			f.started(0, 40*time.Second)
 			f.done()
 			f.ask(t.Context(), shop)
@@ -525,7 +527,7 @@ func TestFleet_IdleHost(t *testing.T) {
 		f.done()
 		give(t, h, false, false)
 		time.Sleep(time.Second)
-		if state := give(t, h, false, true); state == nil || len(state) > 0 {
+		if state := give(t, h, false, true); !bytes.Equal(state, schedule.State{}.Encode()) {
 			t.Errorf("it leaves %v, want nothing", state)
 		}
 		f.ask(t.Context(), shop)

@@ -1,28 +1,31 @@
 package politeness
 
-import "time"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
 
 // start puts g into flight. g is in no queue.
-func (l *Limiter) start(g *Grant, now time.Duration) {
+func (l *Limiter) start(g *Grant, now schedule.Time) {
 	h := g.host
 	h.flight.push(g)
-	h.inFlight++
+	h.InFlight++
 	l.stats.InFlight++
 	g.state = flying
-	g.holdUp = nil
-	g.since = now
-	g.until = later(now, l.set.lease)
-	g.paced = l.paces(h, g)
+	g.Since = now
+	g.leaseEnd = now.Add(l.set.lease)
+	g.IntervalFollows = h.HasInterval(&g.Request)
 	l.starts++
 	g.number = l.starts
 	if l.Observer != nil {
-		g.keeps = inForce{l.pace(h), l.crawlDelay(h, g), never}
-		if h.learnt != nil {
-			g.keeps.paused = h.learnt.until
+		g.inForce = inForce{h.Delay(), h.CrawlDelay(&g.Request), never}
+		if h.Learned != nil {
+			g.inForce.pauseEnd = h.Learned.PauseEnd
 		}
 	}
-	l.stamp(h, g, now)
-	l.drawJitter(h)
+	l.stamp(h, &g.Request, now)
+	h.DrawJitter()
 	if h.hold != nil {
 		h.hold.served = true
 	}
@@ -31,38 +34,31 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	}
 }
 
-// stamp notes that g, a request to h, started (or, with EndToStart, ended) now.
-func (l *Limiter) stamp(h *host, g *Grant, now time.Duration) {
-	h.last = max(h.last, now)
-	if g.exempt {
-		return
-	}
-	h.counted = max(h.counted, now)
-	if crawl := l.crawlDelay(h, g); crawl > 0 {
-		h.learn().crawlEnd = max(h.learnt.crawlEnd, later(now, crawl))
-		if crawl > l.longCrawl() {
-			l.notePause(h)
-		}
+// stamp notes that r, a request to h, started (or, with EndToStart, ended) now.
+func (l *Limiter) stamp(h *host, r *schedule.Request, now schedule.Time) {
+	h.Count(now, r)
+	if h.CrawlDelay(r) > l.longCrawl() {
+		l.notePause(h)
 	}
 }
 
 func (g *Grant) countOnItsWay(onItsWay bool) {
 	switch {
-	case g.onItsWay == onItsWay:
+	case g.OnItsWay == onItsWay:
 		return
 	case onItsWay:
 		g.host.onItsWay++
 	default:
 		g.host.onItsWay--
 	}
-	g.onItsWay = onItsWay
+	g.OnItsWay = onItsWay
 }
 
 // land takes g out of flight.
 func (l *Limiter) land(g *Grant) {
 	g.countOnItsWay(false)
 	g.host.flight.remove(g)
-	g.host.inFlight--
+	g.host.InFlight--
 	l.stats.InFlight--
 }
 
@@ -74,9 +70,9 @@ func (l *Limiter) release(g *Grant) {
 		// With EndToStart, the interval counts from now. An interval that was
 		// not known at the start counts from now too, because the time of
 		// sending was not noted.
-		if l.EndToStart || !g.paced && l.paces(h, g) {
+		if l.EndToStart || !g.IntervalFollows && h.HasInterval(&g.Request) {
 			now := l.now()
-			l.stamp(h, g, now)
+			l.stamp(h, &g.Request, now)
 			l.retime(h, now)
 		}
 	}
@@ -89,20 +85,20 @@ func (l *Limiter) release(g *Grant) {
 }
 
 // reap frees the slots of h whose leases are over.
-func (l *Limiter) reap(h *host, now time.Duration) {
-	g, was := h.flight.first, h.inFlight
+func (l *Limiter) reap(h *host, now schedule.Time) {
+	g, was := h.flight.first, h.InFlight
 	for n := was; n > 0; n-- {
 		next := g.next
-		if g.until <= now {
+		if g.leaseEnd <= now {
 			l.land(g)
-			if l.EndToStart || !g.paced && l.paces(h, g) {
-				l.stamp(h, g, g.until)
+			if l.EndToStart || !g.IntervalFollows && h.HasInterval(&g.Request) {
+				l.stamp(h, &g.Request, g.leaseEnd)
 			}
 			g.state = expired
 		}
 		g = next
 	}
-	if l.Fleet != nil && h.inFlight < was {
+	if l.Fleet != nil && h.InFlight < was {
 		l.inform(h)
 	}
 	l.settle(h)
@@ -114,7 +110,7 @@ func (g *Grant) prolong(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if l := g.limiter; d > l.set.lease {
 			l.mu.Lock()
-			g.until = max(g.until, later(g.since, d))
+			g.leaseEnd = max(g.leaseEnd, g.Since.Add(d))
 			l.mu.Unlock()
 		}
 	}

@@ -3,10 +3,11 @@ package politeness
 import (
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // A Grant is the right to make one request. It holds a slot of its host until
@@ -15,47 +16,38 @@ import (
 // A Grant is first a place in the host's queue, then one of the requests in
 // flight. With several Limiters it is a chain, with one Grant for each Limiter.
 type Grant struct {
+	schedule.Request
+
 	limiter *Limiter
 	key     string
 	url     *url.URL // the request's URL; only the first Grant of the chain has it
 	then    *Grant   // the Grant of the next Limiter; nil means none
 
-	// Except for wake, the fields of this block are set before the Grant is
-	// queued, and do not change after that. The small fields stand next to the
-	// small fields of the block below, so that a Grant takes less memory.
-	crawl  time.Duration // the Crawl-delay from the request's context; 0 means none
-	limit  time.Duration // the request must start before this time
-	trace  *Trace
-	wake   chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
-	told   bool          // whether the context gave crawl, perhaps as 0
-	exempt bool          // it keeps no Crawl-delay: Exempt or ExemptInTurn
-	timed  bool          // MaxWait limits its wait, which only try() checks: no context has this limit
-
-	reads atomic.Uint32 // how often the response's body was read
+	// Except for wake, these fields are set before the Grant is queued, and do
+	// not change after that.
+	deadline schedule.Time // the request must start before this time
+	trace    *Trace
+	wake     chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
+	timed    bool          // MaxWait limits its wait, which only try() checks: no context has this limit
+	follows  bool          // it follows a redirect: see MaxWait
 
 	// Guarded by limiter.mu.
 	status     int16 // the response's status; 0 means none
-	overtakes  bool  // it is Exempt and does not wait its turn; set before the Grant is queued
 	state      state
-	paced      bool // set at the start: an interval follows, so the time of sending matters
-	onItsWay   bool // Base connects for it, or writes it: see setOnItsWay
-	follows    bool // it follows a redirect: see MaxWait; set like overtakes
-	unread     bool // a response with a body has come, and the log has not called the body unread
 	host       *host
 	prev, next *Grant
 	number     uint64        // its number in the order of queuing; after its start: in the order of starts
-	since      time.Duration // when it queued; after its start: when it started
-	until      time.Duration // its estimated start; after its start: the end of its lease
-	token      *token
-	holdUp     *holdUp
-	keeps      inForce // set at its start, only if there is an Observer
+	estimate   schedule.Time // the estimated start
+	leaseEnd   schedule.Time // when its slot is freed, if Done is not called before
+	bodySince  schedule.Time // since when its body is open; 0 means there is none, or the log has named it
+	inForce    inForce       // set at its start, only if there is an Observer
 }
 
-// inForce has the pace, Crawl-delay and pause that were in force when a request
-// started.
+// inForce has the delay, Crawl-delay and pause that were in force when a
+// request started.
 type inForce struct {
-	pace, crawl time.Duration
-	paused      time.Duration // the end of the host's latest pause; if there was none, the constant never
+	delay, crawlDelay time.Duration
+	pauseEnd          schedule.Time // of the host's latest pause; Never if there was none
 }
 
 type state uint8
@@ -77,21 +69,13 @@ type Outcome struct {
 	Err     error         // why there was no response
 }
 
-// A token is one of GlobalRate, reserved for the first request in a queue. A
-// rate.Limiter cannot move its reservations later. Therefore the pace of a host
-// is computed from points in time instead.
+// A token is one of GlobalRate, reserved for the first request in the queue of
+// the Limiter global. A rate.Limiter cannot move its reservations later.
+// Therefore the pace of a host is computed from points in time instead.
 type token struct {
 	*rate.Reservation
-	valid time.Duration // from when on the request may use it
-}
-
-// A holdUp belongs to the first request in a queue. It notes which request in
-// flight holds up that first request. It also has the number of reads of the
-// response's body, and the time since which this number has not changed.
-type holdUp struct {
-	by    *Grant
-	reads uint32
-	since time.Duration
+	holder *Grant
+	valid  schedule.Time // from when on the request may use it
 }
 
 // A look is what a request learns when it checks whether it may start. The
@@ -99,18 +83,18 @@ type holdUp struct {
 type look struct {
 	ready   bool // it may start, or has started if try was told to start it
 	refused bool
-	why     why           // what the request has to wait for
-	notice  *notice       // to be reported when no lock is held any more
-	wait    time.Duration // until the next look, or until a refused request may come again
-	until   time.Duration // the estimated start
+	why     schedule.Reason // what the request has to wait for
+	notice  *notice         // to be reported when no lock is held any more
+	wait    time.Duration   // until the next look, or until a refused request may come again
+	until   schedule.Time   // the estimated start
 }
 
 // A notice is something that the user should know.
 type notice struct {
-	cut       time.Duration // a Crawl-delay that was cut; 0 means none
-	unread    *url.URL      // the URL of an open body that nobody reads; nil means none
-	unreadFor time.Duration
-	unbooked  error // why Budget.Dir cannot be used; nil means no news
+	cut      time.Duration // a Crawl-delay that was cut; 0 means none
+	openBody *url.URL      // the URL of an open body that holds up requests; nil means none
+	openFor  time.Duration // how long the body has been open
+	unbooked error         // why Budget.Dir cannot be used; nil means no news
 }
 
 // grantRing is a circular list through Grant.prev and Grant.next.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"net/url"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // A Limiter decides when the next request to a host may start. One Limiter
@@ -180,6 +182,7 @@ type Limiter struct {
 	epoch   time.Time     // a point in time is kept as the duration since epoch, on the monotonic clock
 	global  *Limiter      // lets one request at a time ask GlobalRate; nil means that GlobalRate is nil
 	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
+	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
 
 	mu     sync.Mutex // held for moments, never during a wait
 	hosts  map[string]*host
@@ -187,7 +190,7 @@ type Limiter struct {
 	paused []*host       // hosts that are paused (see MaxHosts), and some whose pause is over
 	queued uint64        // how many requests have queued
 	starts uint64        // how many requests have started
-	reaped time.Duration // the time of the latest search of all hosts for expired leases
+	reaped schedule.Time // the time of the latest search of all hosts for expired leases
 	stats  Stats
 
 	accounts  map[string]*account // Budget accounts by host
@@ -195,7 +198,7 @@ type Limiter struct {
 	booksRead bool                // the day's book in Budget.Dir was read
 	bookErr   error               // why Budget.Dir cannot be used; nil if it can
 	bookTold  bool                // the log says so
-	bookRetry time.Duration       // when to try Budget.Dir again
+	bookRetry schedule.Time       // when to try Budget.Dir again
 }
 
 // A Fleet lets only one of many Limiters at a time ask a host. See
@@ -206,11 +209,11 @@ type Fleet = fleet.Fleet
 // settings are those fields of a Limiter that have defaults. 0 and negative
 // values are replaced by what they mean.
 type settings struct {
-	delay, maxCrawl, maxRetryAfter time.Duration
-	backOff, maxBackOff, lease     time.Duration
-	concurrency                    int32
-	maxHosts                       int
-	key                            func(context.Context, *url.URL) (string, error)
+	host          schedule.Settings // of every host
+	maxRetryAfter time.Duration
+	lease         time.Duration
+	maxHosts      int
+	key           func(context.Context, *url.URL) (string, error)
 }
 
 func (l *Limiter) init() { l.once.Do(l.setUp) }
@@ -229,13 +232,19 @@ func (l *Limiter) setUp() {
 		return
 	}
 	l.set = settings{
-		delay:         orDefault(l.Delay, DefaultDelay, 0),
-		maxCrawl:      orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, forever),
-		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, forever),
-		backOff:       orDefault(l.BackOff, DefaultBackOff, 0),
-		maxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, forever),
-		lease:         orDefault(l.Lease, DefaultLease, forever),
-		concurrency:   int32(min(orDefault(l.Concurrency, 1, math.MaxInt32), math.MaxInt32)),
+		host: schedule.Settings{
+			Delay:         orDefault(l.Delay, DefaultDelay, 0),
+			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, unlimited),
+			EndToStart:    l.EndToStart,
+			Jitter:        l.Jitter,
+			Adaptive:      l.Adaptive,
+			BackOff:       orDefault(l.BackOff, DefaultBackOff, 0),
+			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, unlimited),
+			Concurrency:   int32(min(orDefault(l.Concurrency, 1, math.MaxInt32), math.MaxInt32)),
+			Random:        rand.Float64,
+		},
+		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, unlimited),
+		lease:         orDefault(l.Lease, DefaultLease, unlimited),
 		maxHosts:      orDefault(l.MaxHosts, DefaultMaxHosts, math.MaxInt),
 		key:           l.Key,
 	}
@@ -352,7 +361,10 @@ func invalidField(name, field string, value any, want string) error {
 
 // now returns the time by the monotonic clock, so changes of the wall clock
 // have no effect.
-func (l *Limiter) now() time.Duration { return time.Since(l.epoch) }
+func (l *Limiter) now() schedule.Time { return schedule.Time(time.Since(l.epoch)) }
+
+// time returns a point in time by the wall clock.
+func (l *Limiter) time(t schedule.Time) time.Time { return l.epoch.Add(t.Sub(0)) }
 
 // Stats are a Limiter's numbers at one moment, for gauges. To count what
 // happens over time, use an [Observer].

@@ -1,11 +1,11 @@
 package politeness
 
-import "time"
+import "github.com/goodbots/courtesy/politeness/internal/schedule"
 
 // line returns the queue that g waits in. The fetch of robots.txt has its own
 // queue, because it overtakes all other requests.
 func (h *host) line(g *Grant) *grantRing {
-	if g.overtakes {
+	if g.Overtakes {
 		return &h.robots
 	}
 	return &h.queue
@@ -15,7 +15,7 @@ func (h *host) line(g *Grant) *grantRing {
 func (h *host) count(g *Grant, n int32) {
 	h.waiting += n
 	switch {
-	case g.overtakes:
+	case g.Overtakes:
 		h.overtaking += n
 	case g.needsEstimate():
 		h.estimates += n
@@ -25,11 +25,11 @@ func (h *host) count(g *Grant, n int32) {
 // needsEstimate reports whether g needs its estimate. If g has a trace, the
 // trace is told when the estimate changes. If g has a limit, g is refused when
 // the estimate is too late.
-func (g *Grant) needsEstimate() bool { return g.limit != forever || g.trace != nil }
+func (g *Grant) needsEstimate() bool { return g.deadline != forever || g.trace != nil }
 
 // ahead returns how many requests would be before g if g joined its line now.
 func (h *host) ahead(g *Grant) int {
-	if g.overtakes {
+	if g.Overtakes {
 		return int(h.overtaking)
 	}
 	return int(h.waiting - h.overtaking)
@@ -65,10 +65,10 @@ func (l *Limiter) dequeue(g *Grant) {
 	h.count(g, -1)
 	l.stats.Waiting--
 	g.state = asking
-	if g.token != nil {
+	if l.token != nil && l.token.holder == g {
 		// Once the token is valid, CancelAt of the present gives nothing back.
-		g.token.CancelAt(l.epoch.Add(min(l.now(), g.token.valid)))
-		g.token = nil
+		l.token.CancelAt(l.time(min(l.now(), l.token.valid)))
+		l.token = nil
 	}
 	if first {
 		h.pokeHeads()
@@ -79,49 +79,48 @@ func (l *Limiter) dequeue(g *Grant) {
 // g's queue can start at the time firstStart, and ahead requests are before g.
 // The true time is never earlier, but may be later: the estimate leaves out how
 // long the requests ahead take.
-func (l *Limiter) estimate(h *host, g *Grant, firstStart time.Duration, ahead int) time.Duration {
-	interval := max(l.pace(h), l.crawlDelay(h, g))
-	return max(later(firstStart, times(interval, ahead)), l.due(h, g))
+func (l *Limiter) estimate(h *host, g *Grant, firstStart schedule.Time, ahead int) schedule.Time {
+	return max(firstStart.AddTimes(h.Interval(&g.Request), ahead), h.Due(&g.Request))
 }
 
 // estimateAtEnd returns the earliest time at which g could start if it joined
 // the end of its line now.
-func (l *Limiter) estimateAtEnd(h *host, g *Grant, now time.Duration) time.Duration {
+func (l *Limiter) estimateAtEnd(h *host, g *Grant, now schedule.Time) schedule.Time {
 	head := h.line(g).first
 	if head == nil {
-		return max(now, l.due(h, g), h.unownedUntil())
+		return max(now, h.Due(&g.Request), h.unownedUntil())
 	}
-	return l.estimate(h, g, max(now, l.due(h, head), h.unownedUntil()), h.ahead(g))
+	return l.estimate(h, g, max(now, h.Due(&head.Request), h.unownedUntil()), h.ahead(g))
 }
 
 // refuses reports whether g should be refused instead of waiting. The earliest
 // time at which g can start is est, and ahead requests are before g.
-func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now time.Duration) bool {
-	if est > now && est >= g.limit {
+func (l *Limiter) refuses(h *host, g *Grant, est schedule.Time, ahead int, now schedule.Time) bool {
+	if est > now && est >= g.deadline {
 		return true
 	}
-	return l.crawlDelay(h, g) > l.set.maxCrawl && (ahead > 0 || l.crawlDue(h, g) > now)
+	return h.CrawlDelay(&g.Request) > l.set.host.MaxCrawlDelay && (ahead > 0 || h.CrawlDelayDue(&g.Request) > now)
 }
 
 // retime tells the requests that wait for h that h's times have changed.
 // Requests that can no longer start in time are refused. The first request of
 // each queue gets its new estimate, and so does each request with a Trace.
-func (l *Limiter) retime(h *host, now time.Duration) {
+func (l *Limiter) retime(h *host, now schedule.Time) {
 	l.retimeLine(h, &h.queue, now)
 	l.retimeLine(h, &h.robots, now)
 }
 
-func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
+func (l *Limiter) retimeLine(h *host, line *grantRing, now schedule.Time) {
 	// Usually only the first request needs a new estimate. There are three
 	// cases in which the loop visits the others too: the queue is that of the
 	// Exempt requests, some request needs its estimate, or the Crawl-delay is
 	// so long that requests are refused.
-	all := line == &h.robots || h.estimates > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
+	all := line == &h.robots || h.estimates > 0 || h.Learned != nil && h.Learned.CrawlDelay > l.set.host.MaxCrawlDelay
 	g := line.first
 	if g == nil {
 		return
 	}
-	first := max(now, l.due(h, g), h.unownedUntil())
+	first := max(now, h.Due(&g.Request), h.unownedUntil())
 	ahead := 0
 	for last := g.prev; ; {
 		this, next := g, g.next
@@ -130,10 +129,10 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 		case l.refuses(h, this, est, ahead, now):
 			l.dequeue(this)
 			h.sentAway(est, now)
-			this.state, this.until = refused, est
+			this.state, this.estimate = refused, est
 			this.poke()
-		case ahead == 0 || this.trace != nil && this.until != est:
-			this.until = est
+		case ahead == 0 || this.trace != nil && this.estimate != est:
+			this.estimate = est
 			this.poke()
 			fallthrough
 		default:
@@ -149,24 +148,23 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 // learnCrawlDelay stores the Crawl-delay that g was told. When ClampCrawlDelay
 // cuts a Crawl-delay of this host for the first time, learnCrawlDelay returns a
 // notice.
-func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now time.Duration) (cut *notice) {
-	if !g.told {
+func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) (cut *notice) {
+	if !g.Declared {
 		return nil
 	}
 	if h.hold != nil && !h.hold.owned {
 		h.hold.told = true // so that Limiter.inherit does not set the last owner's Crawl-delay
 	}
-	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
-		if !h.learn().clamped {
-			h.learnt.clamped = true
-			cut = &notice{cut: g.crawl}
+	if g.CrawlDelay > l.set.host.MaxCrawlDelay && l.ClampCrawlDelay {
+		if !h.clamped {
+			h.clamped = true
+			cut = &notice{cut: g.CrawlDelay}
 		}
-		g.crawl = l.set.maxCrawl
+		g.CrawlDelay = l.set.host.MaxCrawlDelay
 	}
-	if h.learnt == nil && g.crawl == 0 || h.learnt != nil && h.learnt.crawl == g.crawl {
+	if !h.Declare(&g.Request) {
 		return cut
 	}
-	h.learn().crawl = g.crawl
 	l.retimeLine(h, &h.queue, now)
 	h.pokeHeads() // an Exempt request may now overtake the pages that wait for the Crawl-delay
 	return cut

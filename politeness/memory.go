@@ -4,23 +4,17 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // isFree reports whether no request needs h any more, and nothing of h has to
 // be waited for: its interval, pause and quota are over.
-func (h *host) isFree(l *Limiter, now time.Duration) bool { return !h.busy() && l.free(h) <= now }
-
-// free returns when nothing of h has to be waited for any more.
-func (l *Limiter) free(h *host) time.Duration {
-	if h.learnt == nil {
-		return l.due(h, anyone)
-	}
-	return max(l.due(h, anyone), h.learnt.crawlEnd)
-}
+func (h *host) isFree(now schedule.Time) bool { return !h.busy() && h.FreeAt() <= now }
 
 // find returns the host with this key, and makes it if there is none. There is
 // always room: see Limiter.MaxHosts.
-func (l *Limiter) find(key string, now time.Duration) *host {
+func (l *Limiter) find(key string, now schedule.Time) *host {
 	if h := l.hosts[key]; h != nil {
 		return h
 	}
@@ -33,7 +27,8 @@ func (l *Limiter) find(key string, now time.Duration) *host {
 			l.forget(old)
 		}
 	}
-	h := &host{key: strings.Clone(key), last: never, counted: never} // the key may be a piece of a long URL
+	h := &host{key: strings.Clone(key)} // the key may be a piece of a long URL
+	h.Init(&l.set.host)
 	l.hosts[h.key] = h
 	l.idle.push(h)
 	return h
@@ -44,16 +39,16 @@ func (l *Limiter) find(key string, now time.Duration) *host {
 // the host that matters. sweep runs once for each new host. So nothing has to
 // run in the background. In a long crawl, the only hosts that pile up are those
 // about which the Limiter has learnt something that matters.
-func (l *Limiter) sweep(now time.Duration) {
+func (l *Limiter) sweep(now schedule.Time) {
 	l.somePaused(1, now)
 	for range 2 {
 		h := l.idle.first
 		switch {
 		case h == nil:
 			return
-		case h.isFree(l, now) && h.blank():
+		case h.isFree(now) && h.IsBlank():
 			l.forget(h)
-		case !h.isFree(l, now) && l.free(h)-now < 2*max(l.set.delay, time.Minute):
+		case !h.isFree(now) && h.FreeAt().Sub(now) < 2*max(l.set.host.Delay, time.Minute):
 			return // as a rule, the hosts behind it were used later
 		default: // it must not hide the hosts behind it
 			l.setAside(h, now)
@@ -63,9 +58,9 @@ func (l *Limiter) sweep(now time.Duration) {
 
 // setAside moves the first idle host to the end. A paused host is taken out
 // instead, until its pause is over.
-func (l *Limiter) setAside(h *host, now time.Duration) {
+func (l *Limiter) setAside(h *host, now schedule.Time) {
 	l.idle.remove(h)
-	if h.paused == 0 || h.pauseEnd() <= now {
+	if h.paused == 0 || h.PauseEnd() <= now {
 		l.idle.push(h)
 	}
 }
@@ -74,7 +69,7 @@ func (l *Limiter) setAside(h *host, now time.Duration) {
 // that was used longest ago. It is a paused host, at random, if these hold nine
 // tenths of the places, or if nothing else can go. If all hosts are busy or in
 // their interval, the result is nil.
-func (l *Limiter) dispensable(now time.Duration) *host {
+func (l *Limiter) dispensable(now schedule.Time) *host {
 	const looks = 16 // so that one new host never takes long
 	if len(l.paused) < l.set.maxHosts-l.set.maxHosts/10 {
 		if h := l.leastRecent(looks, now); h != nil {
@@ -84,7 +79,7 @@ func (l *Limiter) dispensable(now time.Duration) *host {
 	if h := l.somePaused(looks, now); h != nil {
 		return h
 	}
-	if now >= l.reaped+time.Minute {
+	if now >= l.reaped.Add(time.Minute) {
 		// Some requests in flight may have been abandoned: free their slots.
 		l.reaped = now
 		for _, h := range l.hosts {
@@ -95,10 +90,10 @@ func (l *Limiter) dispensable(now time.Duration) *host {
 }
 
 // leastRecent returns the first idle host that is due, of so many looks.
-func (l *Limiter) leastRecent(looks int, now time.Duration) *host {
+func (l *Limiter) leastRecent(looks int, now schedule.Time) *host {
 	for range looks {
 		h := l.idle.first
-		if h == nil || h.isFree(l, now) {
+		if h == nil || h.isFree(now) {
 			return h
 		}
 		l.setAside(h, now)
@@ -109,14 +104,14 @@ func (l *Limiter) leastRecent(looks int, now time.Duration) *host {
 // somePaused looks at paused hosts, at random. It returns one that no request
 // needs and whose interval is over, or nil. The hosts that it meets whose pause
 // is over become idle.
-func (l *Limiter) somePaused(looks int, now time.Duration) *host {
+func (l *Limiter) somePaused(looks int, now schedule.Time) *host {
 	for ; looks > 0 && len(l.paused) > 0; looks-- {
 		h := l.paused[rand.IntN(len(l.paused))]
 		switch {
-		case h.pauseEnd() <= now:
+		case h.PauseEnd() <= now:
 			l.unpause(h)
 			l.settle(h)
-		case !h.busy() && h.hold == nil && max(later(h.last, h.lengthen(l.pace(h))), min(h.learnt.crawlEnd, later(h.counted, l.longCrawl()))) <= now:
+		case !h.busy() && h.hold == nil && max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, h.LastCounted.Add(l.longCrawl()))) <= now:
 			return h
 		}
 	}
@@ -124,12 +119,7 @@ func (l *Limiter) somePaused(looks int, now time.Duration) *host {
 }
 
 // longCrawl returns the longest Crawl-delay that is no pause: see MaxHosts.
-func (l *Limiter) longCrawl() time.Duration { return min(l.set.maxCrawl, time.Hour) }
-
-// pauseEnd returns when the host's pause, quota and Crawl-delay are over.
-func (h *host) pauseEnd() time.Duration {
-	return max(h.learnt.until, h.quotaDue(), h.learnt.crawlEnd)
-}
+func (l *Limiter) longCrawl() time.Duration { return min(l.set.host.MaxCrawlDelay, time.Hour) }
 
 // notePause puts h among the paused hosts.
 func (l *Limiter) notePause(h *host) {

@@ -1,6 +1,10 @@
 package politeness
 
-import "time"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
 
 // try looks whether all Limiters of the chain are ready. If they are, and start
 // is true, g starts. If a Limiter is not ready, g stays in the queue of the
@@ -18,7 +22,7 @@ func (g *Grant) try(start bool) (v look) {
 	switch g.state {
 	case refused:
 		g.leaveThen()
-		return look{refused: true, wait: g.until - now, why: l.whyDue(g.host, g)}
+		return look{refused: true, wait: g.estimate.Sub(now), why: g.host.why(g)}
 	case asking:
 		var in bool
 		if v, in = l.join(g, start, now); !in {
@@ -32,7 +36,7 @@ func (g *Grant) try(start bool) (v look) {
 			v = g.tryThen(v, start, now)
 		}
 	} else {
-		v = look{wait: forever, until: g.until, why: whyQueue}
+		v = look{wait: unlimited, until: g.estimate, why: schedule.ReasonQueue}
 	}
 	if cut != nil {
 		v.notice = cut
@@ -40,14 +44,14 @@ func (g *Grant) try(start bool) (v look) {
 	switch {
 	case v.ready:
 		if start {
-			g.token = nil // it is spent, so dequeue must not give it back
+			l.token = nil // it is spent, so dequeue must not give it back
 			l.dequeue(g)
 			l.start(g, now)
 		}
 		return v
-	case !v.refused && g.timed && now >= g.limit:
+	case !v.refused && g.timed && now >= g.deadline:
 		v.refused, v.wait = true, l.comeAgain(g, now)
-		g.host.sentAway(later(now, v.wait), now)
+		g.host.sentAway(now.Add(v.wait), now)
 	}
 	if v.refused {
 		g.leaveThen()
@@ -55,7 +59,7 @@ func (g *Grant) try(start bool) (v look) {
 		return v
 	}
 	if g.timed {
-		v.wait = min(v.wait, g.limit-now)
+		v.wait = min(v.wait, g.deadline.Sub(now))
 	}
 	if g.wake == nil {
 		g.wake = make(chan struct{}, 1)
@@ -67,10 +71,10 @@ func (g *Grant) try(start bool) (v look) {
 // there, tryThen tries to start g at the next Limiter. If not, g leaves the
 // queues of all later Limiters. v.until then also counts the wait that g can
 // expect in those queues.
-func (g *Grant) tryThen(v look, start bool, now time.Duration) look {
+func (g *Grant) tryThen(v look, start bool, now schedule.Time) look {
 	if !v.ready {
 		g.leaveThen() // g's turn in those queues must not hold up requests to other hosts
-		v.until = max(v.until, later(now, g.then.outlook()))
+		v.until = max(v.until, now.Add(g.then.outlook()))
 		return v
 	}
 	inner := g.then.try(start)
@@ -78,7 +82,7 @@ func (g *Grant) tryThen(v look, start bool, now time.Duration) look {
 		inner.why = g.whyThen(inner.why)
 	}
 	// Each limiter counts time from its own epoch.
-	inner.until += g.then.limiter.epoch.Sub(g.limiter.epoch)
+	inner.until = inner.until.Add(g.then.limiter.epoch.Sub(g.limiter.epoch))
 	return inner
 }
 
@@ -86,21 +90,21 @@ func (g *Grant) tryThen(v look, start bool, now time.Duration) look {
 // queue, because g was refused or is ready at once. g is ready at once if no
 // request is before it and nothing makes it wait. It then starts if start is
 // true.
-func (l *Limiter) join(g *Grant, start bool, now time.Duration) (v look, in bool) {
+func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
-		return look{refused: true, wait: wait, why: whyBudget}, false
+		return look{refused: true, wait: wait, why: schedule.ReasonBudget}, false
 	}
 	h := l.find(g.key, now)
 	if l.Fleet != nil {
 		l.want(h, now)
 	}
-	if g.crawl > 0 || h.learnt != nil { // otherwise neither g nor the host has a Crawl-delay
+	if g.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		v.notice = l.learnCrawlDelay(h, g, now)
 	}
-	if h.waiting == 0 && g.then == nil && l.tokens == nil && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if h.waiting == 0 && g.then == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.Request) && h.Due(&g.Request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {
 			l.engage(h)
-			g.host, g.since = h, now
+			g.host, g.Since = h, now
 			l.start(g, now)
 		}
 		v.ready, v.until = true, now
@@ -108,17 +112,17 @@ func (l *Limiter) join(g *Grant, start bool, now time.Duration) (v look, in bool
 	}
 	est := l.estimateAtEnd(h, g, now)
 	if g.then != nil {
-		est = max(est, later(now, g.then.outlook()))
+		est = max(est, now.Add(g.then.outlook()))
 	}
 	if l.refuses(h, g, est, h.ahead(g), now) {
-		v.refused, v.wait, v.why = true, est-now, l.whyRefused(h, g, est)
+		v.refused, v.wait, v.why = true, est.Sub(now), l.whyRefused(h, g, est)
 		h.sentAway(est, now)
 		l.settle(h)
 		return v, false
 	}
 	l.engage(h)
 	l.queued++
-	g.host, g.state, g.number, g.since, g.until = h, queued, l.queued, now, est
+	g.host, g.state, g.number, g.Since, g.estimate = h, queued, l.queued, now, est
 	h.line(g).push(g)
 	h.count(g, 1)
 	l.stats.Waiting++
@@ -127,30 +131,30 @@ func (l *Limiter) join(g *Grant, start bool, now time.Duration) (v look, in bool
 
 // whyRefused returns what g would have to wait for. It is called if g is
 // refused before it joins the queue.
-func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
+func (l *Limiter) whyRefused(h *host, g *Grant, est schedule.Time) schedule.Reason {
 	switch {
-	case h.unownedUntil() > l.due(h, g):
-		return whyFleet
-	case l.crawlDelay(h, g) > l.set.maxCrawl:
-		return whyCrawlDelay
+	case h.unownedUntil() > h.Due(&g.Request):
+		return schedule.ReasonFleet
+	case h.CrawlDelay(&g.Request) > l.set.host.MaxCrawlDelay:
+		return schedule.ReasonCrawlDelay
 	case h.ahead(g) > 0:
-		return whyQueue
-	case l.due(h, g) >= est:
-		return l.whyDue(h, g)
+		return schedule.ReasonQueue
+	case h.Due(&g.Request) >= est:
+		return h.why(g)
 	}
-	return g.whyThen(whyQueue)
+	return g.whyThen(schedule.ReasonQueue)
 }
 
 // whyThen returns why g has to wait. inner is the reason that the next Limiter
 // gives.
-func (g *Grant) whyThen(inner why) why {
+func (g *Grant) whyThen(inner schedule.Reason) schedule.Reason {
 	switch {
-	case g.then == nil, inner == whyRate, inner == whyWithin:
+	case g.then == nil, inner == schedule.ReasonGlobalRate, inner == schedule.ReasonWithin:
 		return inner
 	case g.then.limiter == g.limiter.global:
-		return whyRate
+		return schedule.ReasonGlobalRate
 	}
-	return whyWithin
+	return schedule.ReasonWithin
 }
 
 // quit removes g from its host's queue. If no other request needs the host, the
@@ -172,11 +176,11 @@ func (g *Grant) leave(comesAgain bool) (again time.Duration) {
 		now := l.now()
 		again = l.comeAgain(g, now)
 		if comesAgain {
-			g.host.sentAway(later(now, again), now)
+			g.host.sentAway(now.Add(again), now)
 		}
 		l.quit(g)
 	case refused:
-		again = g.until - l.now()
+		again = g.estimate.Sub(l.now())
 		g.state = asking
 	}
 	return max(again, g.leaveThen())
@@ -197,7 +201,7 @@ func (g *Grant) outlook() time.Duration {
 	now := l.now()
 	var wait time.Duration
 	if h := l.hosts[g.key]; h != nil {
-		wait = l.estimateAtEnd(h, g, now) - now
+		wait = l.estimateAtEnd(h, g, now).Sub(now)
 	}
 	if spent, yes := l.broke(g); yes {
 		wait = max(wait, spent)
@@ -209,21 +213,21 @@ func (g *Grant) outlook() time.Duration {
 }
 
 // opening checks whether g, the first in its queue, may start.
-func (l *Limiter) opening(g *Grant, now time.Duration) look {
+func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 	h := g.host
-	g.until = max(l.due(h, g), now)
+	g.estimate = max(h.Due(&g.Request), now)
 	if h.hold != nil && h.hold.never {
 		return l.unowned(g, now)
 	}
-	if g.until > now {
-		return look{wait: g.until - now, until: g.until, why: l.whyDue(h, g)}
+	if g.estimate > now {
+		return look{wait: g.estimate.Sub(now), until: g.estimate, why: h.why(g)}
 	}
 	if l.yields(g, now) {
-		return look{wait: forever, until: g.until, why: whyQueue}
+		return look{wait: unlimited, until: g.estimate, why: schedule.ReasonQueue}
 	}
-	if h.inFlight >= l.slots(h, g) {
+	if h.InFlight >= l.slots(h, &g.Request) {
 		l.reap(h, now)
-		if h.inFlight >= l.slots(h, g) {
+		if h.InFlight >= l.slots(h, &g.Request) {
 			return l.heldUp(g, now)
 		}
 	}
@@ -235,8 +239,8 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	}
 	if l.tokens != nil {
 		if wait := l.takeToken(g); wait > 0 {
-			g.until = later(now, wait)
-			return look{wait: wait, until: g.until, why: whyRate}
+			g.estimate = now.Add(wait)
+			return look{wait: wait, until: g.estimate, why: schedule.ReasonGlobalRate}
 		}
 	}
 	return look{ready: true, until: now}
@@ -245,9 +249,9 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 // yields reports whether g must let a fetch of robots.txt go first. The fetch
 // goes before all pages that wait, because a page is sent only while the file
 // that allows it has not run out. g is woken when the fetch has gone.
-func (l *Limiter) yields(g *Grant, now time.Duration) bool {
+func (l *Limiter) yields(g *Grant, now schedule.Time) bool {
 	robots := g.host.robots.first
-	return robots != nil && !g.overtakes && l.due(g.host, robots) <= now
+	return robots != nil && !g.Overtakes && g.host.Due(&robots.Request) <= now
 }
 
 // takeToken reserves g's token of GlobalRate, and returns how long g must wait
@@ -256,54 +260,51 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 // request leaves, its reservation is given back.
 func (l *Limiter) takeToken(g *Grant) time.Duration {
 	now := time.Now()
-	if g.token == nil {
+	if l.token == nil {
 		r := l.tokens.ReserveN(now, 1)
 		if !r.OK() {
 			return time.Second // the burst has been set to 0
 		}
-		g.token = &token{r, now.Add(r.DelayFrom(now)).Sub(l.epoch)}
+		l.token = &token{r, g, schedule.Time(now.Add(r.DelayFrom(now)).Sub(l.epoch))}
 	}
-	return g.token.DelayFrom(now)
+	return l.token.DelayFrom(now)
 }
 
 // comeAgain returns how long a refused request should wait before it comes
 // again.
-func (l *Limiter) comeAgain(g *Grant, now time.Duration) time.Duration {
+func (l *Limiter) comeAgain(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
-	wait := max(l.due(h, g), g.until) - now
+	wait := max(h.Due(&g.Request), g.estimate).Sub(now)
 	if wait <= 0 {
 		// A slot or the like is missing, and nobody knows for how long.
-		wait = max(l.pace(h), 10*time.Millisecond)
+		wait = max(h.Delay(), 10*time.Millisecond)
 	}
 	return wait
 }
 
-// unreadAfter is how long a request waits for a body that nobody reads, before
-// the log names the body.
-const unreadAfter = 5 * time.Second
+// openBodyWarning is how long a request waits for the slot of an open response
+// body before the log names the body.
+const openBodyWarning = 5 * time.Second
 
-// heldUp is called for g if g lacks only a slot. The result says when g should
-// look again: when the first lease ends, or when the body that g waits for has
-// been unread for 5 s (unreadAfter). Any other change wakes g.
-func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
+// heldUp is called for g if g lacks only a slot. The result contains the time
+// at which g should be tried again: when the first lease ends, or when g has
+// waited for an open body for openBodyWarning. Any other change wakes g.
+func (l *Limiter) heldUp(g *Grant, now schedule.Time) look {
 	h := g.host
-	v := look{wait: forever, until: g.until, why: whySlot}
+	v := look{wait: unlimited, until: g.estimate, why: schedule.ReasonSlot}
 	by := h.flight.first
-	for f, n := by, h.inFlight; n > 0; f, n = f.next, n-1 {
-		v.wait = min(v.wait, f.until-now)
+	for f, n := by, h.InFlight; n > 0; f, n = f.next, n-1 {
+		v.wait = min(v.wait, f.leaseEnd.Sub(now))
 	}
-	if by == nil || !by.unread || h.onItsWay > 0 {
+	if by == nil || by.bodySince == 0 || h.onItsWay > 0 {
 		return v
 	}
-	reads := by.reads.Load()
-	switch {
-	case g.holdUp == nil || g.holdUp.by != by || g.holdUp.reads != reads:
-		g.holdUp = &holdUp{by, reads, now}
-	case now-g.holdUp.since >= unreadAfter:
-		by.unread = false // the log names it only once
-		v.notice = &notice{unread: by.url, unreadFor: now - g.holdUp.since}
+	warnAt := max(g.Since, h.Due(&g.Request), by.bodySince).Add(openBodyWarning)
+	if now < warnAt {
+		v.wait = min(v.wait, warnAt.Sub(now))
 		return v
 	}
-	v.wait = min(v.wait, g.holdUp.since+unreadAfter-now)
+	v.notice = &notice{openBody: by.url, openFor: now.Sub(by.bodySince)}
+	by.bodySince = 0 // the log names it only once
 	return v
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // Even if many requests wait, the Limiter quickly estimates when one more
@@ -25,7 +27,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		if got, want := time.Until(l.Next(u)), time.Hour; got < want-time.Minute {
 			t.Errorf("the next is due in %v", got)
 		}
-		g := &Grant{limiter: l, key: "www.example.com", exempt: true, overtakes: true, limit: forever}
+		g := &Grant{Request: schedule.Request{Exempt: true, Overtakes: true}, limiter: l, key: "www.example.com", deadline: forever}
 		best := time.Hour
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
@@ -68,7 +70,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
 			for i := range 200 {
-				g := &Grant{limiter: l, key: "www.example.com", told: true, crawl: time.Duration(10+i%2) * time.Second, limit: forever}
+				g := &Grant{Request: schedule.Request{Declared: true, CrawlDelay: time.Duration(10+i%2) * time.Second}, limiter: l, key: "www.example.com", deadline: forever}
 				g.try(true)
 				g.leave(false)
 			}

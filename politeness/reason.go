@@ -1,6 +1,10 @@
 package politeness
 
-import "time"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
 
 // A Reason is what a request waits for. It is a text, so it can be printed. The
 // empty Reason means that the request did not wait. Later versions may add
@@ -23,64 +27,45 @@ const (
 	ReasonMaxHosts   Reason = "max hosts"      // room for the count of the host's Budget (Limiter.MaxHosts)
 )
 
-// why holds a Reason in one byte, because each request that waits has one on
-// its stack.
-type why uint8
-
-const (
-	whyNot why = iota
-	whyDelay
-	whyAdaptive
-	whyCrawlDelay
-	whyBackOff
-	whyRateLimit
-	whyQueue
-	whySlot
-	whyBudget
-	whyFleet
-	whyRate
-	whyWithin
-	whyMaxHosts
-)
-
+// reasons has the Reason of each schedule.Reason.
 var reasons = [...]Reason{
-	whyNot:        "",
-	whyDelay:      ReasonDelay,
-	whyAdaptive:   ReasonAdaptive,
-	whyCrawlDelay: ReasonCrawlDelay,
-	whyBackOff:    ReasonBackOff,
-	whyRateLimit:  ReasonRateLimit,
-	whyQueue:      ReasonQueue,
-	whySlot:       ReasonSlot,
-	whyBudget:     ReasonBudget,
-	whyFleet:      ReasonFleet,
-	whyRate:       ReasonGlobalRate,
-	whyWithin:     ReasonWithin,
-	whyMaxHosts:   ReasonMaxHosts,
+	schedule.ReasonNone:       "",
+	schedule.ReasonDelay:      ReasonDelay,
+	schedule.ReasonAdaptive:   ReasonAdaptive,
+	schedule.ReasonCrawlDelay: ReasonCrawlDelay,
+	schedule.ReasonBackOff:    ReasonBackOff,
+	schedule.ReasonRateLimit:  ReasonRateLimit,
+	schedule.ReasonQueue:      ReasonQueue,
+	schedule.ReasonSlot:       ReasonSlot,
+	schedule.ReasonBudget:     ReasonBudget,
+	schedule.ReasonFleet:      ReasonFleet,
+	schedule.ReasonGlobalRate: ReasonGlobalRate,
+	schedule.ReasonWithin:     ReasonWithin,
+	schedule.ReasonMaxHosts:   ReasonMaxHosts,
 }
 
 // A spell is a time during which a request waits for one thing. It also
 // remembers the longest of the request's earlier spells.
 type spell struct {
-	why   why
-	most  why // the reason of the longest spell that is over
-	since time.Duration
+	why   schedule.Reason
+	most  schedule.Reason // the reason of the longest spell that is over
+	since schedule.Time
 	took  time.Duration
 }
 
 // turnTo records what the request waits for from now on.
-func (s *spell) turnTo(w why, now time.Duration) {
+func (s *spell) turnTo(w schedule.Reason, now schedule.Time) {
 	if s.why == w {
 		return
 	}
-	if took := now - s.since; s.why != whyNot && took > s.took {
+	if took := now.Sub(s.since); s.why != schedule.ReasonNone && took > s.took {
 		s.most, s.took = s.why, took
 	}
 	s.why, s.since = w, now
 }
 
 // end ends the present spell and returns the reason of the longest one.
-func (s *spell) end(now time.Duration) Reason {
-	s.turnTo(whyNot, now)
+func (s *spell) end(now schedule.Time) Reason {
+	s.turnTo(schedule.ReasonNone, now)
 	return reasons[s.most]
 }

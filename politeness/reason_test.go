@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // A Trace is told the Reason of a wait while the request waits. An Observer is
@@ -145,7 +147,7 @@ func TestReasonValues(t *testing.T) {
 		}
 	}
 	for w, reason := range reasons {
-		if _, exported := values[reason]; !exported && why(w) != whyNot {
+		if _, exported := values[reason]; !exported && schedule.Reason(w) != schedule.ReasonNone {
 			t.Errorf("the Reason %q has no constant", reason)
 		}
 	}

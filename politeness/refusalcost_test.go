@@ -61,7 +61,7 @@ func ordinaryPage(size int) []byte {
 // of a refusal in the page. As in robotsmw, the header is searched only once,
 // so OfPage gets no header.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
-	_, clean := signOf(&o)
+	_, clean := classify(&o)
 	limited := len(headers.Read(o.Header, time.Now(), day).Quotas) > 0
 	_, marked := refusal.OfPage(&http.Response{StatusCode: o.Status, ContentLength: int64(len(page))}, page[:min(len(page), refusal.Window)])
 	return !clean || limited || marked
@@ -74,7 +74,7 @@ func BenchmarkLookForRefusals(b *testing.B) {
 	o := Outcome{Status: 200, Header: ordinaryHeader()}
 	b.Run("Header", func(b *testing.B) {
 		for b.Loop() {
-			signOf(&o)
+			classify(&o)
 		}
 	})
 	b.Run("Quota", func(b *testing.B) {

@@ -75,7 +75,7 @@ func TestStress(t *testing.T) {
 				listed++
 			}
 			if h.busy() || h.queue.first != nil || h.flight.first != nil {
-				t.Errorf("%s: %d wait and %d are in flight", h.key, h.waiting, h.inFlight)
+				t.Errorf("%s: %d wait and %d are in flight", h.key, h.waiting, h.InFlight)
 			}
 		}
 		if s := lim.stats; listed != len(lim.hosts) || s.Waiting != 0 || s.InFlight != 0 {

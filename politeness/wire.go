@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // A wire knows when net/http sends an attempt's request, and when it may send
@@ -147,23 +149,23 @@ func (w *wire) wroteHeaders() {
 // from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.then {
-		if !g.paced {
+		if !g.IntervalFollows {
 			continue
 		}
 		l := g.limiter
 		l.mu.Lock()
 		switch h := g.host; g.state {
 		case flying:
-			l.stamp(h, g, l.now())
+			l.stamp(h, &g.Request, l.now())
 			g.countOnItsWay(onItsWay)
-			if !onItsWay && h.inFlight < l.slots(h, anyone) {
+			if !onItsWay && h.InFlight < l.slots(h, new(schedule.Request)) {
 				h.pokeHeads() // the next requests may have waited for nothing else
 			}
 			l.settle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
 			l.recall(g, now)
-			l.stamp(g.host, g, now)
+			l.stamp(g.host, &g.Request, now)
 		}
 		l.mu.Unlock()
 	}

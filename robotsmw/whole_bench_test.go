@@ -136,8 +136,8 @@ func TestAllocationsOfAWholeRequest(t *testing.T) {
 		name, kind, body string
 		most             map[string]float64
 	}{
-		{"text", "text/plain", "a page", map[string]float64{"robots": 10, "paced": 46, "robots+paced": 56}},
-		{"html", "text/html", "<p>a page</p>", map[string]float64{"robots": 12, "paced": 46, "robots+paced": 58}},
+		{"text", "text/plain", "a page", map[string]float64{"robots": 24, "paced": 46, "robots+paced": 56}},
+		{"html", "text/html", "<p>a page</p>", map[string]float64{"robots": 26, "paced": 46, "robots+paced": 58}},
 	} {
 		names, by := wholeRequests(t, page.kind, page.body)
 		cost := func(name string) float64 {

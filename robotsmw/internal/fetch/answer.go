@@ -18,6 +18,16 @@ type Answer struct {
 	Body        []byte      // the decoded body of a 2xx; at most robotstxt.MaxSize plus one byte
 	Conditional bool        // the request had validators
 	Refusal     string      // which bot wall answered instead of the site, and how; "" means none
+	release     func()
+}
+
+// Release closes the body of the response and frees the slot of the question.
+// Call it when the record that is made from the answer is in place, so that no
+// page starts that the record disallows.
+func (a Answer) Release() {
+	if a.release != nil {
+		a.release()
+	}
 }
 
 // longest is the greatest length in bytes of a redirect's URL.

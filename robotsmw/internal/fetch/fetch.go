@@ -69,7 +69,7 @@ type Question struct {
 
 	// Answered is called at the end. It gets the response, the part of the body
 	// that was read, and the error that Ask returns. The response's Body is
-	// closed. Without an answer, the response has only its Request. May be nil.
+	// empty. Without an answer, the response has only its Request. May be nil.
 	Answered func(resp *http.Response, body []byte, err error)
 }
 
@@ -77,9 +77,17 @@ type Question struct {
 // request has no cookie, header or context value from the caller of a Checker.
 // Timeout runs from the end of the wait for a slot, or from the start if there
 // is no wait. If there is an error, the Answer has what came before the error.
+//
+// The caller must call Answer.Release, after an error too. Until then, the
+// response's body is open and the question holds its slot.
 func (c *Client) Ask(q Question) (Answer, error) {
 	ctx, cancel := context.WithCancelCause(q.Context)
-	defer cancel(nil)
+	hasAnswer := false
+	defer func() {
+		if !hasAnswer { // Base or a callback has panicked, or has ended the goroutine
+			cancel(nil)
+		}
+	}()
 	timer := time.AfterFunc(c.Timeout, func() {
 		cancel(timeoutError(c.Timeout))
 	})
@@ -88,6 +96,12 @@ func (c *Client) Ask(q Question) (Answer, error) {
 	req := c.request(c.waitingContext(ctx, q, timer), q)
 	ans := Answer{Conditional: q.ETag != "" || q.LastModified != ""}
 	resp, begin, err := c.send(req, timer)
+	ans.release = func() {
+		defer cancel(nil)
+		if resp != nil {
+			c.closeBody(req, resp)
+		}
+	}
 	if resp != nil {
 		ans.Status, ans.Header = resp.StatusCode, resp.Header
 		if isSuccess(resp) {
@@ -104,10 +118,12 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		told := http.Response{}
 		if resp != nil {
 			told = *resp
+			told.Body = http.NoBody
 		}
 		told.Request = req
 		q.Answered(&told, begin, err)
 	}
+	hasAnswer = true
 	return ans, err
 }
 
@@ -158,13 +174,18 @@ func (c *Client) request(ctx context.Context, q Question) *http.Request {
 }
 
 // send sends a request and reads the beginning of the answer's body, as much as
-// is needed of it. It is decoded if the status is 2xx, or 4xx except 429. Once
-// send returns, the body is closed. A panic in Base or in the body is logged,
-// and is an error.
+// is needed of it. It is decoded if the status is 2xx, or 4xx except 429. The
+// body stays open. A panic in Base or in the body is logged, and is an error.
 func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response, begin []byte, err error) {
+	hasEnded := false
+	defer func() {
+		if !hasEnded && resp != nil { // the body has panicked, or has ended the goroutine
+			c.closeBody(req, resp)
+		}
+	}()
 	defer func() {
 		if p := recover(); p != nil {
-			c.Logger.Error("robotsmw: panic while fetching robots.txt", "url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
+			c.logPanic(req, p)
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
@@ -178,7 +199,6 @@ func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
-	defer resp.Body.Close()
 	switch status := resp.StatusCode; {
 	case isSuccess(resp):
 		// One byte more than MaxSize tells the parser that the file goes on.
@@ -194,7 +214,22 @@ func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response
 		// has no end and ignores the context.
 		begin, _ = io.ReadAll(io.LimitReader(resp.Body, resp.ContentLength+1))
 	}
+	hasEnded = true
 	return resp, begin, err
+}
+
+// closeBody closes the body of a response. A panic of the body is logged.
+func (c *Client) closeBody(req *http.Request, resp *http.Response) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.logPanic(req, p)
+		}
+	}()
+	resp.Body.Close()
+}
+
+func (c *Client) logPanic(req *http.Request, p any) {
+	c.Logger.Error("robotsmw: panic while fetching robots.txt", "url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
 // read returns the decoded body, cut to the given number of bytes. If there is

@@ -20,7 +20,9 @@ import (
 // ask returns what Client.Ask returns if the server gives this answer.
 func ask(answer *http.Response) (Answer, error) {
 	c := Client{Base: roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, nil }), Timeout: time.Minute}
-	return c.Ask(Question{Context: context.Background(), Expect: func(*politeness.DelayError) {}, URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
+	ans, err := c.Ask(Question{Context: context.Background(), Expect: func(*politeness.DelayError) {}, URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
+	ans.Release()
+	return ans, err
 }
 
 type roundTripperFunc func(*http.Request) (*http.Response, error)

@@ -61,27 +61,34 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 		ans, err := l.answerTo(q)
 		now := time.Now()
 		if errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter) {
+			ans.Release()
 			return Fetch{}, err
 		}
 		if hops == 0 && isDelay(err) && !canServe(prev, err, now) {
+			ans.Release()
 			return Fetch{}, err
 		}
 		if err != nil {
-			return Fetch{Record: prev.AfterError(f.RobotsURL, now, ans.Status, err, ans.RetryAfter(now))}, nil
+			rec := prev.AfterError(f.RobotsURL, now, ans.Status, err, ans.RetryAfter(now))
+			return Fetch{Record: rec, release: ans.Release}, nil
 		}
 		if !ans.IsRedirect() || ans.Refusal != "" {
-			return l.result(f, u, host, hops, prev, ans, now), nil
+			done := l.result(f, u, host, hops, prev, ans, now)
+			done.release = ans.Release
+			return done, nil
 		}
 		next, ok := ans.RedirectURL(u)
 		if ans.NamesHost() {
 			host = ""
 		}
 		if !ok || hops == maxRedirects || slices.Contains(seen, requestKey(next, host)) {
-			return Fetch{Record: l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now)}, nil
+			rec := l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now)
+			return Fetch{Record: rec, release: ans.Release}, nil
 		}
 		if rec := l.known(f, next, host, hops+1, now); rec != nil {
-			return Fetch{Record: rec, Shared: true}, nil
+			return Fetch{Record: rec, Shared: true, release: ans.Release}, nil
 		}
+		ans.Release() // the next question may be to the same host
 		seen = append(seen, requestKey(next, host))
 		u = next
 	}
@@ -92,6 +99,7 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	ans, err := l.client.Ask(q)
 	if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
+		ans.Release()
 		q.ETag, q.LastModified, q.Check = "", "", nil
 		return l.client.Ask(q)
 	}

@@ -44,13 +44,13 @@ func (l *Loader) refresh(name string, now time.Time) {
 }
 
 // obtain gets the record from the Store if the Store has a newer one, or else
-// from the origin. It also returns a function that stores a fetched record and
-// releases the lock. Call that function after the callers of the flight have
-// their answer.
+// from the origin. It also returns a function that frees the slot of the
+// question, stores a fetched record and releases the lock. Call that function
+// when the record is in memory, so that no page starts that it disallows.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		done, err := l.ask(f, f.Prev, nil, false)
-		return done.Record, func() {}, err
+		return done.Record, done.free, err
 	}
 	for tries := 1; ; tries++ {
 		prev := f.Prev
@@ -81,6 +81,7 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 		}
 		return done.Record, func() {
 			defer lock.Release()
+			done.free()
 			if err == nil {
 				l.store.Put(f.Origin, done.Record, done.Body)
 			}

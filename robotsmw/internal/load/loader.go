@@ -39,6 +39,15 @@ type Fetch struct {
 	Renewed  bool           // whether a 304 has confirmed the copy at hand
 	Shared   bool           // whether a redirect led to an origin whose record was at hand
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
+
+	release func() // frees the slot of the last question; nil means it holds none
+}
+
+// free frees the slot of the last question.
+func (f Fetch) free() {
+	if f.release != nil {
+		f.release()
+	}
 }
 
 // A Loader loads records. It is safe for concurrent use.

@@ -1,0 +1,170 @@
+package schedule
+
+import (
+	"math"
+	"time"
+)
+
+// A Class is how well a host copes with our requests, according to the outcome
+// of one.
+type Class uint8
+
+const (
+	Silent    Class = iota // no response, or a 5xx other than 503
+	Good                   // a response that is neither a refusal nor a 5xx
+	Blocked                // a 503 or a bot-protection response, perhaps for one page only
+	Throttled              // a 429
+)
+
+// Signals are what the outcome of a request means for its host. The zero value
+// means that there was no outcome.
+type Signals struct {
+	Status     int           // 0 means no response
+	Class      Class         // what Status and the header mean
+	RetryAfter time.Duration // the time that the Retry-After field requests; 0 means none
+	Quota      Quota         // what the header declares
+	Latency    time.Duration // the time until the header came; 0 means unknown
+	Failed     bool          // the request ended with an error
+}
+
+// An Effect is what the outcome of a request has changed.
+type Effect struct {
+	Pause  time.Duration // the pause that began or was prolonged; 0 means none
+	Slower bool          // an interval has become longer
+}
+
+func (s Signals) isEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.Failed }
+
+// obeysRetryAfter reports whether the Retry-After field of a response pauses
+// the host. RFC 9110 §10.2.3 defines the field for 503 and 3xx, and RFC 6585 §4
+// for 429.
+func (s Signals) obeysRetryAfter() bool {
+	if s.RetryAfter <= 0 {
+		return false
+	}
+	isRedirect := s.Class == Good && s.Status/100 == 3
+	return s.Class >= Blocked || isRedirect
+}
+
+// Answer updates h after the outcome of r.
+func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
+	if s.isEmpty() {
+		return e
+	}
+	if s.Class == Good {
+		h.recover(r)
+	}
+	obeys := s.obeysRetryAfter()
+	switch {
+	case s.Class >= Blocked:
+		e.Pause = h.backOff(now, r, s)
+	case obeys:
+		e.Pause = h.pause(now, s.RetryAfter)
+	}
+	e.Slower = h.adapt(s)
+	if !obeys {
+		pause, slower := h.applyQuota(now, s.Quota)
+		if pause > 0 {
+			e.Pause = pause
+		}
+		e.Slower = e.Slower || slower
+	}
+	return e
+}
+
+// backOff pauses h after a refusal of r, and returns the length of the pause
+// that began or was prolonged. The first refusal begins an incident. The
+// refusals of requests that were already in flight then count as part of the
+// same incident, but the Retry-After of each can make the pause longer.
+func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
+	k := h.Learn()
+	isNew := r.Since > k.Incident
+	isConfirmed := s.Class == Throttled && k.Latest == Blocked
+	wait := time.Duration(0)
+	switch {
+	case isNew && s.Class == Blocked && k.Latest < Blocked:
+		// The refusal may concern one page only, so h is paused for one
+		// interval more.
+		wait = h.intervalMore(now, r)
+		k.Latest = Blocked
+		k.Incident = now
+	case isNew || isConfirmed:
+		if k.Level < math.MaxUint8 {
+			k.Level++
+		}
+		wait = h.exponential(k.Level)
+		k.Latest = Throttled
+		k.Incident = now
+	}
+	if s.RetryAfter > 0 {
+		wait = s.RetryAfter
+	}
+	return h.pause(now, wait)
+}
+
+// pause lets no request start before now + wait. It returns wait, or 0 if h is
+// already paused for at least as long.
+func (h *Host) pause(now Time, wait time.Duration) time.Duration {
+	k := h.Learn()
+	end := now.Add(wait)
+	if end <= now || end <= k.PauseEnd {
+		return 0
+	}
+	k.PauseEnd = end
+	return wait
+}
+
+// intervalMore returns the pause that delays the next request by one interval.
+// The pause ends one interval after the time at which that request could
+// otherwise start. It is 0 if back-off is off.
+func (h *Host) intervalMore(now Time, r *Request) time.Duration {
+	if h.Settings.BackOff == 0 {
+		return 0
+	}
+	interval := h.lengthen(h.Interval(r))
+	next := max(now, h.Due(r))
+	if h.Settings.EndToStart { // the interval counts from the end of r, which is now
+		next = now.Add(interval)
+	}
+	return next.Add(interval).Sub(now)
+}
+
+// exponential returns the pause after n incidents in a row. A random part of up
+// to a tenth is added, so that crawlers that were refused together do not
+// return together. The sum is at most MaxBackOff.
+func (h *Host) exponential(n uint8) time.Duration {
+	s := h.Settings
+	wait := s.BackOff
+	for ; n > 1 && wait < s.MaxBackOff; n-- {
+		wait = sum(wait, wait)
+	}
+	wait = min(wait, s.MaxBackOff)
+	random := time.Duration(float64(wait) / 10 * s.Random())
+	return min(sum(wait, random), s.MaxBackOff)
+}
+
+// recover undoes one step of the back-off after a good response. The response
+// does not count if its request started before the latest incident.
+func (h *Host) recover(r *Request) {
+	k := h.Learned
+	if k == nil || r.Since <= k.Incident {
+		return
+	}
+	k.Latest = Good
+	if k.Level > 0 {
+		k.Level--
+	}
+}
+
+// IsPaused reports whether a pause or a quota lets no request start at present.
+func (h *Host) IsPaused(now Time) bool {
+	return h.Learned != nil && max(h.Learned.PauseEnd, h.quotaDue()) > now
+}
+
+// PauseEnd returns when the pause, the quota and the Crawl-delay of h are over.
+func (h *Host) PauseEnd() Time {
+	if h.Learned == nil {
+		return Never
+	}
+	return max(h.Learned.PauseEnd, h.quotaDue(), h.Learned.CrawlDelayEnd)
+}

@@ -1,0 +1,69 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+)
+
+// Each row is a sequence of outcomes. started is when the request of an outcome
+// started, and pauseEnd is the end of the host's pause after the outcome.
+func TestHost_BackOff(t *testing.T) {
+	ok := Signals{Status: 200, Class: Good}
+	throttled := Signals{Status: 429, Class: Throttled}
+	blocked := Signals{Status: 503, Class: Blocked}
+	after := func(sig Signals, d time.Duration) Signals {
+		sig.RetryAfter = d
+		return sig
+	}
+	type outcome struct {
+		started, now Time
+		signals      Signals
+		pauseEnd     Time
+	}
+	noBackOff := func(set *Settings) { set.BackOff = 0 }
+	for _, tt := range []struct {
+		name     string
+		edit     func(*Settings)
+		outcomes []outcome
+	}{
+		{"a 429", nil, []outcome{{0, s, throttled, 6 * s}}},
+		{"the pause doubles", nil, []outcome{{0, s, throttled, 6 * s}, {6 * s, 7 * s, throttled, 17 * s}, {17 * s, 18 * s, throttled, 38 * s}}},
+		{"a request in flight belongs to the same incident", nil, []outcome{{0, s, throttled, 6 * s}, {ms, 2 * s, throttled, 6 * s}}},
+		{"but its Retry-After counts", nil, []outcome{{0, s, throttled, 6 * s}, {ms, 2 * s, after(throttled, 60*s), 62 * s}}},
+		{"a good response undoes one doubling", nil, []outcome{{0, s, throttled, 6 * s}, {6 * s, 7 * s, ok, 6 * s}, {8 * s, 9 * s, throttled, 14 * s}}},
+		{"a good response to an earlier request does not", nil, []outcome{{0, s, throttled, 6 * s}, {ms, 2 * s, ok, 6 * s}, {6 * s, 7 * s, throttled, 17 * s}}},
+		{"a first 503 costs one interval more", nil, []outcome{{0, 500 * ms, blocked, 2 * s}}},
+		{"a second one is as a 429", nil, []outcome{{0, 500 * ms, blocked, 2 * s}, {2 * s, 3 * s, blocked, 8 * s}}},
+		{"a 429 confirms a 503 of the same time", nil, []outcome{{0, 500 * ms, blocked, 2 * s}, {0, s, throttled, 6 * s}}},
+		{"Retry-After replaces the back-off", nil, []outcome{{0, s, after(throttled, 2*s), 3 * s}}},
+		{"a shorter pause does not end a longer one", nil, []outcome{{0, s, after(throttled, 60*s), 61 * s}, {2 * s, 3 * s, after(throttled, s), 61 * s}}},
+		{"a redirect with Retry-After", nil, []outcome{{0, s, after(Signals{Status: 302, Class: Good}, 9*s), 10 * s}}},
+		{"a page with Retry-After", nil, []outcome{{0, s, after(ok, 9*s), Never}}},
+		{"a 500 with Retry-After", nil, []outcome{{0, s, after(Signals{Status: 500}, 9*s), Never}}},
+		{"no back-off", noBackOff, []outcome{{0, s, throttled, Never}, {2 * s, 3 * s, blocked, Never}, {4 * s, 5 * s, after(throttled, s), 6 * s}}},
+		{"the greatest pause", func(set *Settings) { set.MaxBackOff = 8 * s }, []outcome{{0, s, throttled, 6 * s}, {6 * s, 7 * s, throttled, 15 * s}, {15 * s, 16 * s, throttled, 24 * s}}},
+		{"no outcome", nil, []outcome{{0, s, Signals{}, Never}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := testHost()
+			if tt.edit != nil {
+				h = testHost(tt.edit)
+			}
+			for i, o := range tt.outcomes {
+				r := &Request{}
+				h.start(o.started, r)
+				e := h.Answer(o.now, r, o.signals)
+				end := Never
+				if h.Learned != nil {
+					end = h.Learned.PauseEnd
+				}
+				if end != o.pauseEnd {
+					t.Errorf("after outcome %d, the pause ends at %v, want %v", i, time.Duration(end), time.Duration(o.pauseEnd))
+				}
+				if e.Pause > 0 && o.now.Add(e.Pause) != end {
+					t.Errorf("after outcome %d, a pause of %v is reported, which ends at %v", i, e.Pause, time.Duration(end))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,18 @@
+// Package schedule decides when requests to a host may start. It is a pure
+// state machine: it knows hosts, requests and points in time, and nothing else.
+// It has no lock, goroutine, timer, clock, context or logger. Each event is a
+// method that gets the present time as an argument and changes the state of a
+// [Host], so a caller with a lock can drive any number of hosts, and a test can
+// replay any sequence of events.
+//
+// Each file contains one rule:
+//
+//	time.go      points in time
+//	settings.go  what the user has configured for a host
+//	reason.go    what a request waits for
+//	host.go      the state of a host that the rules share
+//	interval.go  Delay, Crawl-delay, adaptive delay and Jitter
+//	quota.go     quotas that a host declares
+//	backoff.go   pauses after 429, 503, a block page or Retry-After
+//	handoff.go   what the next owner of a host in a fleet has to know
+package schedule

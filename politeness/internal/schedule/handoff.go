@@ -1,0 +1,217 @@
+package schedule
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// remembers is how long the next owner of a host may need what the host has
+// taught.
+const remembers = time.Hour
+
+// A State is what the owner of a host hands over to the next owner. All fields
+// are relative to the time of the export, because members of a fleet share no
+// clock. The zero value says that no request was made and nothing was learned.
+type State struct {
+	HasStarted   bool          // the latest start still matters
+	SinceStart   time.Duration // the time since the latest start
+	HasCounted   bool          // the latest start that counts for the Crawl-delay still matters
+	SinceCounted time.Duration // the time since that start
+
+	PauseLeft     time.Duration // how much longer the pause lasts
+	CrawlDelay    time.Duration // the most recently declared Crawl-delay
+	AdaptiveDelay time.Duration
+
+	Level         uint8         // of the back-off
+	Latest        Class         // of the latest incident
+	SinceIncident time.Duration // the time since the latest incident; 0 without Level and Latest
+
+	// What was taken from the host's budget on a day, which is counted from
+	// 1970 in UTC. All are 0 if nothing was taken.
+	Day      int64
+	Requests int64
+	Bytes    int64
+}
+
+// stateVersion is the first byte of an encoded State. The other bytes are
+// unsigned varints, in the order of State's fields: durations in microseconds,
+// SinceStart and SinceCounted increased by 1 and 0 for false, Level and Latest
+// as 4*Level + Latest. Zeros at the end are left out.
+const stateVersion = 1
+
+// Encode returns the encoded form of s.
+func (s State) Encode() []byte {
+	fields := [...]uint64{
+		optional(s.HasStarted, s.SinceStart),
+		optional(s.HasCounted, s.SinceCounted),
+		micros(s.PauseLeft),
+		micros(s.CrawlDelay),
+		micros(s.AdaptiveDelay),
+		4*uint64(s.Level) + uint64(s.Latest),
+		micros(s.SinceIncident),
+		uint64(max(s.Day, 0)),
+		uint64(max(s.Requests, 0)),
+		uint64(max(s.Bytes, 0)),
+	}
+	n := len(fields)
+	for n > 0 && fields[n-1] == 0 {
+		n--
+	}
+	encoded := make([]byte, 1, 1+8*n)
+	encoded[0] = stateVersion
+	for _, x := range fields[:n] {
+		encoded = binary.AppendUvarint(encoded, x)
+	}
+	return encoded
+}
+
+// DecodeState decodes what Encode returned. It accepts any bytes, because they
+// come from another process. ok is false if the version is unknown.
+func DecodeState(encoded []byte) (s State, ok bool) {
+	if len(encoded) == 0 || encoded[0] != stateVersion {
+		return State{}, false
+	}
+	encoded = encoded[1:]
+	next := func() int64 {
+		x, n := binary.Uvarint(encoded)
+		encoded = encoded[max(n, 0):]
+		return int64(min(x, math.MaxInt64))
+	}
+	span := func() time.Duration { return fromMicros(next()) }
+	s.HasStarted, s.SinceStart = fromOptional(next())
+	s.HasCounted, s.SinceCounted = fromOptional(next())
+	s.PauseLeft = span()
+	s.CrawlDelay = span()
+	s.AdaptiveDelay = span()
+	backOff := next()
+	s.Level = uint8(min(backOff/4, math.MaxUint8))
+	s.Latest = Class(backOff % 4)
+	s.SinceIncident = span()
+	s.Day = next()
+	s.Requests = next()
+	s.Bytes = next()
+	return s, true
+}
+
+// micros returns d in whole microseconds, or 0 if d is negative.
+func micros(d time.Duration) uint64 { return uint64(max(d, 0) / time.Microsecond) }
+
+func fromMicros(n int64) time.Duration {
+	return time.Duration(min(n, int64(Unlimited/time.Microsecond/2))) * time.Microsecond
+}
+
+func optional(ok bool, d time.Duration) uint64 {
+	if !ok {
+		return 0
+	}
+	return 1 + micros(d)
+}
+
+func fromOptional(n int64) (ok bool, d time.Duration) {
+	if n == 0 {
+		return false, 0
+	}
+	return true, fromMicros(n - 1)
+}
+
+// hasBackOff reports whether s has a back-off that the next owner must know.
+func (s State) hasBackOff() bool { return s.Level > 0 || s.Latest >= Blocked }
+
+// Export returns what the next owner of h must know, except for its budget, and
+// how long this matters. If final is false, the present owner keeps h, and the
+// State has only what the host has taught.
+func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
+	if final {
+		keep = max(h.FreeAt().Sub(now), 0)
+		interval := h.LengthenedInterval()
+		sinceStart := now.Sub(h.LastStart)
+		if h.LastStart != Never && sinceStart < interval {
+			s.HasStarted = true
+			s.SinceStart = sinceStart
+		}
+		sinceCounted := now.Sub(h.LastCounted)
+		inCrawlDelay := h.Learned != nil && now < h.Learned.CrawlDelayEnd
+		if h.LastCounted != Never && (sinceCounted < interval || inCrawlDelay) {
+			s.HasCounted = true
+			s.SinceCounted = sinceCounted
+		}
+	}
+	if k := h.Learned; k != nil {
+		pauseLeft := k.PauseEnd.Sub(now)
+		s.PauseLeft = max(roundUp(pauseLeft), 0)
+		s.CrawlDelay = roundUp(k.CrawlDelay)
+		s.AdaptiveDelay = k.Adaptive
+		if k.Level > 0 || k.Latest >= Blocked {
+			s.Level = k.Level
+			s.Latest = k.Latest
+			s.SinceIncident = now.Sub(k.Incident)
+		}
+		// A State without a Crawl-delay matters too: there is no longer one.
+		keep = max(keep, pauseLeft, k.CrawlDelay, remembers)
+	}
+	return s, keep
+}
+
+// roundUp rounds d up to microseconds, so that the next owner never starts a
+// request too early.
+func roundUp(d time.Duration) time.Duration {
+	return sum(d, time.Microsecond-1).Truncate(time.Microsecond)
+}
+
+// Import takes over what another owner has handed over. As a rule, it replaces
+// what h knows, with three exceptions. A later start, pause or incident counts.
+// With keepCrawlDelay, h keeps its Crawl-delay, which was declared after this
+// member asked for the host. If s has no adaptive delay or no back-off, h keeps
+// its own. age is how old s is, and minAge is how old its starts are at least.
+// stored is what h.Lasting returned when this member last stored a State.
+func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDelay bool, stored Learned) {
+	if s.HasStarted {
+		h.LastStart = max(h.LastStart, now.Add(-minAge).Add(-s.SinceStart))
+	}
+	if s.HasCounted {
+		h.LastCounted = max(h.LastCounted, now.Add(-minAge).Add(-s.SinceCounted))
+	}
+	if !keepCrawlDelay && (s.CrawlDelay > 0 || h.Learned != nil) {
+		h.Learn().CrawlDelay = s.CrawlDelay
+	}
+	if s.AdaptiveDelay > 0 {
+		h.Learn().Adaptive = s.AdaptiveDelay
+	}
+	h.ImportPause(now, s, age, stored)
+}
+
+// ImportPause takes over a pause and the level of the back-off, unless h knows
+// of a later incident, or this member has stored that level itself and may have
+// learned something since. A pause that ends less than a second later than the
+// known one is the same pause, which was reported with a delay. Otherwise a
+// pause would grow on its way from member to member.
+func (h *Host) ImportPause(now Time, s State, age time.Duration, stored Learned) {
+	k := h.Learned
+	end := now.Add(-age).Add(s.PauseLeft)
+	isLater := k == nil || end.Add(-time.Second) > k.PauseEnd
+	if end > now && isLater {
+		h.Learn().PauseEnd = end
+	}
+	isOwn := s.Level == stored.Level && s.Latest == stored.Latest
+	if !s.hasBackOff() || isOwn {
+		return
+	}
+	incident := now.Add(-age).Add(-s.SinceIncident)
+	if k = h.Learned; k != nil && incident.Add(time.Second) <= k.Incident {
+		return
+	}
+	k = h.Learn()
+	k.Level = s.Level
+	k.Latest = s.Latest
+	k.Incident = max(k.Incident, incident)
+}
+
+// Lasting returns what h has taught that must not be lost if its owner dies.
+func (h *Host) Lasting() Learned {
+	if h.Learned == nil {
+		return Learned{PauseEnd: Never, Latest: Good}
+	}
+	k := h.Learned
+	return Learned{PauseEnd: k.PauseEnd, CrawlDelay: k.CrawlDelay, Level: k.Level, Latest: max(k.Latest, Good)}
+}

@@ -1,0 +1,73 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+)
+
+func TestState_Encode(t *testing.T) {
+	for name, state := range map[string]State{
+		"zero":             {},
+		"a start":          {HasStarted: true, SinceStart: 300 * ms},
+		"a start just now": {HasStarted: true, HasCounted: true},
+		"all fields": {
+			HasStarted: true, SinceStart: s, HasCounted: true, SinceCounted: 2 * s,
+			PauseLeft: 3 * s, CrawlDelay: 4 * s, AdaptiveDelay: 5 * s,
+			Level: 255, Latest: Throttled, SinceIncident: 6 * s, Day: 20000, Requests: 7, Bytes: 8,
+		},
+	} {
+		if got, ok := DecodeState(state.Encode()); !ok || got != state {
+			t.Errorf("%s: %+v, %t, want %+v", name, got, ok, state)
+		}
+	}
+	for _, other := range [][]byte{nil, {}, {0}, {stateVersion + 1, 1}} {
+		if state, ok := DecodeState(other); ok || state != (State{}) {
+			t.Errorf("%v is decoded as %+v", other, state)
+		}
+	}
+}
+
+// The next owner of a host does not start a request earlier than the present
+// owner would have.
+func TestState_Handover(t *testing.T) {
+	slow := Request{Declared: true, CrawlDelay: 10 * s}
+	for _, tt := range []struct {
+		name   string
+		before func(h *Host)
+		now    Time
+		due    Time
+	}{
+		{"nothing", func(*Host) {}, s, Never},
+		{"a start", func(h *Host) { h.start(0, &Request{}) }, 300 * ms, s},
+		{"a start long ago", func(h *Host) { h.start(0, &Request{}) }, 30 * s, Never},
+		{"a Crawl-delay", func(h *Host) { h.Declare(&slow); h.start(0, &Request{}) }, 3 * s, 10 * s},
+		{"a pause", func(h *Host) { h.Answer(s, &Request{}, Signals{Status: 429, Class: Throttled}) }, 2 * s, 6 * s},
+	} {
+		h := testHost()
+		tt.before(h)
+		state, _ := h.Export(tt.now, true)
+		state, _ = DecodeState(state.Encode())
+		next := testHost()
+		next.Import(tt.now, state, 0, 0, false, next.Lasting())
+		if due := next.Due(&Request{}); due != tt.due {
+			t.Errorf("%s: due at %v, want %v", tt.name, time.Duration(due), time.Duration(tt.due))
+		}
+	}
+}
+
+func FuzzDecodeState(f *testing.F) {
+	f.Add(State{HasStarted: true, SinceStart: s, PauseLeft: s, Level: 3, Latest: Throttled, Requests: 4}.Encode())
+	f.Add([]byte{stateVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, encoded []byte) {
+		state, _ := DecodeState(encoded)
+		spans := []time.Duration{state.SinceStart, state.SinceCounted, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident}
+		for i, d := range spans {
+			if d < 0 {
+				t.Errorf("duration %d is %v", i, d)
+			}
+		}
+		if state.Day < 0 || state.Requests < 0 || state.Bytes < 0 {
+			t.Errorf("%+v", state)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package schedule
+
+import "time"
+
+// A Host is the schedule of one host. A crawl meets millions of hosts, so the
+// struct is small: what only few hosts need is in Learned.
+type Host struct {
+	Settings *Settings
+
+	LastStart   Time     // the latest start (with EndToStart, the latest end) of a request
+	LastCounted Time     // the latest one that counts for the Crawl-delay
+	Learned     *Learned // nil means that nothing was learned
+	jitter      float32  // the present interval is longer by this fraction
+	InFlight    int32    // how many requests hold a slot
+}
+
+// Learned is what the responses of a host and its robots.txt have taught.
+type Learned struct {
+	CrawlDelay time.Duration // the most recently declared Crawl-delay; 0 means none
+	Adaptive   time.Duration // the adaptive delay
+	PauseEnd   Time          // the end of the latest pause; Never if there was none
+	Incident   Time          // when the latest incident began
+	Level      uint8         // how many incidents lengthen the back-off; a good response subtracts one
+	Latest     Class         // the class of the latest incident; Good after a good response
+
+	// CrawlDelayEnd is the end of the latest Crawl-delay. Another origin of the
+	// host may have declared a shorter one since.
+	CrawlDelayEnd Time
+
+	// What the host declares about its quota. All are 0 if it declares nothing.
+	quotaPauseEnd Time          // the end of a pause for a spent quota
+	spread        time.Duration // the interval that spreads the quota over the time until it is renewed
+	spreadEnd     Time          // when the quota is renewed
+}
+
+// A Request is one request to a host. The fields are set before the request
+// joins the host's queue, and do not change while it waits.
+type Request struct {
+	CrawlDelay time.Duration // the Crawl-delay that robots.txt declares for the request; 0 means none
+	Declared   bool          // CrawlDelay is known, perhaps to be 0
+	Exempt     bool          // the request keeps no Crawl-delay: it is for a robots.txt
+	Overtakes  bool          // the request is exempt and does not wait behind requests that are not
+
+	IntervalFollows bool // set at the start: an interval follows, so the time of sending matters
+	OnItsWay        bool // the request has started and its header is not written yet
+
+	Since Time // when the request was queued; after its start, when it started
+}
+
+// anyRequest stands for a request about which nothing is known.
+var anyRequest = new(Request)
+
+// Init makes h, which must be zero, a host that no request was made to.
+func (h *Host) Init(s *Settings) {
+	h.Settings = s
+	h.LastStart = Never
+	h.LastCounted = Never
+}
+
+// Learn returns h.Learned, and makes it if it is nil.
+func (h *Host) Learn() *Learned {
+	if h.Learned == nil {
+		h.Learned = &Learned{PauseEnd: Never, Incident: Never}
+	}
+	return h.Learned
+}
+
+// IsBlank reports whether nothing is known of h that matters after its
+// interval, pause and quota are over.
+func (h *Host) IsBlank() bool {
+	k := h.Learned
+	if k == nil {
+		return true
+	}
+	return k.CrawlDelay == 0 && k.Adaptive == 0 && k.Level == 0 && k.Latest < Blocked
+}

@@ -1,0 +1,185 @@
+package schedule
+
+import "time"
+
+// MaxAdaptive is the longest adaptive delay.
+const MaxAdaptive = time.Minute
+
+// Delay returns the interval that every request to h keeps: Settings.Delay or
+// the adaptive delay, whichever is longer.
+func (h *Host) Delay() time.Duration {
+	if h.Learned == nil {
+		return h.Settings.Delay
+	}
+	return max(h.Settings.Delay, h.Learned.Adaptive)
+}
+
+// CrawlDelay returns the Crawl-delay in force for r. This is the one that r
+// declares or the most recent one of the host, whichever is longer. Therefore a
+// request that was queued before robots.txt was read keeps the host's
+// Crawl-delay too. Settings.CrawlDelay replaces both.
+func (h *Host) CrawlDelay(r *Request) time.Duration {
+	if r.Exempt {
+		return 0
+	}
+	return h.longestCrawlDelay(r)
+}
+
+// longestCrawlDelay is like CrawlDelay, but not 0 for an exempt request.
+func (h *Host) longestCrawlDelay(r *Request) time.Duration {
+	switch configured := h.Settings.CrawlDelay; {
+	case configured > 0:
+		return configured
+	case configured < 0:
+		return 0
+	case h.Learned == nil:
+		return r.CrawlDelay
+	}
+	return max(r.CrawlDelay, h.Learned.CrawlDelay)
+}
+
+// Interval returns the interval that r keeps without Jitter.
+func (h *Host) Interval(r *Request) time.Duration { return max(h.Delay(), h.CrawlDelay(r)) }
+
+// Due returns the time at which interval, Crawl-delay, pause and quota all
+// allow r to start.
+func (h *Host) Due(r *Request) Time {
+	due := max(h.IntervalEnd(), h.CrawlDelayDue(r))
+	if h.Learned != nil {
+		due = max(due, h.Learned.PauseEnd, h.quotaDue())
+	}
+	return due
+}
+
+// DueForAny returns the time at which a request could start that declares no
+// Crawl-delay.
+func (h *Host) DueForAny() Time { return h.Due(anyRequest) }
+
+// IntervalEnd returns the end of the interval after the latest start.
+func (h *Host) IntervalEnd() Time { return h.LastStart.Add(h.lengthen(h.Delay())) }
+
+// CrawlDelayDue returns the time at which the Crawl-delay allows r to start.
+func (h *Host) CrawlDelayDue(r *Request) Time {
+	if d := h.CrawlDelay(r); d > 0 {
+		return h.LastCounted.Add(h.lengthen(d))
+	}
+	return Never
+}
+
+// WhyDue returns the reason for which r may not start before h.Due(r).
+func (h *Host) WhyDue(r *Request) Reason {
+	due := h.Due(r)
+	k := h.Learned
+	switch {
+	case k != nil && k.PauseEnd == due && k.quotaPauseEnd != due:
+		return ReasonBackOff
+	case k != nil && (k.quotaPauseEnd == due || h.quotaDue() == due):
+		return ReasonRateLimit
+	case h.CrawlDelay(r) > 0 && h.CrawlDelayDue(r) == due:
+		return ReasonCrawlDelay
+	case h.Delay() > h.Settings.Delay:
+		return ReasonAdaptive
+	}
+	return ReasonDelay
+}
+
+// HasInterval reports whether, as far as is known now, the next request has to
+// keep an interval after r.
+func (h *Host) HasInterval(r *Request) bool {
+	spreads := h.Learned != nil && h.Learned.spread > 0
+	return spreads || h.Settings.Adaptive > 0 || h.Interval(r) > 0
+}
+
+// Count lets the intervals of h count from now, because r starts (or, with
+// EndToStart, ends).
+func (h *Host) Count(now Time, r *Request) {
+	h.LastStart = max(h.LastStart, now)
+	if r.Exempt {
+		return
+	}
+	h.LastCounted = max(h.LastCounted, now)
+	if d := h.CrawlDelay(r); d > 0 {
+		k := h.Learn()
+		k.CrawlDelayEnd = max(k.CrawlDelayEnd, now.Add(d))
+	}
+}
+
+// Declare notes the Crawl-delay that r declares, and reports whether it differs
+// from the one that was known.
+func (h *Host) Declare(r *Request) (changed bool) {
+	switch {
+	case !r.Declared:
+		return false
+	case h.Learned == nil && r.CrawlDelay == 0:
+		return false
+	case h.Learned != nil && h.Learned.CrawlDelay == r.CrawlDelay:
+		return false
+	}
+	h.Learn().CrawlDelay = r.CrawlDelay
+	return true
+}
+
+// DrawJitter draws the Jitter of the interval after the latest start.
+func (h *Host) DrawJitter() {
+	if h.Settings.Jitter > 0 {
+		h.jitter = float32(h.Settings.Jitter * h.Settings.Random())
+	}
+}
+
+// lengthen returns the interval with the present Jitter added.
+func (h *Host) lengthen(interval time.Duration) time.Duration {
+	if h.jitter == 0 {
+		return interval
+	}
+	more := float64(interval) * float64(h.jitter)
+	if more >= float64(Unlimited) {
+		return Unlimited
+	}
+	return sum(interval, time.Duration(more))
+}
+
+// LengthenedInterval returns the longest interval of h with Jitter.
+func (h *Host) LengthenedInterval() time.Duration { return h.lengthen(h.Interval(anyRequest)) }
+
+// adapt sets the adaptive delay from the latency of a response, and reports
+// whether the delay rose. The aim is Settings.Adaptive times the latency. A
+// delay below the aim rises to it at once. A delay above the aim falls by half
+// of the difference, as in Scrapy's AutoThrottle. Only a 2xx response lets the
+// delay fall, because many servers send errors faster than pages.
+func (h *Host) adapt(s Signals) (slower bool) {
+	if h.Settings.Adaptive == 0 || s.Latency <= 0 {
+		return false
+	}
+	k := h.Learn()
+	was := k.Adaptive
+	aim := MaxAdaptive
+	if product := h.Settings.Adaptive * float64(s.Latency); product < float64(MaxAdaptive) {
+		aim = time.Duration(product)
+	}
+	isSuccess := !s.Failed && s.Status/100 == 2
+	switch {
+	case aim >= was:
+		k.Adaptive = aim
+	case isSuccess:
+		k.Adaptive = aim + (was-aim)/2
+	}
+	return k.Adaptive > was
+}
+
+// Slots returns how many requests to h may be in flight when r starts. It is 1
+// if h has a Crawl-delay, for an exempt request too.
+func (h *Host) Slots(r *Request) int32 {
+	if h.longestCrawlDelay(r) > 0 {
+		return 1
+	}
+	return h.Settings.Concurrency
+}
+
+// FreeAt returns the time from which on nothing of h has to be waited for.
+func (h *Host) FreeAt() Time {
+	free := h.DueForAny()
+	if h.Learned != nil {
+		free = max(free, h.Learned.CrawlDelayEnd)
+	}
+	return free
+}

@@ -1,0 +1,22 @@
+package schedule
+
+import "time"
+
+// Settings are what the user has configured for a host. Hosts with the same
+// settings share one Settings, which does not change. Zero values mean what
+// they are: the defaults of the user's fields are filled in by the caller.
+type Settings struct {
+	Delay         time.Duration // the least interval between two starts
+	CrawlDelay    time.Duration // positive: in force instead of every other Crawl-delay; negative: no Crawl-delay is in force
+	MaxCrawlDelay time.Duration // requests are rejected instead of waiting for a longer Crawl-delay
+	EndToStart    bool          // intervals count from the end of a request
+	Jitter        float64       // the fraction by which an interval is lengthened at most
+	Adaptive      float64       // the adaptive delay in response times; 0 means off
+	BackOff       time.Duration // the first pause after a refusal; 0 means none
+	MaxBackOff    time.Duration
+	Concurrency   int32 // how many requests may be in flight
+
+	// Random returns a number in [0, 1) for Jitter and the random part of a
+	// back-off.
+	Random func() float64
+}

@@ -1,0 +1,72 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A page waits for the slot of a refresh of robots.txt, whose new rules
+// disallow the page. The file is large, and the client needs a moment from its
+// last byte to the rules. The page does not start in that moment, when memory
+// still has the old rules.
+func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
+	filler := strings.Repeat("# a comment\n", 490<<10/12)
+	for name, shutFile := range map[string]string{"large": filler + shut, "small": shut} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var isShut atomic.Bool
+				var pages atomic.Int32
+				web := new(robotstest.Internet)
+				web.Handle("http://slot.example", siteOf(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=3600")
+					if !isShut.Load() {
+						io.WriteString(w, open)
+						return
+					}
+					time.Sleep(time.Second)
+					io.WriteString(w, shutFile)
+				}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { pages.Add(1) })))
+				limiter := &politeness.Limiter{Delay: -1}
+				client, err := NewClient(Options{
+					UserAgent: "ExampleBot/1.0 (+https://bot.example/)", Base: web, Limiter: limiter,
+					// As slow as a parser on a machine under load.
+					Observer: &Observer{Fetched: func(context.Context, Fetch) { time.Sleep(time.Second) }},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if answered, _ := visits(t, client, "slot.example", 1); answered != 1 {
+					t.Fatal("the first page is not answered")
+				}
+				time.Sleep(55 * time.Minute)
+				isShut.Store(true)
+				resp, err := client.Get("http://slot.example/waits") // begins the refresh, and may start before it
+				if err == nil {
+					resp.Body.Close()
+				}
+				time.Sleep(500 * time.Millisecond) // the refresh is in flight
+				before := pages.Load()
+				if _, err := client.Get("http://slot.example/waits"); !errors.Is(err, ErrDisallowed) {
+					t.Errorf("the page gets %v, want ErrDisallowed", err)
+				}
+				if n := pages.Load() - before; n > 0 {
+					t.Errorf("%d pages were sent against the rules", n)
+				}
+				time.Sleep(time.Minute)
+				if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
