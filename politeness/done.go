@@ -51,8 +51,8 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 }
 
 // answered tells the Limiter about a response whose body has not been read yet.
-// noRefusal reports whether classify examined its status and header and found no
-// refusal.
+// noRefusal reports whether classify examined its status and header and found
+// no refusal.
 func (g *Grant) answered(ctx context.Context, o Outcome) (noRefusal bool) {
 	l := g.limiter
 	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
@@ -67,15 +65,6 @@ type Outcome struct {
 	Header  http.Header   // the response's header, for Retry-After, Date, quotas and signs of bot walls
 	Latency time.Duration // from the start to the response's header; 0 means unknown
 	Err     error         // why there was no response
-}
-
-// A token is one of GlobalRate, reserved for the first request in the queue of
-// the Limiter global. A rate.Limiter cannot move its reservations later.
-// Therefore the pace of a host is computed from points in time instead.
-type token struct {
-	*rate.Reservation
-	holder *Grant
-	valid  schedule.Time // from when on the request may use it
 }
 
 // A look is what a request learns when it checks whether it may start. The

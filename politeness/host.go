@@ -3,8 +3,8 @@ package politeness
 import "github.com/goodbots/courtesy/politeness/internal/schedule"
 
 // A host is what a Limiter knows about one key. Limiter.mu guards it. A crawl
-// meets millions of hosts, so this struct is small. The rules of package schedule keep
-// their state in Host.
+// meets millions of hosts, so this struct is small. The rules of package
+// schedule keep their state in Host.
 type host struct {
 	schedule.Host
 	key    string

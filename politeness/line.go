@@ -65,7 +65,7 @@ func (l *Limiter) dequeue(g *Grant) {
 	h.count(g, -1)
 	l.stats.Waiting--
 	g.state = asking
-	if l.token != nil && l.token.holder == g {
+	if l.token != nil && l.token.holder == &g.Request {
 		// Once the token is valid, CancelAt of the present gives nothing back.
 		l.token.CancelAt(l.time(min(l.now(), l.token.valid)))
 		l.token = nil

@@ -265,7 +265,8 @@ func (l *Limiter) takeToken(g *Grant) time.Duration {
 		if !r.OK() {
 			return time.Second // the burst has been set to 0
 		}
-		l.token = &token{r, g, schedule.Time(now.Add(r.DelayFrom(now)).Sub(l.epoch))}
+		valid := now.Add(r.DelayFrom(now)).Sub(l.epoch)
+		l.token = &token{Reservation: r, holder: &g.Request, valid: schedule.Time(valid)}
 	}
 	return l.token.DelayFrom(now)
 }

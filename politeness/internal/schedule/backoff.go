@@ -5,45 +5,10 @@ import (
 	"time"
 )
 
-// A Class is how well a host copes with our requests, according to the outcome
-// of one.
-type Class uint8
-
-const (
-	Silent    Class = iota // no response, or a 5xx other than 503
-	Good                   // a response that is neither a refusal nor a 5xx
-	Blocked                // a 503 or a bot-protection response, perhaps for one page only
-	Throttled              // a 429
-)
-
-// Signals are what the outcome of a request means for its host. The zero value
-// means that there was no outcome.
-type Signals struct {
-	Status     int           // 0 means no response
-	Class      Class         // what Status and the header mean
-	RetryAfter time.Duration // the time that the Retry-After field requests; 0 means none
-	Quota      Quota         // what the header declares
-	Latency    time.Duration // the time until the header came; 0 means unknown
-	Failed     bool          // the request ended with an error
-}
-
 // An Effect is what the outcome of a request has changed.
 type Effect struct {
 	Pause  time.Duration // the pause that began or was prolonged; 0 means none
 	Slower bool          // an interval has become longer
-}
-
-func (s Signals) isEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.Failed }
-
-// obeysRetryAfter reports whether the Retry-After field of a response pauses
-// the host. RFC 9110 §10.2.3 defines the field for 503 and 3xx, and RFC 6585 §4
-// for 429.
-func (s Signals) obeysRetryAfter() bool {
-	if s.RetryAfter <= 0 {
-		return false
-	}
-	isRedirect := s.Class == Good && s.Status/100 == 3
-	return s.Class >= Blocked || isRedirect
 }
 
 // Answer updates h after the outcome of r.
@@ -100,18 +65,6 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 		wait = s.RetryAfter
 	}
 	return h.pause(now, wait)
-}
-
-// pause lets no request start before now + wait. It returns wait, or 0 if h is
-// already paused for at least as long.
-func (h *Host) pause(now Time, wait time.Duration) time.Duration {
-	k := h.Learn()
-	end := now.Add(wait)
-	if end <= now || end <= k.PauseEnd {
-		return 0
-	}
-	k.PauseEnd = end
-	return wait
 }
 
 // intervalMore returns the pause that delays the next request by one interval.

@@ -33,6 +33,17 @@ type Learned struct {
 	spreadEnd     Time          // when the quota is renewed
 }
 
+// A Class is how well a host copes with our requests, according to the outcome
+// of one.
+type Class uint8
+
+const (
+	Silent    Class = iota // no response, or a 5xx other than 503
+	Good                   // a response that is neither a refusal nor a 5xx
+	Blocked                // a 503 or a bot-protection response, perhaps for one page only
+	Throttled              // a 429
+)
+
 // A Request is one request to a host. The fields are set before the request
 // joins the host's queue, and do not change while it waits.
 type Request struct {
@@ -73,4 +84,16 @@ func (h *Host) IsBlank() bool {
 		return true
 	}
 	return k.CrawlDelay == 0 && k.Adaptive == 0 && k.Level == 0 && k.Latest < Blocked
+}
+
+// pause lets no request start before now + wait. It returns wait, or 0 if h is
+// already paused for at least as long.
+func (h *Host) pause(now Time, wait time.Duration) time.Duration {
+	k := h.Learn()
+	end := now.Add(wait)
+	if end <= now || end <= k.PauseEnd {
+		return 0
+	}
+	k.PauseEnd = end
+	return wait
 }

@@ -7,7 +7,7 @@ import "time"
 // they are: the defaults of the user's fields are filled in by the caller.
 type Settings struct {
 	Delay         time.Duration // the least interval between two starts
-	CrawlDelay    time.Duration // positive: in force instead of every other Crawl-delay; negative: no Crawl-delay is in force
+	CrawlDelay    time.Duration // positive: in force instead of any other; negative: none is in force
 	MaxCrawlDelay time.Duration // requests are rejected instead of waiting for a longer Crawl-delay
 	EndToStart    bool          // intervals count from the end of a request
 	Jitter        float64       // the fraction by which an interval is lengthened at most

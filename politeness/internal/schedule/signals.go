@@ -1,0 +1,27 @@
+package schedule
+
+import "time"
+
+// Signals are what the outcome of a request means for its host. The zero value
+// means that there was no outcome.
+type Signals struct {
+	Status     int           // 0 means no response
+	Class      Class         // what Status and the header mean
+	RetryAfter time.Duration // the time that the Retry-After field requests; 0 means none
+	Quota      Quota         // what the header declares
+	Latency    time.Duration // the time until the header came; 0 means unknown
+	Failed     bool          // the request ended with an error
+}
+
+func (s Signals) isEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.Failed }
+
+// obeysRetryAfter reports whether the Retry-After field of a response pauses
+// the host. RFC 9110 §10.2.3 defines the field for 503 and 3xx, and RFC 6585 §4
+// for 429.
+func (s Signals) obeysRetryAfter() bool {
+	if s.RetryAfter <= 0 {
+		return false
+	}
+	isRedirect := s.Class == Good && s.Status/100 == 3
+	return s.Class >= Blocked || isRedirect
+}
