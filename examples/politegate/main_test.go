@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const agent = "TestBot/1.0 (+https://example.com/bot)"
@@ -113,9 +114,28 @@ func TestGate(t *testing.T) {
 	if status != 0 || !strings.Contains(stderr, "stopped after 1 requests that robots.txt allows, and 1 that it does not") {
 		t.Errorf("exit status %d:\n%s", status, stderr)
 	}
-	if files, _ := filepath.Glob(filepath.Join(store, "*", "*")); len(files) == 0 {
-		t.Error("the store is empty")
+	waitForRecord(t, store)
+}
+
+// waitForRecord waits until the store has a record and no file of a write that
+// is not over. A record is written after the request that it was fetched for
+// has its response. After a minute, waitForRecord fails the test.
+func waitForRecord(t *testing.T, store string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		files, err := filepath.Glob(filepath.Join(store, "*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := filepath.Glob(filepath.Join(store, "*", "*.robots"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(records) > 0 && len(records) == len(files) {
+			return
+		}
 	}
+	t.Error("the store has no complete record after a minute")
 }
 
 func TestGate_RefusesPrivateAddresses(t *testing.T) {
