@@ -50,9 +50,14 @@ func (a *attempt) end(o Outcome) {
 
 // closeEarly ends the attempt and closes its response's body, which has not
 // been read to its end. The slot is freed afterwards, so that the next request
-// to the host does not overlap with this one.
+// to the host does not overlap with this one, but no later than AttemptTimeout:
+// with HTTP/2, Close may block for as long as the server reads nothing.
 func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
 	a.stop()
+	if deadline, ok := a.ctx.Deadline(); ok {
+		timer := time.AfterFunc(time.Until(deadline), func() { a.grant.Done(o) })
+		defer timer.Stop()
+	}
 	defer a.grant.done(a.caller, o)
 	return earlyclose.Close(a.cancel, body)
 }
