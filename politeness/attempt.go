@@ -50,9 +50,18 @@ func (a *attempt) end(o Outcome) {
 
 // closeEarly ends the attempt and closes its response's body, which has not
 // been read to its end. The slot is freed afterwards, so that the next request
-// to the host does not overlap with this one.
+// to the host does not overlap with this one, but no later than AttemptTimeout:
+// with HTTP/2, Close may block for as long as the server reads nothing.
 func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
 	a.stop()
+	if deadline, ok := a.ctx.Deadline(); ok {
+		// A stopped timer would keep the attempt in memory for a while. A
+		// context keeps only itself.
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		stop := context.AfterFunc(ctx, func() { a.grant.Done(o) })
+		defer stop()
+	}
 	defer a.grant.done(a.caller, o)
 	return earlyclose.Close(a.cancel, body)
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -321,4 +322,104 @@ func (b *cancelling) Read(p []byte) (int, error) {
 func (b *cancelling) Close() error {
 	b.cancel()
 	return b.ReadCloser.Close()
+}
+
+// A closingBody records the state of its request when it is closed.
+type closingBody struct {
+	io.Reader
+	onClose func()
+}
+
+func (b *closingBody) Close() error {
+	b.onClose()
+	return nil
+}
+
+// net/http of Go 1.27 makes the server send up to 256 KiB more when a body is
+// closed early, unless the request was canceled before. The slot must not be
+// free while the connection is still being closed, or the next request would
+// overlap with this one.
+func TestClose_CancelsThenClosesThenFreesTheSlot(t *testing.T) {
+	for name, read := range map[string]func(io.Reader){
+		"unread":        func(io.Reader) {},
+		"partly read":   func(r io.Reader) { r.Read(make([]byte, 3)) },
+		"read together": func(r io.Reader) { io.ReadFull(r, make([]byte, len("a page"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			limiter := &Limiter{Delay: -1}
+			var ctx context.Context
+			closed := false
+			body := &closingBody{Reader: strings.NewReader("a page"), onClose: func() {
+				closed = true
+				if err := ctx.Err(); err != context.Canceled {
+					t.Errorf("when the body is closed, the request's context has the error %v, want %v", err, context.Canceled)
+				}
+				if n := limiter.Stats().InFlight; n != 1 {
+					t.Errorf("when the body is closed, %d requests hold a slot, want 1", n)
+				}
+			}}
+			tr := &Transport{Limiter: limiter, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				ctx = r.Context()
+				return &http.Response{StatusCode: 200, Request: r, Body: body}, nil
+			})}
+			resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			read(resp.Body)
+			if err := resp.Body.Close(); err != nil || !closed {
+				t.Errorf("Close returns %v; closed: %v", err, closed)
+			}
+			if n := limiter.Stats().InFlight; n != 0 {
+				t.Errorf("afterwards, %d requests hold a slot", n)
+			}
+		})
+	}
+}
+
+// A switch to another protocol that was not requested is closed in the same
+// order.
+func TestUnrequestedSwitch_IsCanceledBeforeItIsClosed(t *testing.T) {
+	var ctx context.Context
+	var atClose error
+	body := &closingBody{Reader: strings.NewReader(""), onClose: func() { atClose = ctx.Err() }}
+	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		ctx = r.Context()
+		return &http.Response{StatusCode: 101, Request: r, Body: body}, nil
+	})}
+	if _, err := tr.RoundTrip(newGet(t, "http://example.com/")); err == nil {
+		t.Error("no error")
+	}
+	if atClose != context.Canceled {
+		t.Errorf("when the body was closed, the request's context had the error %v, want %v", atClose, context.Canceled)
+	}
+	if n := tr.Limiter.Stats().InFlight; n != 0 {
+		t.Errorf("%d requests hold a slot", n)
+	}
+}
+
+// A server that stops reading its HTTP/2 connection can block Close. The slot
+// is free at the end of AttemptTimeout nevertheless.
+func TestAttemptTimeout_FreesTheSlotOfABodyThatCannotBeClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unblock := make(chan struct{})
+		body := &closingBody{Reader: strings.NewReader(""), onClose: func() { <-unblock }}
+		tr := &Transport{Limiter: &Limiter{Delay: -1}, AttemptTimeout: 10 * time.Second,
+			Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Request: r, Body: body}, nil
+			})}
+		resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Second)
+		go resp.Body.Close()
+		for _, want := range []int{1, 0} {
+			time.Sleep(5 * time.Second) // first until 9 s, and then until 14 s
+			if n := tr.Limiter.Stats().InFlight; n != want {
+				t.Errorf("%d requests hold a slot, want %d", n, want)
+			}
+		}
+		close(unblock)
+	})
 }

@@ -122,9 +122,11 @@ func BenchmarkWhole(b *testing.B) {
 // TestAllocationsOfAWholeRequest limits the allocations that robots.txt, the
 // pace and page directives add to a bare http.Transport. Two of those of
 // robots.txt are the check whether it still allows the request after the wait
-// for its host. Those of the pace are a context with a timeout, the hooks that
-// tell when net/http sends, and what net/http does to watch the context. The
-// limits are about twice what a request takes on a quiet machine.
+// for its host. Without a pace, seven are a context that ends when the body is
+// closed early, and what net/http does to watch it. Those of the pace are a
+// context with a timeout, the hooks that report when net/http sends, and what
+// net/http does to watch the context. The limits are about twice what a request
+// takes on a quiet machine.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has net/http's pools drop what they hold")
