@@ -55,7 +55,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		// The body is the connection, which can be written to and is not
-		// drained.
+		// drained. Its request lasts as long as the caller's context.
+		context.AfterFunc(req.Context(), cancel)
 	default:
 		resp.Body = &body{ReadCloser: resp.Body, cancel: cancel}
 	}
