@@ -96,10 +96,14 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 
 // End ends a flight, and passes rec and err to all callers that wait for it.
 // rec replaces the record in the cache, unless the origin has a new flight. If
-// rec is nil, the old record stays.
+// rec is nil, the old record stays. End calls f.Release when the record is in
+// the cache, before the callers go on.
 func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 	c.land(f, rec, now)
-	f.end(rec, err)
+	defer f.end(rec, err)
+	if f.Release != nil {
+		f.Release()
+	}
 }
 
 func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {

@@ -42,6 +42,10 @@ type Flight struct {
 	// host's queue. This flight waits for that, so as not to stand behind it.
 	After <-chan struct{}
 
+	// Release, if not nil, frees the slot of the fetch. The goroutine that runs
+	// the flight may set it before End, which calls it.
+	Release func()
+
 	done chan struct{} // closed at the end, when rec and err are set
 	rec  *record.Record
 	err  error // why rec is nil: a *politeness.DelayError, or an invalid Limiter

@@ -44,13 +44,16 @@ func (l *Loader) refresh(name string, now time.Time) {
 }
 
 // obtain gets the record from the Store if the Store has a newer one, or else
-// from the origin. It also returns a function that frees the slot of the
-// question, stores a fetched record and releases the lock. Call that function
-// when the record is in memory, so that no page starts that it disallows.
+// from the origin. It also returns a function that stores a fetched record and
+// releases the lock. Call that function after the callers of the flight have
+// their answer. The slot of the question is free earlier, by f.Release: a page
+// that the record disallows must not start before, and a caller that does not
+// wait needs the slot as soon as it has its answer.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		done, err := l.ask(f, f.Prev, nil, false)
-		return done.Record, done.free, err
+		f.Release = done.free
+		return done.Record, func() {}, err
 	}
 	for tries := 1; ; tries++ {
 		prev := f.Prev
@@ -79,9 +82,9 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			lock.Release()
 			continue
 		}
+		f.Release = done.free
 		return done.Record, func() {
 			defer lock.Release()
-			done.free()
 			if err == nil {
 				l.store.Put(f.Origin, done.Record, done.Body)
 			}
