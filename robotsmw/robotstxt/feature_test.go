@@ -676,12 +676,9 @@ func (c featureCase) validProductToken() (got, want any) {
 // and its kind.
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
-		"7 request_rate", "8 request_rate", "9 request_rate", // protego: "two", "three", "five" share a group with "one"
-		"11 request_rate", "12 request_rate", "13 request_rate", // protego: the same as on lines 7 to 9, with rates such as "10/60"
 		"59 comment", "61 comment", // VIPnytt: "*" and "receiver" share a group
-		"102 export",       // VIPnytt: the last Robot-version of the group counts
-		"109 render",       // VIPnytt: agentA and agentB share a group; agentE and agentF do, too
-		"191 request_rate", // nzrsky: "*" and "FooBot" share a group, and its first rate counts
+		"102 export", // VIPnytt: the last Robot-version of the group counts
+		"109 render", // VIPnytt: agentA and agentB share a group; agentE and agentF do, too
 	},
 	"a line without a colon is a field only if it is two words (as Google reads it), and then whatever the field": {
 		"16 request_rate", // "request rate 1/10s 1820-1940" is four words
