@@ -43,7 +43,7 @@ func (l *Limiter) openAccount(key string) *account {
 // broke reports whether the Budget of g's host is spent, and for how much
 // longer. It returns false if g is Exempt.
 func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
-	if !l.Budget.limits() || g.Exempt {
+	if !l.Budget.limits() || g.request.Exempt {
 		return 0, false
 	}
 	if a := l.accountOf(g.key); a != nil && l.Budget.isSpent(a) {
@@ -61,7 +61,7 @@ func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v look, ok bool)
 	a := l.accountOf(g.key)
 	if a == nil && len(l.accounts) >= l.set.maxHosts {
 		a = &account{day: l.day}
-		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonMaxHosts}, g.Exempt
+		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonMaxHosts}, g.request.Exempt
 	}
 	a = l.openAccount(g.key)
 	if l.Budget.lacks(a.left) && !l.Budget.isSpent(a) {
@@ -71,14 +71,14 @@ func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v look, ok bool)
 	case !l.Budget.lacks(a.left):
 		return look{}, true
 	case l.Budget.isSpent(a):
-		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonBudget}, g.Exempt
+		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonBudget}, g.request.Exempt
 	case l.Budget.Dir != "":
 		v = look{refused: true, wait: l.bookRetry.Sub(now), why: schedule.ReasonBudget}
-		if !l.bookTold && !g.Exempt {
+		if !l.bookTold && !g.request.Exempt {
 			l.bookTold = true
 			v.notice = &notice{unbooked: l.bookErr}
 		}
-		return v, g.Exempt
+		return v, g.request.Exempt
 	}
 	return look{wait: unlimited, until: max(g.estimate, now), why: schedule.ReasonFleet}, false
 }

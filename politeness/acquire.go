@@ -79,8 +79,8 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	}
 	g.limiter, g.key, g.url, g.deadline, g.trace = l, key, u, forever, traceOf(ctx)
 	if d := crawlDelayOf(ctx); d != nil {
-		g.Exempt, g.Overtakes = *d < 0, *d == Exempt
-		g.Declared, g.CrawlDelay = !g.Exempt, max(*d, 0)
+		g.request.Exempt, g.request.Overtakes = *d < 0, *d == Exempt
+		g.request.Declared, g.request.CrawlDelay = !g.request.Exempt, max(*d, 0)
 	}
 	patience := unlimited
 	if ctx.Done() != nil { // otherwise it never ends, and its deadline is ignored
@@ -158,10 +158,10 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 // allowed: the one after the redirect.
 func (l *Limiter) maxWait(follows bool) (wait time.Duration, limited bool) {
 	if l.MaxWait > 0 {
-		wait = longer(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
+		wait = schedule.Sum(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
 	}
 	if follows {
-		wait = longer(wait, longer(max(l.set.host.Delay, l.set.host.MaxCrawlDelay), 1))
+		wait = schedule.Sum(wait, schedule.Sum(max(l.set.host.Delay, l.set.host.MaxCrawlDelay), 1))
 	}
 	return wait, l.MaxWait != 0
 }

@@ -118,7 +118,7 @@ func (b *body) Read(p []byte) (int, error) {
 		if err != io.EOF {
 			err = b.attempt.explain(err)
 		}
-		if !b.attempt.grant.Exempt {
+		if !b.attempt.grant.request.Exempt {
 			b.attempt.end(Outcome{})
 			b.ended.Store(true)
 		}

@@ -12,7 +12,10 @@ import (
 // whose class is c and whose header requests a. The event is nil unless a pause
 // began or was prolonged.
 func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.Asked) (event *Event) {
-	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
+	s := schedule.Signals{
+		Status: o.Status, Class: c, RetryAfter: a.RetryAfter, Latency: o.Latency, Failed: o.Err != nil,
+	}
+	if s.IsEmpty() {
 		return nil
 	}
 	now := l.now()
@@ -20,9 +23,6 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 		l.recall(g, now)
 	}
 	h := g.host
-	s := schedule.Signals{
-		Status: o.Status, Class: c, RetryAfter: a.RetryAfter, Latency: o.Latency, Failed: o.Err != nil,
-	}
 	if len(a.Quotas) > 0 {
 		others := int64(h.InFlight)
 		if g.state == flying {
@@ -31,7 +31,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 		q := a.Quota(others)
 		s.Quota = schedule.Quota{Pause: q.Pause, Spread: q.Spread, Renews: q.Until}
 	}
-	effect := h.Answer(now, &g.Request, s)
+	effect := h.Answer(now, &g.request, s)
 	if effect == (schedule.Effect{}) {
 		return nil
 	}

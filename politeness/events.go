@@ -12,10 +12,10 @@ import (
 // tellGranted reports a request that starts now.
 func (l *Limiter) tellGranted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
-		g.trace.Granted(l.time(g.Since))
+		g.trace.Granted(l.time(g.request.Since))
 	}
 	if o := l.Observer; o != nil && o.Granted != nil {
-		e := g.event(g.Since)
+		e := g.event(g.request.Since)
 		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.inForce.delay, g.inForce.crawlDelay
 		if until := g.inForce.pauseEnd; until != never {
 			e.Until = l.time(until)
@@ -39,7 +39,7 @@ func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at schedu
 func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at schedule.Time) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)
-		e.Wait, e.Status = at.Sub(g.Since), status
+		e.Wait, e.Status = at.Sub(g.request.Since), status
 		o.Ended(ctx, e)
 	}
 }
@@ -47,19 +47,19 @@ func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at schedule
 // event returns an Event with the fields that all events of a granted request
 // have.
 func (g *Grant) event(at schedule.Time) Event {
-	return Event{Host: g.key, Exempt: g.Exempt, Request: g.number, URL: g.url, At: g.limiter.time(at)}
+	return Event{Host: g.key, Exempt: g.request.Exempt, Request: g.number, URL: g.url, At: g.limiter.time(at)}
 }
 
 func (l *Limiter) tellRefused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
 	if o := l.Observer; o != nil && o.Refused != nil {
-		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.Exempt})
+		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.request.Exempt})
 	}
 }
 
 // tellCancelled reports a request that gave up waiting.
 func (l *Limiter) tellCancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if o := l.Observer; o != nil && o.Cancelled != nil {
-		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.Exempt})
+		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.request.Exempt})
 	}
 }
 

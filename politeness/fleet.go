@@ -131,7 +131,7 @@ func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
 		// request is due and does not start soon, something else holds it up,
 		// and other members get the host.
 		head := cmp.Or(h.queue.first, h.robots.first)
-		return max(p.since.Add(turn), h.Due(&head.Request).Add(linger)).Sub(now)
+		return max(p.since.Add(turn), h.Due(&head.request).Add(linger)).Sub(now)
 	case p.others:
 		return max(p.idle.Add(linger), min(p.expected, p.since.Add(turn))).Sub(now)
 	}

@@ -13,18 +13,18 @@ func (l *Limiter) start(g *Grant, now schedule.Time) {
 	h.InFlight++
 	l.stats.InFlight++
 	g.state = flying
-	g.Since = now
+	g.request.Since = now
 	g.leaseEnd = now.Add(l.set.lease)
-	g.IntervalFollows = h.HasInterval(&g.Request)
+	g.request.IntervalFollows = h.HasInterval(&g.request)
 	l.starts++
 	g.number = l.starts
 	if l.Observer != nil {
-		g.inForce = inForce{h.Delay(), h.CrawlDelay(&g.Request), never}
+		g.inForce = inForce{h.Delay(), h.CrawlDelay(&g.request), never}
 		if h.Learned != nil {
 			g.inForce.pauseEnd = h.Learned.PauseEnd
 		}
 	}
-	l.stamp(h, &g.Request, now)
+	l.stamp(h, &g.request, now)
 	h.DrawJitter()
 	if h.hold != nil {
 		h.hold.served = true
@@ -44,14 +44,14 @@ func (l *Limiter) stamp(h *host, r *schedule.Request, now schedule.Time) {
 
 func (g *Grant) countOnItsWay(onItsWay bool) {
 	switch {
-	case g.OnItsWay == onItsWay:
+	case g.request.OnItsWay == onItsWay:
 		return
 	case onItsWay:
 		g.host.onItsWay++
 	default:
 		g.host.onItsWay--
 	}
-	g.OnItsWay = onItsWay
+	g.request.OnItsWay = onItsWay
 }
 
 // land takes g out of flight.
@@ -70,9 +70,9 @@ func (l *Limiter) release(g *Grant) {
 		// With EndToStart, the interval counts from now. An interval that was
 		// not known at the start counts from now too, because the time of
 		// sending was not noted.
-		if l.EndToStart || !g.IntervalFollows && h.HasInterval(&g.Request) {
+		if l.EndToStart || !g.request.IntervalFollows && h.HasInterval(&g.request) {
 			now := l.now()
-			l.stamp(h, &g.Request, now)
+			l.stamp(h, &g.request, now)
 			l.retime(h, now)
 		}
 	}
@@ -91,8 +91,8 @@ func (l *Limiter) reap(h *host, now schedule.Time) {
 		next := g.next
 		if g.leaseEnd <= now {
 			l.land(g)
-			if l.EndToStart || !g.IntervalFollows && h.HasInterval(&g.Request) {
-				l.stamp(h, &g.Request, g.leaseEnd)
+			if l.EndToStart || !g.request.IntervalFollows && h.HasInterval(&g.request) {
+				l.stamp(h, &g.request, g.leaseEnd)
 			}
 			g.state = expired
 		}
@@ -110,7 +110,7 @@ func (g *Grant) prolong(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if l := g.limiter; d > l.set.lease {
 			l.mu.Lock()
-			g.leaseEnd = max(g.leaseEnd, g.Since.Add(d))
+			g.leaseEnd = max(g.leaseEnd, g.request.Since.Add(d))
 			l.mu.Unlock()
 		}
 	}

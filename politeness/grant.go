@@ -14,7 +14,7 @@ import (
 // A Grant is first a place in the host's queue, then one of the requests in
 // flight. With several Limiters it is a chain, with one Grant for each Limiter.
 type Grant struct {
-	schedule.Request
+	request schedule.Request
 
 	limiter *Limiter
 	key     string

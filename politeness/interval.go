@@ -2,12 +2,13 @@ package politeness
 
 import "github.com/goodbots/courtesy/politeness/internal/schedule"
 
-// why returns the reason for which g may not start before h.Due.
+// why returns the reason for which g may not start yet: another member of the
+// fleet owns h for longer than g's schedule requires, or the schedule itself.
 func (h *host) why(g *Grant) schedule.Reason {
-	if h.unownedUntil() > h.Due(&g.Request) {
+	if h.unownedUntil() > h.Due(&g.request) {
 		return schedule.ReasonFleet
 	}
-	return h.WhyDue(&g.Request)
+	return h.WhyDue(&g.request)
 }
 
 // slots returns how many requests to h may be in flight. It returns 0 while a

@@ -5,7 +5,7 @@ import "github.com/goodbots/courtesy/politeness/internal/schedule"
 // line returns the queue that g waits in. The fetch of robots.txt has its own
 // queue, because it overtakes all other requests.
 func (h *host) line(g *Grant) *grantRing {
-	if g.Overtakes {
+	if g.request.Overtakes {
 		return &h.robots
 	}
 	return &h.queue
@@ -15,7 +15,7 @@ func (h *host) line(g *Grant) *grantRing {
 func (h *host) count(g *Grant, n int32) {
 	h.waiting += n
 	switch {
-	case g.Overtakes:
+	case g.request.Overtakes:
 		h.overtaking += n
 	case g.needsEstimate():
 		h.estimates += n
@@ -29,7 +29,7 @@ func (g *Grant) needsEstimate() bool { return g.deadline != forever || g.trace !
 
 // ahead returns how many requests would be before g if g joined its line now.
 func (h *host) ahead(g *Grant) int {
-	if g.Overtakes {
+	if g.request.Overtakes {
 		return int(h.overtaking)
 	}
 	return int(h.waiting - h.overtaking)
@@ -65,7 +65,7 @@ func (l *Limiter) dequeue(g *Grant) {
 	h.count(g, -1)
 	l.stats.Waiting--
 	g.state = asking
-	if l.token != nil && l.token.holder == &g.Request {
+	if l.token != nil && l.token.holder == &g.request {
 		// Once the token is valid, CancelAt of the present gives nothing back.
 		l.token.CancelAt(l.time(min(l.now(), l.token.valid)))
 		l.token = nil
@@ -79,27 +79,27 @@ func (l *Limiter) dequeue(g *Grant) {
 // g's queue can start at the time firstStart, and ahead requests are before g.
 // The true time is never earlier, but may be later: the estimate leaves out how
 // long the requests ahead take.
-func (l *Limiter) estimate(h *host, g *Grant, firstStart schedule.Time, ahead int) schedule.Time {
-	return max(firstStart.AddTimes(h.Interval(&g.Request), ahead), h.Due(&g.Request))
+func (h *host) estimate(g *Grant, firstStart schedule.Time, ahead int) schedule.Time {
+	return max(firstStart.AddTimes(h.Interval(&g.request), ahead), h.Due(&g.request))
 }
 
 // estimateAtEnd returns the earliest time at which g could start if it joined
 // the end of its line now.
-func (l *Limiter) estimateAtEnd(h *host, g *Grant, now schedule.Time) schedule.Time {
+func (h *host) estimateAtEnd(g *Grant, now schedule.Time) schedule.Time {
 	head := h.line(g).first
 	if head == nil {
-		return max(now, h.Due(&g.Request), h.unownedUntil())
+		return max(now, h.Due(&g.request), h.unownedUntil())
 	}
-	return l.estimate(h, g, max(now, h.Due(&head.Request), h.unownedUntil()), h.ahead(g))
+	return h.estimate(g, max(now, h.Due(&head.request), h.unownedUntil()), h.ahead(g))
 }
 
 // refuses reports whether g should be refused instead of waiting. The earliest
 // time at which g can start is est, and ahead requests are before g.
-func (l *Limiter) refuses(h *host, g *Grant, est schedule.Time, ahead int, now schedule.Time) bool {
+func (h *host) refuses(g *Grant, est schedule.Time, ahead int, now schedule.Time) bool {
 	if est > now && est >= g.deadline {
 		return true
 	}
-	return h.CrawlDelay(&g.Request) > l.set.host.MaxCrawlDelay && (ahead > 0 || h.CrawlDelayDue(&g.Request) > now)
+	return h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay && (ahead > 0 || h.CrawlDelayDue(&g.request) > now)
 }
 
 // retime tells the requests that wait for h that h's times have changed.
@@ -120,13 +120,13 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now schedule.Time) {
 	if g == nil {
 		return
 	}
-	first := max(now, h.Due(&g.Request), h.unownedUntil())
+	first := max(now, h.Due(&g.request), h.unownedUntil())
 	ahead := 0
 	for last := g.prev; ; {
 		this, next := g, g.next
-		est := l.estimate(h, this, first, ahead)
+		est := h.estimate(this, first, ahead)
 		switch {
-		case l.refuses(h, this, est, ahead, now):
+		case h.refuses(this, est, ahead, now):
 			l.dequeue(this)
 			h.sentAway(est, now)
 			this.state, this.estimate = refused, est
@@ -149,20 +149,20 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now schedule.Time) {
 // cuts a Crawl-delay of this host for the first time, learnCrawlDelay returns a
 // notice.
 func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) (cut *notice) {
-	if !g.Declared {
+	if !g.request.Declared {
 		return nil
 	}
 	if h.hold != nil && !h.hold.owned {
 		h.hold.told = true // so that Limiter.inherit does not set the last owner's Crawl-delay
 	}
-	if g.CrawlDelay > l.set.host.MaxCrawlDelay && l.ClampCrawlDelay {
+	if g.request.CrawlDelay > l.set.host.MaxCrawlDelay && l.ClampCrawlDelay {
 		if !h.clamped {
 			h.clamped = true
-			cut = &notice{cut: g.CrawlDelay}
+			cut = &notice{cut: g.request.CrawlDelay}
 		}
-		g.CrawlDelay = l.set.host.MaxCrawlDelay
+		g.request.CrawlDelay = l.set.host.MaxCrawlDelay
 	}
-	if !h.Declare(&g.Request) {
+	if !h.Declare(&g.request) {
 		return cut
 	}
 	l.retimeLine(h, &h.queue, now)

@@ -98,23 +98,23 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 	if l.Fleet != nil {
 		l.want(h, now)
 	}
-	if g.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
+	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		v.notice = l.learnCrawlDelay(h, g, now)
 	}
-	if h.waiting == 0 && g.then == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.Request) && h.Due(&g.Request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if h.waiting == 0 && g.then == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {
 			l.engage(h)
-			g.host, g.Since = h, now
+			g.host, g.request.Since = h, now
 			l.start(g, now)
 		}
 		v.ready, v.until = true, now
 		return v, false
 	}
-	est := l.estimateAtEnd(h, g, now)
+	est := h.estimateAtEnd(g, now)
 	if g.then != nil {
 		est = max(est, now.Add(g.then.outlook()))
 	}
-	if l.refuses(h, g, est, h.ahead(g), now) {
+	if h.refuses(g, est, h.ahead(g), now) {
 		v.refused, v.wait, v.why = true, est.Sub(now), l.whyRefused(h, g, est)
 		h.sentAway(est, now)
 		l.settle(h)
@@ -122,7 +122,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 	}
 	l.engage(h)
 	l.queued++
-	g.host, g.state, g.number, g.Since, g.estimate = h, queued, l.queued, now, est
+	g.host, g.state, g.number, g.request.Since, g.estimate = h, queued, l.queued, now, est
 	h.line(g).push(g)
 	h.count(g, 1)
 	l.stats.Waiting++
@@ -133,13 +133,13 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 // refused before it joins the queue.
 func (l *Limiter) whyRefused(h *host, g *Grant, est schedule.Time) schedule.Reason {
 	switch {
-	case h.unownedUntil() > h.Due(&g.Request):
+	case h.unownedUntil() > h.Due(&g.request):
 		return schedule.ReasonFleet
-	case h.CrawlDelay(&g.Request) > l.set.host.MaxCrawlDelay:
+	case h.CrawlDelay(&g.request) > l.set.host.MaxCrawlDelay:
 		return schedule.ReasonCrawlDelay
 	case h.ahead(g) > 0:
 		return schedule.ReasonQueue
-	case h.Due(&g.Request) >= est:
+	case h.Due(&g.request) >= est:
 		return h.why(g)
 	}
 	return g.whyThen(schedule.ReasonQueue)
@@ -201,7 +201,7 @@ func (g *Grant) outlook() time.Duration {
 	now := l.now()
 	var wait time.Duration
 	if h := l.hosts[g.key]; h != nil {
-		wait = l.estimateAtEnd(h, g, now).Sub(now)
+		wait = h.estimateAtEnd(g, now).Sub(now)
 	}
 	if spent, yes := l.broke(g); yes {
 		wait = max(wait, spent)
@@ -215,7 +215,7 @@ func (g *Grant) outlook() time.Duration {
 // opening checks whether g, the first in its queue, may start.
 func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 	h := g.host
-	g.estimate = max(h.Due(&g.Request), now)
+	g.estimate = max(h.Due(&g.request), now)
 	if h.hold != nil && h.hold.never {
 		return l.unowned(g, now)
 	}
@@ -225,9 +225,9 @@ func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 	if l.yields(g, now) {
 		return look{wait: unlimited, until: g.estimate, why: schedule.ReasonQueue}
 	}
-	if h.InFlight >= l.slots(h, &g.Request) {
+	if h.InFlight >= l.slots(h, &g.request) {
 		l.reap(h, now)
-		if h.InFlight >= l.slots(h, &g.Request) {
+		if h.InFlight >= l.slots(h, &g.request) {
 			return l.heldUp(g, now)
 		}
 	}
@@ -251,7 +251,7 @@ func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 // that allows it has not run out. g is woken when the fetch has gone.
 func (l *Limiter) yields(g *Grant, now schedule.Time) bool {
 	robots := g.host.robots.first
-	return robots != nil && !g.Overtakes && g.host.Due(&robots.Request) <= now
+	return robots != nil && !g.request.Overtakes && g.host.Due(&robots.request) <= now
 }
 
 // takeToken reserves g's token of GlobalRate, and returns how long g must wait
@@ -266,7 +266,7 @@ func (l *Limiter) takeToken(g *Grant) time.Duration {
 			return time.Second // the burst has been set to 0
 		}
 		valid := now.Add(r.DelayFrom(now)).Sub(l.epoch)
-		l.token = &token{Reservation: r, holder: &g.Request, valid: schedule.Time(valid)}
+		l.token = &token{Reservation: r, holder: &g.request, valid: schedule.Time(valid)}
 	}
 	return l.token.DelayFrom(now)
 }
@@ -275,7 +275,7 @@ func (l *Limiter) takeToken(g *Grant) time.Duration {
 // again.
 func (l *Limiter) comeAgain(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
-	wait := max(h.Due(&g.Request), g.estimate).Sub(now)
+	wait := max(h.Due(&g.request), g.estimate).Sub(now)
 	if wait <= 0 {
 		// A slot or the like is missing, and nobody knows for how long.
 		wait = max(h.Delay(), 10*time.Millisecond)
@@ -300,7 +300,7 @@ func (l *Limiter) heldUp(g *Grant, now schedule.Time) look {
 	if by == nil || by.bodySince == 0 || h.onItsWay > 0 {
 		return v
 	}
-	warnAt := max(g.Since, h.Due(&g.Request), by.bodySince).Add(openBodyWarning)
+	warnAt := max(g.request.Since, h.Due(&g.request), by.bodySince).Add(openBodyWarning)
 	if now < warnAt {
 		v.wait = min(v.wait, warnAt.Sub(now))
 		return v

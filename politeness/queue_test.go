@@ -27,7 +27,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		if got, want := time.Until(l.Next(u)), time.Hour; got < want-time.Minute {
 			t.Errorf("the next is due in %v", got)
 		}
-		g := &Grant{Request: schedule.Request{Exempt: true, Overtakes: true}, limiter: l, key: "www.example.com", deadline: forever}
+		g := &Grant{request: schedule.Request{Exempt: true, Overtakes: true}, limiter: l, key: "www.example.com", deadline: forever}
 		best := time.Hour
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
@@ -70,7 +70,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
 			for i := range 200 {
-				g := &Grant{Request: schedule.Request{Declared: true, CrawlDelay: time.Duration(10+i%2) * time.Second}, limiter: l, key: "www.example.com", deadline: forever}
+				g := &Grant{request: schedule.Request{Declared: true, CrawlDelay: time.Duration(10+i%2) * time.Second}, limiter: l, key: "www.example.com", deadline: forever}
 				g.try(true)
 				g.leave(false)
 			}

@@ -149,14 +149,14 @@ func (w *wire) wroteHeaders() {
 // from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.then {
-		if !g.IntervalFollows {
+		if !g.request.IntervalFollows {
 			continue
 		}
 		l := g.limiter
 		l.mu.Lock()
 		switch h := g.host; g.state {
 		case flying:
-			l.stamp(h, &g.Request, l.now())
+			l.stamp(h, &g.request, l.now())
 			g.countOnItsWay(onItsWay)
 			if !onItsWay && h.InFlight < l.slots(h, new(schedule.Request)) {
 				h.pokeHeads() // the next requests may have waited for nothing else
@@ -165,7 +165,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
 			l.recall(g, now)
-			l.stamp(g.host, &g.Request, now)
+			l.stamp(g.host, &g.request, now)
 		}
 		l.mu.Unlock()
 	}

@@ -13,7 +13,7 @@ type Effect struct {
 
 // Answer updates h after the outcome of r.
 func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
-	if s.isEmpty() {
+	if s.IsEmpty() {
 		return e
 	}
 	if s.Class == Good {
@@ -89,11 +89,11 @@ func (h *Host) exponential(n uint8) time.Duration {
 	s := h.Settings
 	wait := s.BackOff
 	for ; n > 1 && wait < s.MaxBackOff; n-- {
-		wait = sum(wait, wait)
+		wait = Sum(wait, wait)
 	}
 	wait = min(wait, s.MaxBackOff)
 	random := time.Duration(float64(wait) / 10 * s.Random())
-	return min(sum(wait, random), s.MaxBackOff)
+	return min(Sum(wait, random), s.MaxBackOff)
 }
 
 // recover undoes one step of the back-off after a good response. The response

@@ -11,6 +11,7 @@
 //	settings.go  what the user has configured for a host
 //	reason.go    what a request waits for
 //	host.go      the state of a host that the rules share
+//	signals.go   what the outcome of a request means for its host
 //	interval.go  Delay, Crawl-delay, adaptive delay and Jitter
 //	quota.go     quotas that a host declares
 //	backoff.go   pauses after 429, 503, a block page or Retry-After

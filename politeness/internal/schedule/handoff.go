@@ -115,9 +115,6 @@ func fromOptional(n int64) (ok bool, d time.Duration) {
 	return true, fromMicros(n - 1)
 }
 
-// hasBackOff reports whether s has a back-off that the next owner must know.
-func (s State) hasBackOff() bool { return s.Level > 0 || s.Latest >= Blocked }
-
 // Export returns what the next owner of h must know, except for its budget, and
 // how long this matters. If final is false, the present owner keeps h, and the
 // State has only what the host has taught.
@@ -142,7 +139,7 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 		s.PauseLeft = max(roundUp(pauseLeft), 0)
 		s.CrawlDelay = roundUp(k.CrawlDelay)
 		s.AdaptiveDelay = k.Adaptive
-		if k.Level > 0 || k.Latest >= Blocked {
+		if hasBackOff(k.Level, k.Latest) {
 			s.Level = k.Level
 			s.Latest = k.Latest
 			s.SinceIncident = now.Sub(k.Incident)
@@ -156,7 +153,7 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 // roundUp rounds d up to microseconds, so that the next owner never starts a
 // request too early.
 func roundUp(d time.Duration) time.Duration {
-	return sum(d, time.Microsecond-1).Truncate(time.Microsecond)
+	return Sum(d, time.Microsecond-1).Truncate(time.Microsecond)
 }
 
 // Import takes over what another owner has handed over. As a rule, it replaces
@@ -194,7 +191,7 @@ func (h *Host) ImportPause(now Time, s State, age time.Duration, stored Learned)
 		h.Learn().PauseEnd = end
 	}
 	isOwn := s.Level == stored.Level && s.Latest == stored.Latest
-	if !s.hasBackOff() || isOwn {
+	if !hasBackOff(s.Level, s.Latest) || isOwn {
 		return
 	}
 	incident := now.Add(-age).Add(-s.SinceIncident)

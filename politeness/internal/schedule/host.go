@@ -44,6 +44,10 @@ const (
 	Throttled              // a 429
 )
 
+// hasBackOff reports whether the latest incident still matters: it lengthens
+// the back-off, or makes the next refusal count for more.
+func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Blocked }
+
 // A Request is one request to a host. The fields are set before the request
 // joins the host's queue, and do not change while it waits.
 type Request struct {
@@ -83,7 +87,7 @@ func (h *Host) IsBlank() bool {
 	if k == nil {
 		return true
 	}
-	return k.CrawlDelay == 0 && k.Adaptive == 0 && k.Level == 0 && k.Latest < Blocked
+	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest)
 }
 
 // pause lets no request start before now + wait. It returns wait, or 0 if h is

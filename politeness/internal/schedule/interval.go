@@ -135,7 +135,7 @@ func (h *Host) lengthen(interval time.Duration) time.Duration {
 	if more >= float64(Unlimited) {
 		return Unlimited
 	}
-	return sum(interval, time.Duration(more))
+	return Sum(interval, time.Duration(more))
 }
 
 // LengthenedInterval returns the longest interval of h with Jitter.

@@ -13,7 +13,8 @@ type Signals struct {
 	Failed     bool          // the request ended with an error
 }
 
-func (s Signals) isEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.Failed }
+// IsEmpty reports whether there was no outcome. Answer ignores such Signals.
+func (s Signals) IsEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.Failed }
 
 // obeysRetryAfter reports whether the Retry-After field of a response pauses
 // the host. RFC 9110 §10.2.3 defines the field for 503 and 3xx, and RFC 6585 §4

@@ -36,8 +36,8 @@ func (t Time) Add(d time.Duration) Time {
 // Sub returns the duration t - u.
 func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 
-// sum returns a + b, or Unlimited if the sum overflows.
-func sum(a, b time.Duration) time.Duration { return time.Duration(Time(a).Add(b)) }
+// Sum returns a + b, or Unlimited if the sum overflows.
+func Sum(a, b time.Duration) time.Duration { return time.Duration(Time(a).Add(b)) }
 
 // AddTimes returns t + n*d, or Forever if the result overflows.
 func (t Time) AddTimes(d time.Duration, n int) Time {
