@@ -22,7 +22,7 @@ var arrows = map[string]struct {
 	because string
 }{
 	"robotsmw": {
-		[]string{"internal/earlyclose", "politeness", "politeness/refusal", "robotsmw/internal/address", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
+		[]string{"internal/httputil", "politeness", "politeness/refusal", "robotsmw/internal/address", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/internal/origin":    {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
@@ -33,8 +33,7 @@ var arrows = map[string]struct {
 	"robotsmw/internal/store":     {[]string{"robotsmw/internal/record"}, "shields from any Store, and knows none"},
 	"robotsmw/internal/fetch":     {[]string{"politeness", "politeness/refusal", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
 	"robotsmw/internal/load":      {[]string{"politeness", "robotsmw/internal/cache", "robotsmw/internal/fetch", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/internal/store"}, "the only one that knows the other five"},
-	"robotsmw/internal/httputil":  {nil, "small helpers for HTTP need the standard library alone"},
-	"robotsmw/internal/page":      {[]string{"politeness/refusal", "robotsmw/internal/httputil", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
+	"robotsmw/internal/page":      {[]string{"internal/httputil", "politeness/refusal", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
 	"robotsmw/robotstxt": {
 		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
 		"a parser that does no I/O needs the standard library alone",
@@ -57,7 +56,7 @@ var arrows = map[string]struct {
 	"robotsmw/preference":          {[]string{"politeness/structured", "robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
-		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "internal/earlyclose", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/httputil", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
+		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "internal/httputil", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
 	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},
@@ -67,18 +66,18 @@ var arrows = map[string]struct {
 	},
 	"robotsmw/evidence":     {[]string{"politeness", "robotsmw", "robotsmw/evidence/internal/chain"}, "hears both, and needs no more to write WARC than the standard library"},
 	"robotsmw/gate":         {[]string{"politeness", "robotsmw", "robotsmw/internal/origin"}, "a door to both, for those who are not written in Go; rejects a URL without a valid origin"},
-	"robotsmw/revisit":      {[]string{"robotsmw", "robotsmw/internal/freshness", "robotsmw/internal/page", "robotsmw/robotsmeta"}, "stands outside of the robots transport, and keeps what pages say"},
+	"robotsmw/revisit":      {[]string{"internal/httputil", "robotsmw", "robotsmw/internal/freshness", "robotsmw/internal/page", "robotsmw/robotsmeta"}, "stands outside of the robots transport, and keeps what pages say"},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
-	"robotsmw/webbotauth":   {[]string{"internal/earlyclose", "politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
-	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/earlyclose", "politeness/internal/fleet", "politeness/internal/headers", "politeness/internal/schedule", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
+	"robotsmw/webbotauth":   {[]string{"internal/httputil", "politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
+	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/httputil", "politeness/internal/fleet", "politeness/internal/headers", "politeness/internal/schedule", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness", "politeness/internal/fleet"}, "the pace of a fleet"},
 
-	"internal/earlyclose":          {nil, "one way to close a body early, for all who send requests"},
+	"internal/httputil":            {nil, "small helpers for HTTP, with one home for all packages, need the standard library alone"},
 	"politeness/internal/headers":  {[]string{"politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
 	"politeness/internal/schedule": {nil, "decides by values and times alone: no I/O, no lock, no clock"},
 	"politeness/internal/fleet":    {nil, "what a Limiter and its Fleet say to each other"},

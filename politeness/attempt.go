@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goodbots/courtesy/internal/earlyclose"
+	"github.com/goodbots/courtesy/internal/httputil"
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
@@ -63,7 +63,7 @@ func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
 		defer stop()
 	}
 	defer a.grant.done(a.caller, o)
-	return earlyclose.Close(a.cancel, body)
+	return httputil.CloseEarly(a.cancel, body)
 }
 
 // explain returns the error to tell the caller, given one of Base. It names

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/httputil"
 )
 
 // A Transport is an http.RoundTripper that paces the requests to each host. Put
@@ -57,9 +59,7 @@ func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.Defaul
 // CloseIdleConnections closes the idle connections of Base, if Base can do
 // that. http.Client.CloseIdleConnections calls this method.
 func (t *Transport) CloseIdleConnections() {
-	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
-		base.CloseIdleConnections()
-	}
+	httputil.CloseIdleConnections(t.base())
 }
 
 // Validate returns the error of [Limiter.Validate] for the Transport's Limiter.
@@ -74,10 +74,7 @@ func (t *Transport) Validate() error {
 	if err := t.limiter().Validate(); err != nil {
 		return err
 	}
-	if base, ok := t.Base.(interface{ Validate() error }); ok {
-		return base.Validate()
-	}
-	return nil
+	return httputil.Validate(t.Base)
 }
 
 // RoundTrip waits until the request's host may be asked and makes the request.

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"time"
 
-	"github.com/goodbots/courtesy/internal/earlyclose"
+	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
@@ -228,7 +227,8 @@ func (o Options) config() (*config, error) {
 // sender returns the transport that sends requests: the caller's Base, or the
 // default transport with the caller's proxy and address check. If there is a
 // Limiter, sender adds a politeness.Transport. If there is none, it adds an
-// earlyclose.Transport. Both cancel a request whose body is closed early.
+// httputil.CancelingTransport. Both cancel a request whose body is closed
+// early.
 func (o Options) sender() (http.RoundTripper, error) {
 	base := o.Base
 	switch {
@@ -248,8 +248,7 @@ func (o Options) sender() (http.RoundTripper, error) {
 			t.Proxy = o.Proxy
 		}
 		if o.RefuseAddress != nil {
-			d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: address.Control("RefuseAddress", o.RefuseAddress)}
-			t.DialContext = d.DialContext
+			t.DialContext = address.Dialer(o.RefuseAddress).DialContext
 		}
 		base = t
 	}
@@ -258,7 +257,7 @@ func (o Options) sender() (http.RoundTripper, error) {
 	case o.Limiter == nil && paced:
 		return base, nil
 	case o.Limiter == nil:
-		return &earlyclose.Transport{Base: base}, nil
+		return &httputil.CancelingTransport{Base: base}, nil
 	case paced && p.Limiter == o.Limiter:
 		return nil, errors.New("robotsmw: Base already paces with this Limiter, so every request would wait twice: leave Options.Limiter nil")
 	}
@@ -274,10 +273,8 @@ func (o Options) validateSender() error {
 			return fmt.Errorf("robotsmw: Options.Limiter: %w", err)
 		}
 	}
-	if base, ok := o.Base.(interface{ Validate() error }); ok {
-		if err := base.Validate(); err != nil {
-			return fmt.Errorf("robotsmw: Options.Base: %w", err)
-		}
+	if err := httputil.Validate(o.Base); err != nil {
+		return fmt.Errorf("robotsmw: Options.Base: %w", err)
 	}
 	return nil
 }

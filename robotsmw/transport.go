@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
@@ -194,9 +195,7 @@ func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err
 // CloseIdleConnections closes the idle connections of Base, if Base has a
 // method for that.
 func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.cfg.sender.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
+	httputil.CloseIdleConnections(t.cfg.sender)
 }
 
 var _ http.RoundTripper = (*Transport)(nil)

@@ -6,9 +6,9 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
-	"github.com/goodbots/courtesy/robotsmw/internal/httputil"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
@@ -205,10 +205,8 @@ func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
 // that error. Otherwise robots.txt could not be fetched through t, and would
 // count as unreachable.
 func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
-	if t, ok := t.(interface{ Validate() error }); ok {
-		if err := t.Validate(); err != nil {
-			return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
-		}
+	if err := httputil.Validate(t); err != nil {
+		return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
 	}
 	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
 		t = paced.Base
@@ -224,8 +222,7 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 		return nil, ErrBypassed
 	}
 	own = own.Clone()
-	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: address.Control("RefuseAddress", x.opts.RefuseAddress)}
-	own.DialContext = dialer.DialContext
+	own.DialContext = address.Dialer(x.opts.RefuseAddress).DialContext
 	return own, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/goodbots/courtesy/internal/earlyclose"
+	"github.com/goodbots/courtesy/internal/httputil"
 )
 
 // The extension enforces LimitRules in colly's place. In plain colly, a request
@@ -69,5 +69,5 @@ func (b *slotBody) Read(p []byte) (int, error) {
 
 func (b *slotBody) Close() error {
 	defer b.leave()
-	return earlyclose.Close(b.cancel, b.ReadCloser)
+	return httputil.CloseEarly(b.cancel, b.ReadCloser)
 }

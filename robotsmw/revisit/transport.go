@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/robotsmw/internal/freshness"
 )
 
@@ -112,9 +113,7 @@ func passing(req *http.Request) *http.Request {
 // CloseIdleConnections closes the idle connections of Base, if Base has a
 // method for that.
 func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
+	httputil.CloseIdleConnections(t.base())
 }
 
 // keyOf returns the name of a page. It returns false for a request that is none

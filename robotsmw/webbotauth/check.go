@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goodbots/courtesy/internal/earlyclose"
+	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness/structured"
 )
 
@@ -81,7 +81,7 @@ func (r *directoryReport) fetch(ctx context.Context, base http.RoundTripper, raw
 	if err != nil {
 		return fmt.Errorf("it cannot be fetched: %w", err)
 	}
-	defer earlyclose.Close(cancel, resp.Body)
+	defer httputil.CloseEarly(cancel, resp.Body)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDirectory+1))
 	if err != nil {
 		return fmt.Errorf("it cannot be read: %w", err)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/httputil"
 )
 
 // A Transport is an http.RoundTripper that signs requests (draft section 5.2,
@@ -104,9 +106,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections calls Base's method of this name, if there is one.
 // http.Client.CloseIdleConnections calls this method.
 func (t *Transport) CloseIdleConnections() {
-	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
-		base.CloseIdleConnections()
-	}
+	httputil.CloseIdleConnections(t.base())
 }
 
 func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
@@ -169,10 +169,7 @@ func (t *Transport) Validate() error {
 	if err := t.validateFields(); err != nil {
 		return err
 	}
-	if base, ok := t.Base.(interface{ Validate() error }); ok {
-		return base.Validate()
-	}
-	return nil
+	return httputil.Validate(t.Base)
 }
 
 func (t *Transport) validateFields() error {

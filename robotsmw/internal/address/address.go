@@ -5,9 +5,11 @@ package address
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // ErrRefused is robotsmw.ErrAddressRefused. For an [*Error], errors.Is returns
@@ -47,6 +49,12 @@ func Control(option string, f func(netip.Addr) error) func(network, address stri
 		}
 		return &Error{Text: option + " refuses the address: " + why, Err: err}
 	}
+}
+
+// Dialer returns a dialer for Options.RefuseAddress. Apart from f, it dials as
+// http.DefaultTransport does.
+func Dialer(f func(netip.Addr) error) *net.Dialer {
+	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: Control("RefuseAddress", f)}
 }
 
 // IsRefusal reports whether err itself, and not an error that it wraps, is an

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/goodbots/courtesy/robotsmw/internal/httputil"
+	"github.com/goodbots/courtesy/internal/httputil"
 )
 
 // hasHTML reports whether resp, the answer to a request with this method, has a

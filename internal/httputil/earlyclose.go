@@ -1,12 +1,4 @@
-// Package earlyclose closes the bodies of responses that are not read to their
-// end, without making the server send the rest.
-//
-// Since Go 1.27, http.Transport reads on when a body of HTTP/1 is closed early:
-// up to 256 KiB, or for 50 ms, in the hope that the connection can be reused.
-// A crawler often closes a body because it does not want the page, and a site
-// should not have to send what nobody wants. http.Transport does not read on
-// if the context of the request has been canceled before.
-package earlyclose
+package httputil
 
 import (
 	"context"
@@ -16,11 +8,18 @@ import (
 	"sync/atomic"
 )
 
-// Close cancels the request of a response and then closes the response's body.
-// cancel must cancel the context that the request was sent with. Close returns
+// CloseEarly closes the body of a response that was not read to its end,
+// without making the server send the rest. It cancels the request first. cancel
+// must cancel the context that the request was sent with. CloseEarly returns
 // the error of body.Close. If the body has been read to its end, its connection
 // can be reused nevertheless.
-func Close(cancel context.CancelFunc, body io.Closer) error {
+//
+// Since Go 1.27, http.Transport reads on when a body of HTTP/1 is closed early:
+// up to 256 KiB, or for 50 ms, in the hope that the connection can be reused.
+// A crawler often closes a body because it does not want the page, and the site
+// should not have to send the rest of it. http.Transport does not read on if
+// the context of the request has been canceled before.
+func CloseEarly(cancel context.CancelFunc, body io.Closer) error {
 	cancel()
 	// A response is returned before the goroutine that reads its connection
 	// begins to wait for the body's end or for the context's. If both have
@@ -29,15 +28,15 @@ func Close(cancel context.CancelFunc, body io.Closer) error {
 	return body.Close()
 }
 
-// A Transport is an http.RoundTripper for requests without a context that ends
-// with them. It cancels each request when its response's body is closed. It
-// changes nothing else.
-type Transport struct {
+// A CancelingTransport is an http.RoundTripper for requests without a context
+// that ends with them. It cancels each request when its response's body is
+// closed. It changes nothing else.
+type CancelingTransport struct {
 	Base http.RoundTripper // must not be nil
 }
 
 // RoundTrip sends the request with Base.
-func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *CancelingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	out := req.WithContext(ctx)
 	resp, err := t.Base.RoundTrip(out)
@@ -65,10 +64,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections closes the idle connections of Base, if Base has a
 // method for that.
-func (t *Transport) CloseIdleConnections() {
-	if base, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
-		base.CloseIdleConnections()
-	}
+func (t *CancelingTransport) CloseIdleConnections() {
+	CloseIdleConnections(t.Base)
 }
 
 // A body cancels its request when it is closed, or when a Read returns io.EOF
@@ -92,5 +89,5 @@ func (b *body) Close() error {
 	if b.ended.Load() {
 		return b.ReadCloser.Close()
 	}
-	return Close(b.cancel, b.ReadCloser)
+	return CloseEarly(b.cancel, b.ReadCloser)
 }

@@ -1,4 +1,4 @@
-package earlyclose_test
+package httputil_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goodbots/courtesy/internal/earlyclose"
+	"github.com/goodbots/courtesy/internal/httputil"
 )
 
 type roundTripFunc func(*http.Request) (*http.Response, error)
@@ -42,7 +42,7 @@ func TestTransport_CancelsBeforeItClosesEarly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := &watchedBody{Reader: test.reader}
-			tr := &earlyclose.Transport{Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			tr := &httputil.CancelingTransport{Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 				body.ctx = r.Context()
 				return &http.Response{StatusCode: 200, Request: r, Body: body}, nil
 			})}
@@ -97,7 +97,7 @@ func TestTransport_ResponsesThatAreNotWrapped(t *testing.T) {
 			if test.resp != nil {
 				body = test.resp.Body
 			}
-			tr := &earlyclose.Transport{Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			tr := &httputil.CancelingTransport{Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 				ctx = r.Context()
 				return test.resp, test.err
 			})}
