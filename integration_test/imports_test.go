@@ -87,8 +87,8 @@ var arrows = map[string]struct {
 // import them.
 var free = []string{"examples", "integration_test"}
 
-// testMain prepares the process of a package's tests, and imports only the
-// standard library, so any test may import it.
+// testMain is for the tests of all packages, and imports only the standard
+// library, so any test may import it.
 const testMain = "integration_test/testmain"
 
 // goPackage has those fields of the output of "go list -json" that the test

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // typicalRobots returns a robots.txt with one group: 45 rules without
@@ -144,7 +146,7 @@ func BenchmarkMillionOrigins(b *testing.B) {
 	c := newTestTransport(b, base, func(o *Options) {
 		o.MaxOrigins, o.MaxBytes = 1<<30, 1<<40
 	}).Checker()
-	before := heapInUse()
+	before := testmain.Heap()
 	n := 0
 	for b.Loop() { // fetches run one after another, so rnd needs no lock
 		if _, err := c.Check(b.Context(), &url.URL{Scheme: "https", Host: fmt.Sprintf("host-%d.example", n), Path: "/"}); err != nil {
@@ -152,17 +154,9 @@ func BenchmarkMillionOrigins(b *testing.B) {
 		}
 		n++
 	}
-	b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/origin")
+	b.ReportMetric(float64(testmain.Heap()-before)/float64(n), "B/origin")
 	b.ReportMetric(float64(c.Stats().Bytes)/float64(n), "accounted-B/origin")
 	runtime.KeepAlive(files)
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // corpusFiles reads real robots.txt files from the corpus in the directory that

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -84,7 +85,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return answer(r, int(n.Add(1))) })
 				store := new(memoryStore)
 				checker := newTestTransport(t, web, withStore(store)).Checker()
-				before := heap()
+				before := testmain.Heap()
 				for i := range origins {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					defer cancel()
@@ -101,7 +102,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 				}
 				synctest.Wait()
 				// Each origin may take 200 kB of memory.
-				if grown, most := heap()-before, int64(8e6*origins/40); grown > most {
+				if grown, most := testmain.Heap()-before, int64(8e6*origins/40); grown > most {
 					t.Errorf("%d origins take %d bytes of memory, want %d at most", origins, grown, most)
 				}
 				runtime.KeepAlive(checker)
@@ -115,14 +116,6 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 			})
 		})
 	}
-}
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // The client follows a redirect to a URL of up to 8 KiB. The client keeps this

@@ -1,5 +1,5 @@
-// Package testmain prepares the process in which the tests of a package run. It
-// is for functions TestMain.
+// Package testmain has what the tests of several packages need of the process
+// in which they run: its output, its parallelism and its memory.
 package testmain
 
 import (
@@ -11,7 +11,8 @@ import (
 
 // Quiet discards what is logged with [slog.Default], which is the logger of
 // everything in this module that has no Logger. A test that checks what is
-// logged sets a Logger. Package log still writes to standard error.
+// logged sets a Logger. Package log still writes to standard error. Call Quiet
+// in TestMain.
 func Quiet() {
 	writer, flags := log.Writer(), log.Flags()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -21,7 +22,7 @@ func Quiet() {
 
 // Parallel lets up to n parallel tests of the package run at once, unless the
 // flag -parallel is set. It is for tests that mostly wait in real time, so that
-// there can be more of them than processors.
+// there can be more of them than processors. Call Parallel in TestMain.
 func Parallel(n int) {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // answer returns a response. Each header line has the form "Name: value".
@@ -272,7 +274,7 @@ func TestARefusalHoldsNoHeader(t *testing.T) {
 		"a long mark": func(f string) *http.Response { return answer(418, "refresh: 2"+f+"x") },
 	} {
 		var held []Refusal
-		before := heap()
+		before := testmain.Heap()
 		for range 8 {
 			r, ok := Of(line(strings.Repeat(" ", 4<<20)))
 			if !ok {
@@ -280,18 +282,11 @@ func TestARefusalHoldsNoHeader(t *testing.T) {
 			}
 			held = append(held, r)
 		}
-		if grown := heap() - before; grown > 1<<20 {
+		if grown := testmain.Heap() - before; grown > 1<<20 {
 			t.Errorf("%s: %d refusals hold %d bytes", name, len(held), grown)
 		}
 		runtime.KeepAlive(held)
 	}
-}
-
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 func printables() string {

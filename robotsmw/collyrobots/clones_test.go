@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -35,20 +35,14 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 			}
 		}
 	}
-	inUse := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	use(1000)
-	before := inUse()
+	before := testmain.Heap()
 	const clones = 20_000
 	use(clones)
 	// Cleanups run some time after a garbage collection: within a few
 	// milliseconds, or much later on a busy machine.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		each := (inUse() - before) / clones
+		each := (testmain.Heap() - before) / clones
 		if each < 200 {
 			break
 		}

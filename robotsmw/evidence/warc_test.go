@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // A crawl is redirected to thousands of robots.txt files whose URLs have 8 KiB
@@ -19,7 +21,7 @@ func TestMemoryOfResponses(t *testing.T) {
 	const n = 3000
 	w := new(warcFile)
 	w.begin("robots-1.warc.gz", time.Now())
-	before := heapInUse()
+	before := testmain.Heap()
 	long := strings.Repeat("a", 8<<10)
 	for i := range n {
 		w.exchange(&exchange{url: fmt.Sprintf("http://host%d.example/%s", i, long), header: []byte("HTTP/1.1 200 OK\r\n\r\n"), whole: true})
@@ -30,7 +32,7 @@ func TestMemoryOfResponses(t *testing.T) {
 	if len(w.known) != n {
 		t.Fatalf("%d responses are remembered, want %d", len(w.known), n)
 	}
-	grown := int64(heapInUse()) - int64(before)
+	grown := int64(testmain.Heap()) - int64(before)
 	if limit := int64(n * 1000); grown > limit {
 		t.Errorf("%d responses take %d bytes, want %d at most", n, grown, limit)
 	}
@@ -59,14 +61,6 @@ func TestRevisitRefersToTheSameURLAndHost(t *testing.T) {
 			t.Errorf("%s %s: refers to the first response: %v", tt.url, tt.host, got)
 		}
 	}
-}
-
-func heapInUse() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 func unpacked(t *testing.T, packed []byte) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 )
@@ -31,12 +32,12 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := heap()
+		before := testmain.Heap()
 		page, err := pagelinks.FromHTML(context.Background(), []byte(tt.page), u, robotsmw.Page{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		grown := heap() - before
+		grown := testmain.Heap() - before
 		if page.Truncated != tt.truncated || len(page.Links) < 100 || !tt.truncated && len(page.Links) != links {
 			t.Errorf("%s: %d links, Truncated is %v", tt.name, len(page.Links), page.Truncated)
 		}
@@ -64,11 +65,4 @@ func TestSpaceInALink(t *testing.T) {
 	if len(p.Links) != 1 {
 		t.Errorf("%d links, want 1", len(p.Links))
 	}
-}
-
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -13,16 +14,9 @@ import (
 // licenses. The robots.txt files and the header fields that they come from have
 // 50 MB together, and are not kept with them.
 func TestMemoryOfStatements(t *testing.T) {
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	var statements []Statement
 	var licenses []License
-	before := heap()
+	before := testmain.Heap()
 	for i := range 100 {
 		text := fmt.Sprintf("User-agent: *\nContent-Usage: /page%d train-ai=n, other=%d\nContent-Signal: ai-train=no, label%d=x\nAllow: /\nLicense: https://a.example/%d\n", i, i, i, i)
 		in := Input{
@@ -36,7 +30,7 @@ func TestMemoryOfStatements(t *testing.T) {
 	if len(statements) != 600 || len(licenses) != 200 {
 		t.Errorf("%d statements and %d licenses: %v", len(statements), len(licenses), statements[:4])
 	}
-	if grown := heap() - before; grown > 5<<20 {
+	if grown := testmain.Heap() - before; grown > 5<<20 {
 		t.Errorf("%d statements and %d licenses take %d bytes", len(statements), len(licenses), grown)
 	}
 	runtime.KeepAlive(statements)

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 type answerer func(*http.Request) *http.Response
@@ -66,18 +67,11 @@ func TestMemory_OfAPage(t *testing.T) {
 	tr := &Transport{MaxPages: n, Base: answerer(func(req *http.Request) *http.Response {
 		return ok(http.Header{"Etag": {fmt.Sprintf(`"%s"`, req.URL.Path)}})(req)
 	})}
-	heap := func() uint64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
+	before := testmain.Heap()
 	for i := range n {
 		visitPage(t, tr, fmt.Sprintf("http://site.example/%026d", i)) // 46 bytes, rounded up to 48
 	}
-	perPage := float64(heap()-before)/n - 48 - 32
+	perPage := float64(testmain.Heap()-before)/n - 48 - 32
 	if perPage > 360 {
 		t.Errorf("a page takes %.0f bytes besides its URL and ETag, want at most 360", perPage)
 	}

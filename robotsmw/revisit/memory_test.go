@@ -7,15 +7,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-)
 
-func heapInUse() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
+	"github.com/goodbots/courtesy/integration_test/testmain"
+)
 
 // Each page of a hostile site has an X-Robots-Tag line of 500 KB, with a few
 // short rules at its beginning. What is remembered of 100 pages stays within
@@ -39,7 +33,7 @@ func TestMemoryOfLongHeaderLines(t *testing.T) {
 			})
 			transport := &Transport{Base: base, MaxBytes: maxBytes}
 			client := &http.Client{Transport: transport}
-			before := heapInUse()
+			before := testmain.Heap()
 			for i := range 100 {
 				resp, err := client.Get(fmt.Sprintf("http://a.example/%d", i))
 				if err != nil {
@@ -48,7 +42,7 @@ func TestMemoryOfLongHeaderLines(t *testing.T) {
 				io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
 			}
-			if grown := heapInUse() - before; grown > 2*maxBytes {
+			if grown := testmain.Heap() - before; grown > 2*maxBytes {
 				t.Errorf("what is remembered takes %d bytes, with MaxBytes of %d", grown, maxBytes)
 			}
 			if held := len(transport.pages.(*memory).entries); held == 0 {

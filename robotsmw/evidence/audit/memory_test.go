@@ -5,15 +5,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-)
 
-func heapInUse() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
+	"github.com/goodbots/courtesy/integration_test/testmain"
+)
 
 // Each line of a log has a megabyte: a robot's name that is followed by a long
 // text, a long address, or the URL of a host with a long path. The Auditor
@@ -30,7 +24,7 @@ func TestMemoryOfLongLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var a Auditor
-			before := heapInUse()
+			before := testmain.Heap()
 			for i := range n {
 				line := fmt.Sprintf(format, i, i%60)
 				if err := a.Read(t.Context(), Input{"log", strings.NewReader(line + "\n")}); err != nil {
@@ -40,7 +34,7 @@ func TestMemoryOfLongLines(t *testing.T) {
 			for e := a.window.pop(true); e != nil; e = a.window.pop(true) {
 				a.judge(e)
 			}
-			if grown := heapInUse() - before; grown > 10<<20 {
+			if grown := testmain.Heap() - before; grown > 10<<20 {
 				t.Errorf("%d lines take %d bytes", n, grown)
 			}
 			if len(a.robots) == 0 || len(a.hosts) == 0 {

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // A document takes as much memory as Cost says, within a factor of 1.3, with
@@ -49,7 +51,7 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 				}
 				k = &Kind{Tokens: k.Tokens, KeepFiles: keep}
 				held := make([]*Document, 0, len(bodies))
-				before := heap()
+				before := testmain.Heap()
 				cost := 0.0
 				for _, body := range bodies {
 					d := k.Document(body)
@@ -59,7 +61,7 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 					}
 					held = append(held, d)
 				}
-				takes := float64(heap() - before)
+				takes := float64(testmain.Heap() - before)
 				// On a quiet machine, the ratio is between 0.87 and 1.08.
 				if ratio := takes / cost; ratio > 2 || ratio < 0.5 {
 					t.Errorf("%d documents of %d bytes take %.0f bytes of memory, and are said to cost %.0f: %.2f times that",
@@ -71,13 +73,4 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 			})
 		}
 	}
-}
-
-// heap returns how much memory is in use.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
@@ -134,27 +135,19 @@ func TestMemoryOfErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			records := make([]*Record, n)
-			before := heapSize()
+			before := testmain.Heap()
 			var cost int64
 			for i := range records {
 				records[i] = (*Record)(nil).AfterError("", time.Now(), 0, fresh(), 0)
 				cost += records[i].Cost()
 			}
-			grown := heapSize() - before
+			grown := testmain.Heap() - before
 			if grown > cost+4096 {
 				t.Errorf("%d records take %d bytes, and count as %d", n, grown, cost)
 			}
 			runtime.KeepAlive(records)
 		})
 	}
-}
-
-func heapSize() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // A refused address is not a failed fetch. The pause after it does not grow,
