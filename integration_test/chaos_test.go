@@ -51,7 +51,7 @@ type chaosRequest struct {
 // ServeHTTP answers for all hosts. Page n links to the pages 2n+1, 2n+2 and
 // n/2, so page 0 leads to all others. Each page also links to a disallowed URL.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	entry := &chaosRequest{url: r.URL.String(), process: processOf(r), host: r.Host, at: time.Now()}
+	entry := &chaosRequest{url: r.URL.String(), process: sender(r), host: r.Host, at: time.Now()}
 	w.mu.Lock()
 	w.log = append(w.log, entry)
 	w.mu.Unlock()
@@ -78,10 +78,10 @@ func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Unlock()
 }
 
-// processOf returns the name of the process that sent a request: the user that
+// sender returns the name of the process that sent a request: the user that
 // its proxy's URL names. All processes have the same User-Agent, because the
 // members of a fleet share robots.txt files only if they are the same robot.
-func processOf(r *http.Request) string {
+func sender(r *http.Request) string {
 	credentials := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
 	name, _, _ := credentials.BasicAuth()
 	return name

@@ -7,8 +7,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// hasNews reports whether this member has something about the host to tell the
-// fleet: something that it has learned, or a claim to more of the Budget.
+// hasNews reports whether the fleet lacks something that this member knows of
+// the host: what it has learned, or a claim to more of the Budget.
 func (p *hold) hasNews() bool {
 	stored, a := p.stored, p.limiter.accountOf(p.host.key)
 	p.stored = p.host.Lasting()

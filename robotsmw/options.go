@@ -131,9 +131,9 @@ type Options struct {
 	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
 	// Locker too, a fleet fetches each robots.txt once. Robots with different
 	// User-Agents may share a Store, but each fetches the file that the site
-	// serves to it. If a Store fails, hangs
-	// or returns garbage, this costs a fetch, but never changes a decision. Nil
-	// means that records are kept only in memory.
+	// serves to it. If a Store fails, hangs or returns garbage, this costs a
+	// fetch, but never changes a decision. Nil means that records are kept only
+	// in memory.
 	Store Store
 
 	// MaxOrigins and MaxBytes bound the records in memory, and MaxOrigins also

@@ -146,7 +146,7 @@ func fetch(ctx context.Context, client *http.Client, page *url.URL) (string, err
 	return text, cmp.Or(err, errTooLong)
 }
 
-// decode returns a body in UTF-8: plain text as it is, and HTML as readable
+// decode returns a body in UTF-8: plain text unchanged, and HTML as readable
 // text.
 func decode(body []byte, contentType string) (string, error) {
 	mediaType, _, _ := mime.ParseMediaType(contentType)

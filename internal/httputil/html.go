@@ -1,5 +1,5 @@
-// Package httputil has small helpers for HTTP that several packages need. Each
-// of them has its only home here, so that all callers get the same answer.
+// Package httputil has small helpers for HTTP that several packages need, so
+// that all of them get the same answer.
 package httputil
 
 import (

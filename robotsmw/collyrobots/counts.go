@@ -31,11 +31,10 @@ type Counts struct {
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
 	// requests that got no whole answer, unless robots.txt or a refused address
-	// was the reason.
-	// Other reasons are the network, a timeout, the end of the Context or a
-	// *politeness.DelayError. A request that failed is not lost if a Retry of
-	// it succeeded. Lost counts the attached collector and those that were
-	// added with Extension.Add, but no other clones.
+	// was the reason. Other reasons are the network, a timeout, the end of the
+	// Context or a *politeness.DelayError. A request that failed is not lost if
+	// a Retry of it succeeded. Lost counts the attached collector and those
+	// that were added with Extension.Add, but no other clones.
 	Pages, Lost int64
 
 	// Waited adds up how long requests waited before they were sent: for their

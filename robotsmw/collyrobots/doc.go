@@ -66,7 +66,7 @@
 // # Retries in OnError
 //
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
-//		return // a rule or RefuseAddress says no, and that is final
+//		return // a rule or RefuseAddress forbids it, and that is final
 //	}
 //	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
 //

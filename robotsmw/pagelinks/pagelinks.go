@@ -62,7 +62,7 @@ type Page struct {
 	Canonical *url.URL      // the address that the page gives as its own; nil means none
 	Licenses  []*url.URL    // from <link rel="license">: terms, in RSL 1.0 or another form
 
-	// Truncated says that some links are missing: Read stopped at 16 MiB, the
+	// Truncated means that some links are missing: Read stopped at 16 MiB, the
 	// base made the links too long, or a noscript is nested too deep.
 	Truncated bool
 

@@ -21,8 +21,8 @@ func (in Input) directives() (all []Statement) {
 		}
 		all = append(all, Statement{Use: use, Answer: Deny, Signal: r.Name, Where: where, Line: r.Line, Raw: r.Raw})
 	}
-	// Rules yields only the first 256 rules of a page. Says also knows about
-	// the later ones.
+	// Rules yields only the first 256 rules of a page. The result of Says
+	// includes the later ones.
 	add := func(signal string, said bool) {
 		if said && !slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal }) {
 			all = append(all, Statement{Use: denies[signal], Answer: Deny, Signal: signal, Where: "header or meta", Raw: signal})

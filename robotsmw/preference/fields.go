@@ -34,7 +34,7 @@ func (in Input) header(signal string) (lines []Statement, ok bool) {
 // inForce looks at the fields of our group that have one of the given names. It
 // returns the field with the longest path that matches the target, or several
 // fields if their paths are equally long. The statements have no answer yet. If
-// a limit hides further fields, which may be in force instead, unread says so.
+// a limit hides further fields, which may be in force instead, unread names it.
 func (in Input) inForce(signal string, names ...string) (best []Statement, unread *Statement) {
 	if in.Robots == nil {
 		return nil, nil
@@ -66,8 +66,8 @@ func (in Input) inForce(signal string, names ...string) (best []Statement, unrea
 	return best, unread
 }
 
-// endOfRobots returns a statement which says that the end of robots.txt was not
-// read, or nil if all of it was.
+// endOfRobots returns a statement that the end of robots.txt was not read, or
+// nil if all of it was.
 func (in Input) endOfRobots(signal string) *Statement {
 	if !in.Robots.Truncated() {
 		return nil

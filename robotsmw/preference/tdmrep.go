@@ -58,8 +58,8 @@ func (in Input) tdmMetas() (said []Statement, ok bool) {
 			said = append(said, reservation("meta", r.Line, "tdm-reservation: "+r.Raw, r.Value, ""))
 		}
 	}
-	// Rules yields only the first 256 rules of a page. Says also knows about
-	// the later ones.
+	// Rules yields only the first 256 rules of a page. The result of Says
+	// includes the later ones.
 	isReserved := func(s Statement) bool { return s.Answer == Deny }
 	if in.Page.Says("tdm-reservation") && !slices.ContainsFunc(said, isReserved) {
 		said = append(said, reservation("meta", 0, "tdm-reservation: 1", "1", ""))
@@ -79,7 +79,7 @@ func (in Input) tdmHeader() (said []Statement, ok bool) {
 		policy = ""
 	}
 	if !ok {
-		return []Statement{hidden(reservation("header", 1, "cannot be read: "+lines[0].Raw, "", policy))}, false
+		return []Statement{cutOff(reservation("header", 1, "cannot be read: "+lines[0].Raw, "", policy))}, false
 	}
 	for _, l := range lines {
 		said = append(said, reservation("header", l.Line, tdmReservation+": "+l.Raw, l.Raw, policy))
@@ -113,7 +113,7 @@ func (in Input) tdmFile() (said []Statement, ok bool) {
 			continue
 		}
 		if len(e.Location) > maxPattern {
-			return []Statement{hidden(reservation("tdmrep.json", 0, "cannot be read: "+e.Location, "", ""))}, true
+			return []Statement{cutOff(reservation("tdmrep.json", 0, "cannot be read: "+e.Location, "", ""))}, true
 		}
 		value := strings.Trim(string(e.Reservation), `"`)
 		s := reservation("tdmrep.json", 0, "tdm-reservation: "+value, value, e.Policy)
@@ -123,13 +123,13 @@ func (in Input) tdmFile() (said []Statement, ok bool) {
 	}
 	if len(entries) > maxTDMRules {
 		raw := fmt.Sprintf("cannot be read: there are more than %d entries", maxTDMRules)
-		return []Statement{hidden(reservation("tdmrep.json", 0, raw, "", ""))}, true
+		return []Statement{cutOff(reservation("tdmrep.json", 0, raw, "", ""))}, true
 	}
 	return nil, true
 }
 
-// hidden returns a statement that was not read because of a limit.
-func hidden(s Statement) Statement {
+// cutOff returns s, marked as one that a limit hides in part or as a whole.
+func cutOff(s Statement) Statement {
 	s.cut = true
 	return s
 }

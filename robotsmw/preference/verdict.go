@@ -28,8 +28,8 @@ func (v Verdict) String() string {
 // denies the use, the answer is deny. If none denies it and one allows it, the
 // answer is allow. Otherwise the answer is unknown. It is unknown, too, if a
 // signal allows the use but a limit of this package hides a part of what the
-// owner says about it, in this signal or in another one. Each signal is read by
-// its own rules:
+// owner states about it, in this signal or in another one. Each signal is read
+// by its own rules:
 //
 // Content-Usage has the labels "train-ai" ([TrainAI]), "ai-use" ([AIInput]) and
 // "search" ([Search]), in lower case, with the tokens "y" and "n" as values.
@@ -102,9 +102,10 @@ func (in Input) Says() (said []Statement) {
 // ContentUse returns how far a page may be reused, by the label "use" of
 // Content-Signal: "immediate" (read, but neither kept nor reused), "reference"
 // (indexed, quoted and linked to) or "full" (summarized and reproduced). If
-// several are said, the least counts. The Statement says which line said so. If
-// none is said, least is empty. If a limit of this package hides a part of what
-// Content-Signal says, least is "immediate", and the Statement names the limit.
+// there are several, the least counts, and the Statement names its line. If
+// there is none, least is empty. If a limit of this package hides a part of the
+// Content-Signal lines, least is "immediate", and the Statement names the
+// limit.
 func (in Input) ContentUse() (least string, by Statement) {
 	rank := len(contentUses)
 	for _, s := range in.statements() {

@@ -12,9 +12,9 @@
 // # What it does in Redis
 //
 // A record is a string with the key PREFIX + "robots:" + key. The lock of a
-// fetch under way is a string with the key PREFIX + "robots-lock:" + key. For
-// what the key of a record is, see robotsmw.Store.
-// Both expire by themselves. An ACL user needs no more than
+// fetch under way is a string with the key PREFIX + "robots-lock:" + key. Both
+// expire by themselves. For the key of a record, see robotsmw.Store. An ACL
+// user needs no more than
 //
 //	+get +set +del +eval +evalsha ~PREFIXrobots*
 //

@@ -118,7 +118,7 @@ func (t *Transport) CloseIdleConnections() {
 
 // keyOf returns the name of a page. It returns false for a request that is none
 // of http and https, for a URL of over 8 KiB, and for a host or a target that
-// cannot be told from other parts of the name.
+// is indistinguishable from other parts of the name.
 //
 // A query may contain any text, so the Host header stands before the URL: no
 // URL begins with "Host".

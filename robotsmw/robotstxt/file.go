@@ -41,7 +41,7 @@ type File struct{ syntax syntax.File }
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
 // Truncated reports whether the body was longer than [MaxSize]. Lines at its
-// end do not count then, so what they say is unknown.
+// end do not count then, so their content is unknown.
 func (f *File) Truncated() bool { return f.syntax.Truncated }
 
 // Size returns how many bytes of memory the File takes, with its text and the

@@ -12,7 +12,7 @@ const remembers = time.Hour
 
 // A State is what the owner of a host hands over to the next owner. All fields
 // are relative to the time of the export, because members of a fleet share no
-// clock. The zero value says that no request was made and nothing was learned.
+// clock. The zero value means that no request was made and nothing was learned.
 type State struct {
 	HasStarted   bool          // the latest start still matters
 	SinceStart   time.Duration // the time since the latest start
@@ -67,7 +67,7 @@ func (s State) Encode() []byte {
 }
 
 // DecodeState decodes what Encode returned. It accepts any bytes, because they
-// come from another process. ok is false if the version is unknown.
+// are received from another process. ok is false if the version is unknown.
 func DecodeState(encoded []byte) (s State, ok bool) {
 	if len(encoded) == 0 || encoded[0] != stateVersion {
 		return State{}, false

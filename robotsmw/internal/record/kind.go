@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"sync"
 )
 
 // A Kind says how one crawler reads robots.txt files. Crawlers of different
@@ -20,6 +21,9 @@ type Kind struct {
 	Read func(hash [sha256.Size]byte, body []byte)
 
 	Documents Documents // the documents in this crawler's cache
+
+	robotOnce sync.Once
+	robot     string // see Robot
 }
 
 // Robot returns a text that stands for the product tokens and the User-Agent of
@@ -28,11 +32,14 @@ type Kind struct {
 // is stored under the origin and this text, and its validators and its failures
 // are never used for another robot.
 func (k *Kind) Robot() string {
-	h := sha256.New()
-	for _, text := range append([]string{k.UserAgent}, k.Tokens...) {
-		fmt.Fprintf(h, "%d:%s", len(text), text)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	k.robotOnce.Do(func() {
+		h := sha256.New()
+		for _, text := range append([]string{k.UserAgent}, k.Tokens...) {
+			fmt.Fprintf(h, "%d:%s", len(text), text)
+		}
+		k.robot = hex.EncodeToString(h.Sum(nil)[:16])
+	})
+	return k.robot
 }
 
 // Key returns the key under which the Store has this crawler's record of an

@@ -227,8 +227,8 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 // fetch looks up the name again, which the site does not notice.
 const refusedPause = time.Minute
 
-// AddressRefused reports whether the latest fetch failed because of
-// a refused address.
+// AddressRefused reports whether the latest fetch failed because of a refused
+// address.
 func (f *Failure) AddressRefused() bool { return errors.Is(f.Err, address.ErrRefused) }
 
 // Delayed returns the record for a fetch that a limiter puts off, at the

@@ -37,9 +37,9 @@ func openRevisits(dir, userAgent string, logger *slog.Logger) (*revisits, error)
 	return &revisits{store: &robotStore{store, hex.EncodeToString(robot[:16]) + " "}, logger: logger}, nil
 }
 
-// A robotStore is the part of a Store that belongs to one robot. What a page
-// says to one robot need not be what it says to another, and validators are for
-// the page that this robot was served.
+// A robotStore is the part of a Store that belongs to one robot. The directives
+// of a page may differ from robot to robot, and validators are for the page
+// that this robot was served.
 type robotStore struct {
 	store  *diskstore.Store
 	prefix string // of the keys

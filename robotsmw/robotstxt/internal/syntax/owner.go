@@ -2,9 +2,9 @@ package syntax
 
 import "strings"
 
-// A Scope says which lines of a group belong to only some of its user-agent
-// lines. The rules of RFC 9309 and all fields of another Scope belong to all of
-// them.
+// A Scope identifies lines of a group that belong to only some of its
+// user-agent lines. Lines of ScopeGroup, such as the rules of RFC 9309, belong
+// to all of them.
 type Scope uint8
 
 const (
@@ -23,12 +23,13 @@ func (f *File) Scope(r *Record) Scope {
 	case CrawlDelay:
 		return ScopeCrawlDelay
 	case Other:
-		return scopeOf(f.Name(r))
+		return scopeByName(f.Name(r))
 	}
 	return ScopeGroup
 }
 
-func scopeOf(name string) Scope {
+// scopeByName returns the scope of a field that has no constant of its own.
+func scopeByName(name string) Scope {
 	switch len(name) {
 	case len("Request-rate"):
 		if strings.EqualFold(name, "Request-rate") {
@@ -71,7 +72,7 @@ type OwnerReader struct {
 	owners [scopes]owner
 }
 
-// An owner says whose the next line of a scope is.
+// An owner is who the next line of a scope belongs to.
 type owner struct {
 	isNamed bool // whether the next line belongs to a user-agent line that names the robot
 	isRead  bool // whether a line of the scope came after the latest user-agent line
