@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -187,10 +188,20 @@ func TestDisallowedIsNeverRequested(t *testing.T) {
 			s := newSite(t, pages)
 			gate, _ := newGate(t, 10*time.Millisecond)
 			ctx, refusals := openBrowser(t, gate, subresources)
-			for _, path := range []string{"/", "/refresh"} {
-				if _, err := visit(ctx, agent, s.URL+path); err != nil {
-					t.Fatal(err)
+			if _, err := visit(ctx, agent, s.URL+"/"); err != nil {
+				t.Fatal(err)
+			}
+			// The page is read before or after it is left.
+			if _, err := visit(ctx, agent, s.URL+"/refresh"); err != nil && !errors.Is(err, errLeft) {
+				t.Fatal(err)
+			}
+			refreshed := time.Now()
+			// The next visit would end a refresh that has not begun.
+			for !strings.Contains(strings.Join(refusals(), "\n"), "/private/refreshed") {
+				if time.Since(refreshed) > time.Minute {
+					t.Fatal("/private/refreshed was neither requested nor refused")
 				}
+				time.Sleep(10 * time.Millisecond)
 			}
 			if _, err := visit(ctx, agent, s.URL+"/private"); err == nil || !strings.Contains(err.Error(), "BLOCKED_BY_CLIENT") {
 				t.Errorf("a disallowed page: %v", err)

@@ -19,6 +19,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -27,6 +28,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -111,7 +113,17 @@ type page struct {
 	said       robotsmeta.Directives // by the header and the rendered document
 }
 
-// visit opens a page, and reads the document that its scripts have made.
+// errLeft: the page opened another page (a refresh, a script) before its
+// document could be read. What the document says of indexing is not known.
+var errLeft = errors.New("the page was left for another page before its document was read")
+
+// readDocument returns the title and the source of the present document, in
+// one step, so that both are of the same document. While a page is replaced,
+// there may be a document without an element.
+const readDocument = `({url: document.URL, title: document.title, source: document.documentElement?.outerHTML ?? ""})`
+
+// visit opens a page, and reads the document that its scripts have made. If the
+// page is left before, the error is errLeft.
 func visit(ctx context.Context, agent, url string) (page, error) {
 	resp, err := chromedp.Run(ctx, chromedp.NavigateResponse(url))
 	if err != nil {
@@ -119,18 +131,26 @@ func visit(ctx context.Context, agent, url string) (page, error) {
 	} else if resp == nil {
 		resp = &network.Response{URL: url} // no page of a site
 	}
-	title, err := chromedp.Run(ctx, chromedp.Title())
-	if err != nil {
+	document, err := chromedp.Run(ctx, chromedp.Evaluate[struct{ URL, Title, Source string }](readDocument))
+	switch {
+	case isLeft(err):
+		return page{}, errLeft
+	case err != nil:
 		return page{}, err
-	}
-	document, err := chromedp.Run(ctx, chromedp.OuterHTML("html"))
-	if err != nil {
-		return page{}, err
+	case document.Source == "" || strings.HasPrefix(document.URL, "chrome-error:"):
+		return page{}, errLeft
 	}
 	header := make(map[string][]string)
 	for name, value := range resp.Headers {
 		header[http.CanonicalHeaderKey(name)] = strings.Split(fmt.Sprint(value), "\n")
 	}
 	token, _, _ := strings.Cut(agent, "/")
-	return page{url: resp.URL, title: title, status: resp.Status, said: robotsmeta.ParseHeader(header, token).Union(htmlmeta.Scan([]byte(document), token))}, nil
+	return page{url: resp.URL, title: document.Title, status: resp.Status, said: robotsmeta.ParseHeader(header, token).Union(htmlmeta.Scan([]byte(document.Source), token))}, nil
+}
+
+// isLeft reports whether a call to the browser failed because the page began to
+// navigate. The protocol has one code for many errors, and a text for each.
+func isLeft(err error) bool {
+	var failed *cdproto.Error
+	return errors.As(err, &failed) && failed.Message == "Inspected target navigated or closed"
 }
