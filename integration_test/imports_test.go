@@ -49,7 +49,7 @@ var arrows = map[string]struct {
 		nil,
 		"takes a file apart, and knows nothing of what its rules match",
 	},
-	"robotsmw/robotsmeta":          {nil, "a grammar that does no I/O needs the standard library alone"},
+	"robotsmw/robotsmeta":          {[]string{"internal/httptime"}, "a grammar that does no I/O needs the standard library alone, and the module's reader of dates"},
 	"robotsmw/robotsmeta/htmlmeta": {[]string{"golang.org/x/net/html", "robotsmw/robotsmeta"}, "the only importer of x/net/html"},
 	"robotsmw/pagelinks":           {[]string{"github.com/PuerkitoBio/goquery", "robotsmw"}, "the only importer of goquery"},
 	"robotsmw/preference":          {[]string{"politeness/structured", "robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
@@ -60,7 +60,7 @@ var arrows = map[string]struct {
 	},
 	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},
 	"robotsmw/evidence/audit": {
-		[]string{"robotsmw/evidence/internal/chain", "robotsmw/robotstxt"},
+		[]string{"internal/httptime", "robotsmw/evidence/internal/chain", "robotsmw/robotstxt"},
 		"judges by what was written down: whoever doubts a crawl need not carry a crawler",
 	},
 	"robotsmw/evidence":     {[]string{"politeness", "robotsmw", "robotsmw/evidence/internal/chain"}, "hears both, and needs no more to write WARC than the standard library"},
@@ -76,7 +76,8 @@ var arrows = map[string]struct {
 	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness", "politeness/internal/fleet"}, "the pace of a fleet"},
 
-	"politeness/internal/headers": {[]string{"politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
+	"internal/httptime":           {nil, "reads times and waits in header fields, for packages that may not import each other"},
+	"politeness/internal/headers": {[]string{"internal/httptime", "politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
 	"politeness/internal/fleet":   {nil, "what a Limiter and its Fleet say to each other"},
 }
 

@@ -1,10 +1,11 @@
 package headers
 
 import (
-	"math"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/httptime"
 )
 
 // Asked is what the header of a response asks of the pace. It is read before
@@ -64,7 +65,7 @@ func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 		if lefts := valuesOf(Lines(h, names[0])); len(lefts) > 0 {
 			limit, ok := leastOf(valuesOf(Lines(h, "X-Ratelimit-Limit")))
 			r.noLimit = ok && limit == 0
-			r.clock = clockOf(h, now)
+			r.clock = httptime.Clock(dateOf(h), now)
 			r.readRemaining(lefts, Lines(h, names[1]), Lines(h, names[2]))
 		}
 	}
@@ -190,8 +191,8 @@ func valuesOf(lines []string) (values []string) {
 // field, the age is 0.
 func ageOf(h http.Header) time.Duration {
 	if lines := Lines(h, "Age"); len(lines) > 0 {
-		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
-			return age
+		if age, ok := parseInteger(strings.Trim(lines[0], " \t")); ok {
+			return seconds(age)
 		}
 	}
 	return 0
@@ -209,7 +210,7 @@ func leastOf(values []string) (least int64, ok bool) {
 
 // parseLeft parses how many requests are left. It cuts off a fraction.
 func parseLeft(value string) (int64, bool) {
-	n, ok := parseNumber(value)
+	n, ok := httptime.ParseNumber(strings.Trim(value, " \t\""))
 	return int64(min(n, 1<<53)), ok
 }
 
@@ -229,52 +230,9 @@ func (r *quotaReader) longestReset(lines []string) (longest time.Duration, ok bo
 	return longest, ok
 }
 
-// parseReset parses a value of X-RateLimit-Reset or a similar field, which says
-// when a quota is renewed. The value may be a number of seconds from now, a
-// time in seconds or milliseconds since 1970, or a date. No quota lasts for 30
-// years, so the size of a number tells which of these it is. Times are by the
-// server's clock. For a time in the past, parseReset returns false.
+// parseReset is httptime.ParseReset by the server's clock.
 func (r *quotaReader) parseReset(value string) (time.Duration, bool) {
-	const isTime, isMilliseconds = 1e9, 1e11
-	n, ok := parseNumber(value)
-	switch {
-	case ok && n < isTime:
-		return time.Duration(math.Ceil(n*1000)) * time.Millisecond, true
-	case ok && n < isMilliseconds:
-		n *= 1000
-	case !ok:
-		t, ok := parseDate(strings.Trim(value, " \t\""))
-		if !ok {
-			return 0, false
-		}
-		d := t.Sub(r.clock)
-		return d, d >= 0
-	}
-	if n > 1e15 {
-		return 0, false // more than 30,000 years from now
-	}
-	d := time.UnixMilli(int64(n)).Sub(r.clock)
-	return d, d >= 0
-}
-
-// parseNumber parses a decimal number without a sign, perhaps in quotes.
-func parseNumber(s string) (n float64, ok bool) {
-	s = strings.Trim(s, " \t\"")
-	scale := 0.0 // the weight of the next digit after the point; 0 means no point was read yet
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '.' && scale == 0 && i > 0 && i < len(s)-1:
-			scale = 0.1
-		case c < '0' || c > '9':
-			return 0, false
-		case scale > 0:
-			n += float64(c-'0') * scale
-			scale /= 10
-		default:
-			n = n*10 + float64(c-'0')
-		}
-	}
-	return n, s != ""
+	return httptime.ParseReset(value, r.clock)
 }
 
 // seconds returns n seconds, cut to the longest Duration of whole seconds.
