@@ -18,7 +18,7 @@ import (
 func TestTopLevel(t *testing.T) {
 	want := []string{
 		".ci", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
-		"examples", "go.mod", "go.sum", "integration_test", "politeness", "robotsmw",
+		"examples", "go.mod", "go.sum", "integration_test", "internal", "politeness", "robotsmw",
 	}
 	var got []string
 	for _, file := range trackedFiles(t) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness/internal/headers"
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
@@ -19,7 +20,10 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, a headers.Asked) (even
 	if g.state == expired {
 		l.recall(g, l.now())
 	}
-	obeyed := a.RetryAfter > 0 && (s >= doubtful || s == good && o.Status/100 == 3)
+	obeyed := a.RetryAfter > 0 && (s >= doubtful || o.Status >= 300)
+	if obeyed && s == good && o.Status >= 400 {
+		s = silent // a server that requests a pause, whatever the status, is not at ease
+	}
 	if s == good {
 		g.recovered()
 	}
@@ -46,7 +50,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, a headers.Asked) (even
 // signOf returns what an outcome says about the host. clean reports whether the
 // status and header were examined and show no refusal. signOf needs no lock.
 func signOf(o *Outcome) (s sign, clean bool) {
-	if o.Status == http.StatusTooManyRequests {
+	if httpstatus.IsThrottled(o.Status) {
 		return plain, false
 	}
 	wall := false
@@ -55,7 +59,7 @@ func signOf(o *Outcome) (s sign, clean bool) {
 		clean, wall = !refused, refused && isWall(r)
 	}
 	switch {
-	case o.Status == http.StatusServiceUnavailable, wall:
+	case httpstatus.IsOverloaded(o.Status), wall:
 		return doubtful, clean
 	case o.Err == nil && o.Status > 0 && o.Status < 500:
 		return good, clean

@@ -32,7 +32,7 @@ func ParseDate(s string) (time.Time, bool) {
 	if t, err := time.Parse(httpDate, s); err == nil {
 		return t, true
 	}
-	if len(s) > maxWholeDate || strings.IndexAny(s, "0123456789") < 0 {
+	if len(s) > maxWholeDate || !strings.ContainsAny(s, "0123456789") {
 		return time.Time{}, false
 	}
 	s = monotonic.ReplaceAllString(s, "")

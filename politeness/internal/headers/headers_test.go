@@ -87,12 +87,32 @@ func TestQuotaOf(t *testing.T) {
 		{"eight", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,60"), Quota{Pause: 61 * time.Second, Spread: time.Second / 9, Until: 2 * time.Second}},
 		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
 
+		// Docker sends the window of a quota, but no time of its renewal.
+		{"Docker's quota is spent", fields("RateLimit-Limit: 100;w=21600", "RateLimit-Remaining: 0;w=21600", "Docker-RateLimit-Source: 192.0.2.1"), spent(6 * time.Hour)},
+		{"some of Docker's quota is left", fields("RateLimit-Limit: 100;w=21600", "RateLimit-Remaining: 76;w=21600"), Quota{}},
+		{"a window with white space", fields("RateLimit-Remaining: 0 ; w=60"), spent(time.Minute)},
+		{"a window among other parameters", fields(`RateLimit-Remaining: 0;comment="x";w=60`), spent(time.Minute)},
+		{"the spent one of two windows", fields("RateLimit-Remaining: 9;w=1, 0;w=3600"), spent(time.Hour)},
+		{"the longer of two spent windows, in two lines", fields("RateLimit-Remaining: 0;w=60", "RateLimit-Remaining: 0;w=3600"), spent(time.Hour)},
+		{"X-RateLimit with a window", fields("X-RateLimit-Remaining: 0;w=60"), spent(time.Minute)},
+		{"X-Rate-Limit with a window", fields("X-Rate-Limit-Remaining: 0;w=60"), spent(time.Minute)},
+		{"a window longer than the cap", fields("RateLimit-Remaining: 0;w=2592000"), spent(day)},
+		{"a window of no time", fields("RateLimit-Remaining: 0;w=0"), spent(none)},
+		{"a window, of which a cache has used up 20 s", fields("Age: 20", "RateLimit-Remaining: 0;w=60"), spent(40 * time.Second)},
+		{"a window and a time: the time counts", fields("RateLimit-Remaining: 0;w=3600", "RateLimit-Reset: 30"), spent(30 * time.Second)},
+		{"a window and a time that cannot be read", fields("RateLimit-Remaining: 0;w=60", "RateLimit-Reset: soon"), spent(time.Minute)},
+		{"a window that is no number", fields("RateLimit-Remaining: 0;w=soon"), Quota{}},
+		{"a negative window", fields("RateLimit-Remaining: 0;w=-60"), Quota{}},
+		{"another parameter", fields("RateLimit-Remaining: 0;window=60"), Quota{}},
+		{"a window of no number", fields("RateLimit-Remaining: none;w=60"), Quota{}},
+
 		// These responses come from a cache, except the last one.
 		{"it was spent when it was stored", fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), Quota{}},
 		{"it still is", fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(40 * time.Second)},
 		{"by the clock of then", fields("Date: Sun, 22 Nov 2026 11:50:00 GMT", "Age: 600", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), Quota{}},
 		{"RateLimit was spent when it was stored", fields("Age: 61", `RateLimit: "default";r=0;t=60`), Quota{}},
 		{"a policy is not of one moment", fields("Age: 61", `RateLimit-Policy: "default";q=10;w=60`), left(10, time.Minute)},
+		{"an age longer than any", fields("Age: 99999999999999999999", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), Quota{}},
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), Quota{Pause: 4 * time.Second, Spread: 10 * time.Second, Until: 101 * time.Second}},
 

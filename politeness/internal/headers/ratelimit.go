@@ -46,7 +46,8 @@ type Quota struct {
 //   - Of several quotas the strictest counts. It holds until its time is over,
 //     or until a later response tells a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
-//   - A malformed field is ignored, and so is one without a time.
+//   - A malformed field is ignored, and so is one without a time. But a spent
+//     quota with a window ("0;w=21600") pauses the host for the window at most.
 //   - A response from a cache tells what the quota was when the response was
 //     made, which Age says. If it has been renewed since, it is ignored.
 func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
@@ -62,11 +63,15 @@ func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
 		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
 	} {
-		if lefts := valuesOf(Lines(h, names[0])); len(lefts) > 0 {
+		lines := Lines(h, names[0])
+		if lefts := valuesOf(lines); len(lefts) > 0 {
 			limit, ok := leastOf(valuesOf(Lines(h, "X-Ratelimit-Limit")))
 			r.noLimit = ok && limit == 0
 			r.clock = httptime.Clock(dateOf(h), now)
-			r.readRemaining(lefts, Lines(h, names[1]), Lines(h, names[2]))
+			resets, afters := Lines(h, names[1]), Lines(h, names[2])
+			if !r.readRemaining(lefts, resets, afters) {
+				r.readWindows(lines)
+			}
 		}
 	}
 	a.Quotas = r.quotas
@@ -141,22 +146,23 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 // readRemaining reads how many requests are left, and when the quota is
 // renewed. If a line of afters has a time, those of resets do not count. Two
 // fields with as many values each tell several quotas: in "0, 1500" and "1,
-// 1419704", 0 requests are left for 1 s, and 1500 for 1419704 s.
-func (r *quotaReader) readRemaining(lefts, resets, afters []string) {
+// 1419704", 0 requests are left for 1 s, and 1500 for 1419704 s. readRemaining
+// returns false if neither field has a time.
+func (r *quotaReader) readRemaining(lefts, resets, afters []string) (hasTime bool) {
 	reset, ok := r.longestReset(afters)
 	if ok {
 		resets = afters
 	} else if reset, ok = r.longestReset(resets); !ok {
-		return
+		return false
 	}
 	least, ok := leastOf(lefts)
 	if !ok || r.noLimit && reset == 0 {
-		return
+		return true
 	}
 	times := valuesOf(resets)
 	if n := len(lefts); n < 2 || n > maxQuotas || n != len(times) {
 		r.add(least, reset)
-		return
+		return true
 	}
 	before := r.quotas
 	for i, value := range lefts {
@@ -165,10 +171,40 @@ func (r *quotaReader) readRemaining(lefts, resets, afters []string) {
 		if !isNumber || !isReset {
 			r.quotas = before
 			r.add(least, reset)
-			return
+			return true
 		}
 		r.add(left, d)
 	}
+	return true
+}
+
+// readWindows reads spent quotas without a time, such as Docker's "0;w=21600":
+// they are renewed at the latest when a whole window is over. How much of the
+// window is over is not known, so what is left of a quota is not spread.
+func (r *quotaReader) readWindows(lines []string) {
+	for _, line := range lines {
+		for value := range strings.SplitSeq(line, ",") {
+			number, params, _ := strings.Cut(value, ";")
+			left, isNumber := parseLeft(number)
+			window, hasWindow := windowOf(params)
+			if isNumber && left == 0 && hasWindow {
+				r.add(0, window)
+			}
+		}
+	}
+}
+
+// windowOf returns the parameter w, which is a number of seconds.
+func windowOf(params string) (time.Duration, bool) {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		if strings.Trim(name, " \t") != "w" {
+			continue
+		}
+		n, ok := httptime.ParseNumber(strings.Trim(value, " \t\""))
+		return seconds(int64(min(n, 1<<53))), ok
+	}
+	return 0, false
 }
 
 // maxQuotas bounds the quotas that readRemaining reads from two fields. If they
@@ -191,8 +227,8 @@ func valuesOf(lines []string) (values []string) {
 // field, the age is 0.
 func ageOf(h http.Header) time.Duration {
 	if lines := Lines(h, "Age"); len(lines) > 0 {
-		if age, ok := parseInteger(strings.Trim(lines[0], " \t")); ok {
-			return seconds(age)
+		if age, ok := httptime.ParseNumber(strings.Trim(lines[0], " \t")); ok {
+			return seconds(int64(min(age, 1<<53)))
 		}
 	}
 	return 0
