@@ -69,6 +69,7 @@ var arrows = map[string]struct {
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
+	"robotsmw/sitemap":      {[]string{"internal/bodycode", "internal/httptime"}, "a reader of files needs the standard library alone, and the module's readers of dates and codings"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
 	"robotsmw/webbotauth":   {[]string{"politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
 	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/httpstatus", "politeness/internal/fleet", "politeness/internal/headers", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
@@ -76,6 +77,7 @@ var arrows = map[string]struct {
 	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness", "politeness/internal/fleet"}, "the pace of a fleet"},
 
+	"internal/bodycode":           {nil, "decodes bodies whose labels or ends are wrong"},
 	"internal/httpstatus":         {nil, "what statuses mean that no standard defines, for packages that may not import each other"},
 	"internal/httptime":           {nil, "reads times and waits in header fields, for packages that may not import each other"},
 	"politeness/internal/headers": {[]string{"internal/httptime", "politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
@@ -162,6 +164,7 @@ func TestImportsOfAUser(t *testing.T) {
 		{"robotsmw/diskstore", nil},
 		{"robotsmw/evidence/audit", nil},
 		{"robotsmw/webbotauth", nil},
+		{"robotsmw/sitemap", nil},
 		{"robotsmw/robotsmeta/htmlmeta", []string{"golang.org/x/net"}},
 		{"politeness", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
 		{"robotsmw", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},

@@ -1,0 +1,92 @@
+package bodycode
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf16"
+)
+
+func packed(texts ...string) string {
+	var b bytes.Buffer
+	for _, text := range texts {
+		w := gzip.NewWriter(&b)
+		w.Write([]byte(text))
+		w.Close()
+	}
+	return b.String()
+}
+
+// A server that appends a newline to a compressed file, or pads it with zeros,
+// made gzip.Reader fail at the end of the text.
+func TestNewGzipReader(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body, want string
+		fails      bool
+	}{
+		"one member":               {packed("a\nb\n"), "a\nb\n", false},
+		"several members":          {packed("a", "", "b"), "ab", false},
+		"an empty text":            {packed(""), "", false},
+		"a newline after it":       {packed("a") + "\n", "a", false},
+		"CRLF after it":            {packed("a") + "\r\n", "a", false},
+		"zeros after it":           {packed("a") + strings.Repeat("\x00", 600), "a", false},
+		"a page after it":          {packed("a") + "<html>", "a", false},
+		"one byte of the magic":    {packed("a") + "\x1f", "a", false},
+		"spaces after two members": {packed("a", "b") + "  ", "ab", false},
+		"broken off":               {packed("abc")[:14], "abc", true},
+		"broken off in the second": {packed("abc") + packed("def")[:14], "abcdef", true},
+		"a wrong checksum":         {packed("abc")[:20] + "xxxxxxxx", "abc", true},
+		"no gzip":                  {"abc", "", true},
+		"nothing":                  {"", "", true},
+	} {
+		for _, slow := range []bool{false, true} {
+			var source io.Reader = strings.NewReader(tt.body)
+			if slow {
+				source = iotest.OneByteReader(source)
+			}
+			r, err := NewGzipReader(bufio.NewReader(source))
+			var got []byte
+			if err == nil {
+				got, err = io.ReadAll(r)
+			}
+			if !strings.HasPrefix(tt.want, string(got)) && tt.fails || !tt.fails && string(got) != tt.want || (err != nil) != tt.fails {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+		}
+	}
+}
+
+func inUTF16(order binary.AppendByteOrder, text string) string {
+	var b []byte
+	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+		b = order.AppendUint16(b, unit)
+	}
+	return string(b)
+}
+
+func TestNewTextReader(t *testing.T) {
+	const text = "User-agent: *\nDisallow: /ä/漢/😀\n"
+	for name, tt := range map[string]struct{ body, want string }{
+		"UTF-8":                {text, text},
+		"UTF-8 with a mark":    {"\ufeff" + text, "\ufeff" + text},
+		"UTF-16, big endian":   {inUTF16(binary.BigEndian, text), "\ufeff" + text},
+		"UTF-16, little":       {inUTF16(binary.LittleEndian, text), "\ufeff" + text},
+		"a mark alone":         {"\xff\xfe", "\ufeff"},
+		"half a code unit":     {"\xff\xfea\x00b", "\ufeffa\ufffd"},
+		"a surrogate alone":    {"\xfe\xff\xd8\x00\x00a", "\ufeff\ufffda"},
+		"a surrogate, the end": {"\xfe\xff\xd8\x00", "\ufeff\ufffd"},
+		"a low surrogate":      {"\xfe\xff\xdc\x00\x00a", "\ufeff\ufffda"},
+		"one byte of a mark":   {"\xff", "\xff"},
+		"nothing":              {"", ""},
+		"long":                 {inUTF16(binary.BigEndian, strings.Repeat(text, 2000)), "\ufeff" + strings.Repeat(text, 2000)},
+	} {
+		if err := iotest.TestReader(NewTextReader(bufio.NewReader(strings.NewReader(tt.body))), []byte(tt.want)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
