@@ -104,6 +104,9 @@ func (s *Set) decide(target string) (decides, steps int) {
 // decideForm does the same as decide, for a target in the form that the dialect
 // compares.
 func (s *Set) decideForm(target string) (decides, steps int) {
+	if s.dialect == syntax.Koster1996 {
+		return s.decideKoster(target)
+	}
 	if target == robotsTxt && s.dialect == syntax.RFC9309 {
 		return Itself, 0
 	}
