@@ -104,17 +104,6 @@ func TestReadme_NamesThePackages(t *testing.T) {
 	}
 }
 
-// A stranger reads a short page.
-func TestReadme_IsShort(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(readme), "\n"); n > 140 {
-		t.Errorf("README.md has %d lines, 140 may be", n)
-	}
-}
-
 // Each terminal session in the README shows what the example prints on standard
 // output.
 func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
