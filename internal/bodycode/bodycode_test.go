@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -67,6 +68,49 @@ func inUTF16(order binary.AppendByteOrder, text string) string {
 		b = order.AppendUint16(b, unit)
 	}
 	return string(b)
+}
+
+// A bufio.Reader returns an error only once, so that IsGzip could lose it.
+func TestNewReader_KeepsErrors(t *testing.T) {
+	broken := errors.New("broken")
+	for _, text := range []string{"", "x", "xy", "\xff\xfe"} {
+		once := &failsOnce{text, broken}
+		r := NewReader(once)
+		if IsGzip(r) {
+			t.Error("no gzip")
+		}
+		if _, err := io.ReadAll(NewTextReader(r)); !errors.Is(err, broken) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A source that fails between two members is not at its end.
+func TestNewGzipReader_SourceFails(t *testing.T) {
+	broken := errors.New("broken")
+	r, err := NewGzipReader(NewReader(io.MultiReader(strings.NewReader(packed("a")), iotest.ErrReader(broken))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); string(got) != "a" || !errors.Is(err, broken) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A failsOnce returns a text, an error, and then io.EOF.
+type failsOnce struct {
+	text string
+	err  error
+}
+
+func (f *failsOnce) Read(p []byte) (int, error) {
+	if n := copy(p, f.text); n > 0 {
+		f.text = f.text[n:]
+		return n, nil
+	}
+	err := f.err
+	f.err = io.EOF
+	return 0, err
 }
 
 func TestNewTextReader(t *testing.T) {

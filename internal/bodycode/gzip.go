@@ -53,6 +53,9 @@ func (z *gzipReader) Read(p []byte) (int, error) {
 // next begins the next member. It returns io.EOF if there is none.
 func (z *gzipReader) next() error {
 	if !IsGzip(z.source) {
+		if _, err := z.source.Peek(1); err != nil {
+			return err // io.EOF, or the source has failed
+		}
 		return io.EOF
 	}
 	if err := z.member.Reset(z.source); err != nil {

@@ -66,7 +66,7 @@ func (s *scan) entry(e Entry) error {
 // textOf returns the text of a file, in UTF-8 or in a charset that includes
 // ASCII.
 func textOf(r io.Reader) (*bufio.Reader, error) {
-	text := bufio.NewReader(&limitedReader{r, MaxBytes})
+	text := bodycode.NewReader(&limitedReader{r, MaxBytes})
 	for range maxLayers {
 		if !bodycode.IsGzip(text) {
 			break
@@ -75,7 +75,7 @@ func textOf(r io.Reader) (*bufio.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		text = bufio.NewReader(&limitedReader{z, MaxBytes})
+		text = bodycode.NewReader(&limitedReader{z, MaxBytes})
 	}
 	return bufio.NewReaderSize(bodycode.NewTextReader(text), maxLine), nil
 }

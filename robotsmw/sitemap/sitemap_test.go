@@ -244,6 +244,7 @@ func TestRead_Errors(t *testing.T) {
 	}{
 		"a reader that fails":  {io.MultiReader(strings.NewReader(url("x")), iotest.ErrReader(broken)), 1, broken},
 		"one that fails first": {iotest.ErrReader(broken), 0, broken},
+		"one that fails once":  {&failsOnce{err: broken}, 0, broken},
 		"lines that fail":      {io.MultiReader(strings.NewReader("http://a.example/1\nhttp://a.exam"), iotest.ErrReader(broken)), 1, broken},
 		"a truncated body":     {io.MultiReader(strings.NewReader(url("x")), iotest.ErrReader(io.ErrUnexpectedEOF)), 1, io.ErrUnexpectedEOF},
 		"gzip broken off":      {strings.NewReader(packed(sample)[:40]), 0, io.ErrUnexpectedEOF},
@@ -263,6 +264,15 @@ func TestRead_Errors(t *testing.T) {
 			t.Errorf("%s: %d entries, %v; want %d, %v", name, len(got), err, tt.want, tt.err)
 		}
 	}
+}
+
+// A failsOnce returns an error, and then io.EOF.
+type failsOnce struct{ err error }
+
+func (f *failsOnce) Read([]byte) (int, error) {
+	err := f.err
+	f.err = io.EOF
+	return 0, err
 }
 
 type endless struct{}
