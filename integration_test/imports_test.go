@@ -27,7 +27,7 @@ var arrows = map[string]struct {
 	},
 	"robotsmw/internal/origin":    {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
 	"robotsmw/internal/freshness": {nil, "reads headers, and knows no records"},
-	"robotsmw/internal/record":    {[]string{"politeness", "robotsmw/internal/freshness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "what is known of an origin: no I/O"},
+	"robotsmw/internal/record":    {[]string{"internal/bodycode", "politeness", "robotsmw/internal/freshness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "what is known of an origin: no I/O"},
 	"robotsmw/internal/cache":     {[]string{"politeness", "robotsmw/internal/origin", "robotsmw/internal/record"}, "records in memory: no I/O"},
 	"robotsmw/internal/store":     {[]string{"robotsmw/internal/record"}, "shields from any Store, and knows none"},
 	"robotsmw/internal/fetch":     {[]string{"internal/bodycode", "internal/httpstatus", "politeness", "politeness/refusal", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
@@ -60,7 +60,7 @@ var arrows = map[string]struct {
 	},
 	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},
 	"robotsmw/evidence/audit": {
-		[]string{"internal/httpstatus", "internal/httptime", "robotsmw/evidence/internal/chain", "robotsmw/robotstxt"},
+		[]string{"internal/bodycode", "internal/httpstatus", "internal/httptime", "robotsmw/evidence/internal/chain", "robotsmw/robotstxt"},
 		"judges by what was written down: whoever doubts a crawl need not carry a crawler",
 	},
 	"robotsmw/evidence":     {[]string{"internal/httpstatus", "politeness", "robotsmw", "robotsmw/evidence/internal/chain"}, "hears both, and needs no more to write WARC than the standard library"},

@@ -109,6 +109,9 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "plain text under gzip", handler: encoded("gzip", someRules), want: obey, next: day},
 		{name: "gzip and a newline", handler: encoded("gzip", gzipped(someRules)+"\n"), want: obey, next: day},
 		{name: "gzip without a label", handler: encoded("", gzipped(someRules)), want: obey, next: day},
+		{name: "UTF-16, little endian", handler: robots("\xff\xfe" + widened(someRules, false)), want: obey, next: day},
+		{name: "UTF-16, big endian", handler: robots("\xfe\xff" + widened(someRules, true)), want: obey, next: day},
+		{name: "UTF-16 in gzip", handler: encoded("gzip", gzipped("\xff\xfe"+widened(someRules, false))), want: obey, next: day},
 		{name: "other data under gzip", handler: encoded("gzip", "\x00"+someRules), want: unreachable, next: minute},
 		{name: "gzip bomb", handler: encoded("gzip", gzipped(someRules+strings.Repeat("#", 64<<20))), want: obey, next: day},
 		{name: "a coding that nobody asked for", handler: encoded("br", someRules), want: unreachable, next: minute},
@@ -207,6 +210,19 @@ func encoded(coding, body string) http.Handler {
 		w.Header().Set("Content-Encoding", coding)
 		io.WriteString(w, body)
 	})
+}
+
+// widened returns ASCII text in UTF-16.
+func widened(s string, bigEndian bool) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if bigEndian {
+			b.WriteString("\x00" + string(rune(c)))
+		} else {
+			b.WriteString(string(rune(c)) + "\x00")
+		}
+	}
+	return b.String()
 }
 
 func gzipped(s string) string {

@@ -70,6 +70,29 @@ func inUTF16(order binary.AppendByteOrder, text string) string {
 	return string(b)
 }
 
+func TestText(t *testing.T) {
+	const text = "User-agent: *\nDisallow: /ä\nDisallow: /public/secret"
+	for name, tt := range map[string]struct {
+		body string
+		most int
+		want string
+	}{
+		"UTF-8":                  {text, 1 << 10, text},
+		"UTF-8 that is cut":      {text, 10, text},
+		"UTF-8 with a mark":      {"\ufeff" + text, 1 << 10, "\ufeff" + text},
+		"UTF-16":                 {inUTF16(binary.LittleEndian, text), 1 << 10, "\ufeff" + text},
+		"UTF-16, big endian":     {inUTF16(binary.BigEndian, text), 1 << 10, "\ufeff" + text},
+		"UTF-16 that is cut":     {inUTF16(binary.LittleEndian, text)[:90], 89, "\ufeffUser-agent: *\nDisallow: /ä\n"},
+		"UTF-16 in one cut line": {inUTF16(binary.LittleEndian, "Disallow: /public"), 9, ""},
+		"binary":                 {"\xff\x00", 1 << 10, "\xff\x00"},
+		"nothing":                {"", 1 << 10, ""},
+	} {
+		if got := string(Text([]byte(tt.body), tt.most)); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 // A bufio.Reader returns an error only once, so that IsGzip could lose it.
 func TestNewReader_KeepsErrors(t *testing.T) {
 	broken := errors.New("broken")

@@ -2,6 +2,7 @@ package bodycode
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"io"
 	"unicode/utf16"
@@ -76,4 +77,18 @@ func (u *utf16Reader) readRune() {
 	u.pending = utf8.AppendRune(u.pending[:0], unit)
 }
 
-var _ io.Reader = (*utf16Reader)(nil)
+// Text returns a text in UTF-8: body unchanged, unless it begins with a byte
+// order mark of UTF-16. A body longer than most is cut, perhaps within a line,
+// so the converted text ends with its last whole line.
+func Text(body []byte, most int) []byte {
+	source := bufio.NewReader(bytes.NewReader(body))
+	text := NewTextReader(source)
+	if text == source {
+		return body
+	}
+	converted, _ := io.ReadAll(text) // neither reader returns an error
+	if len(body) > most {
+		converted = converted[:bytes.LastIndexAny(converted, "\r\n")+1]
+	}
+	return converted
+}

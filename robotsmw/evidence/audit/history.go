@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/bodycode"
 	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -177,7 +178,7 @@ func (f *file) rulesFor(p product) *rules {
 		return new(rules)
 	}
 	if f.parsed == nil {
-		f.parsed, f.rules = robotstxt.Parse(f.text), make(map[string]*rules)
+		f.parsed, f.rules = robotstxt.Parse(bodycode.Text(f.text, robotstxt.MaxSize)), make(map[string]*rules)
 	}
 	group := "*"
 	if p.named {

@@ -14,28 +14,15 @@ import (
 	"github.com/goodbots/courtesy/internal/bodycode"
 )
 
-// decodedBody returns the text of a body, without its content coding and in
-// UTF-8. Reading a coded body fails when ctx ends, or after [longestCoded]
-// bytes of input. A body that has no coding, or that Base has decoded already,
-// is returned unchanged. If the header names something that is no coding, such
-// as a charset, the body is read unchanged, as long as it is plain text.
+// decodedBody returns the body without its content coding. Reading a coded body
+// fails when ctx ends, or after [longestCoded] bytes of input. A body that has
+// no coding, or that Base has decoded already, is returned unchanged. If the
+// header names something that is no coding, such as a charset, the body is read
+// unchanged, as long as it is plain text.
 //
 // Many servers send another coding than they name. A plain text under the name
-// of gzip is read as text, and a gzip without a name is recognized. A text in
-// UTF-16 with a byte order mark is converted.
+// of gzip is read as text, and a gzip without a name is recognized.
 func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
-	r, err := uncodedBody(ctx, resp)
-	if err != nil {
-		return nil, err
-	}
-	text, isBuffered := r.(*bufio.Reader)
-	if !isBuffered {
-		text = bodycode.NewReader(r)
-	}
-	return bodycode.NewTextReader(text), nil
-}
-
-func uncodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
 	}

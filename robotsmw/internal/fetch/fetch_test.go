@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf16"
 
 	"github.com/goodbots/courtesy/politeness"
 )
@@ -100,13 +98,7 @@ func TestBodiesWithAWrongLabel(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, rules)
 	z.Close()
-	inUTF16 := func(order binary.AppendByteOrder) string {
-		var b []byte
-		for _, unit := range utf16.Encode([]rune("\ufeff" + rules)) {
-			b = order.AppendUint16(b, unit)
-		}
-		return string(b)
-	}
+	const inUTF16 = "\xff\xfeU\x00s\x00"
 	const marked = "\ufeff" + rules
 	for _, tt := range []struct {
 		name, coding, body string
@@ -132,11 +124,8 @@ func TestBodiesWithAWrongLabel(t *testing.T) {
 		{"gzip without a label, broken off", "", packed.String()[:20], ""},
 		{"the magic of gzip alone", "", "\x1f\x8b", ""},
 		{"the first byte of the magic", "", "\x1f", "\x1f"},
-		{"UTF-16, little endian", "", inUTF16(binary.LittleEndian), marked},
-		{"UTF-16, big endian", "", inUTF16(binary.BigEndian), marked},
-		{"UTF-16 in gzip", "gzip", packedText(inUTF16(binary.BigEndian)), marked},
-		{"UTF-16 in gzip without a label", "", packedText(inUTF16(binary.LittleEndian)), marked},
-		{"UTF-16 with half a unit", "", inUTF16(binary.LittleEndian) + "x", marked + "\ufffd"},
+		{"UTF-16, which is not converted here", "", inUTF16, inUTF16},
+		{"UTF-16 in gzip", "gzip", packedText(inUTF16), inUTF16},
 		{"UTF-16 without a mark", "", "U\x00s\x00", "U\x00s\x00"},
 		{"no text", "", "", ""},
 	} {

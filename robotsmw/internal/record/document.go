@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"sync"
 
+	"github.com/goodbots/courtesy/internal/bodycode"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -42,7 +43,7 @@ func (ds *Documents) document(hash [sha256.Size]byte, body []byte, tokens []stri
 	if d != nil {
 		return d
 	}
-	f := robotstxt.Parse(body)
+	f := robotstxt.Parse(bodycode.Text(body, robotstxt.MaxSize))
 	d = &Document{Hash: hash, Rules: f.Rules(tokens...)}
 	if keepFile {
 		d.File = f
