@@ -38,18 +38,3 @@ func appendKosterTarget(dst []byte, target string) []byte {
 	}
 	return appendKosterPath(dst, target)
 }
-
-// decideKoster does the same as decideForm, by the draft of 1996: the first
-// rule whose path is a prefix of the target decides. No byte of a path is a
-// wildcard.
-func (s *Set) decideKoster(target string) (decides, steps int) {
-	if target == robotsTxt {
-		return Itself, 0
-	}
-	for i := range s.rules {
-		if strings.HasPrefix(target, s.pattern(i)) {
-			return i, i + 1
-		}
-	}
-	return None, len(s.rules)
-}

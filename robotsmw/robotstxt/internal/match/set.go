@@ -140,6 +140,21 @@ func (s *Set) decideForm(target string) (decides, steps int) {
 	return decides, steps
 }
 
+// decideKoster does the same as decideForm, by the draft of 1996: the first
+// rule whose path is a prefix of the target decides. No byte of a path is a
+// wildcard.
+func (s *Set) decideKoster(target string) (decides, steps int) {
+	if target == robotsTxt {
+		return Itself, 0
+	}
+	for i := range s.rules {
+		if strings.HasPrefix(target, s.pattern(i)) {
+			return i, i + 1
+		}
+	}
+	return None, len(s.rules)
+}
+
 // Work is counted in steps, each of about a nanosecond or less. A target may
 // cost baseWork steps, and workPerByte more for each of its bytes. Only a file
 // that was made to keep crawlers busy reaches this limit, by rules with

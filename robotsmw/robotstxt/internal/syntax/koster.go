@@ -2,12 +2,6 @@ package syntax
 
 import "strings"
 
-// isBlank reports whether a line has nothing but white space. A line with a
-// comment is not blank.
-func isBlank(text string, line Span) bool {
-	return Trim(text, line).In(text) == ""
-}
-
 // cutBlock does the same as cutGroup, by the draft of 1996, in which blank
 // lines separate the groups.
 func cutBlock(records []Record) (block, rest []Record) {
