@@ -3,6 +3,7 @@ package politeness
 import (
 	"net/http"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness/internal/headers"
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -50,7 +51,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 // classify returns the class of an outcome. clean reports whether the status
 // and header were examined and show no refusal. classify needs no lock.
 func classify(o *Outcome) (c schedule.Class, clean bool) {
-	if o.Status == http.StatusTooManyRequests {
+	if httpstatus.IsThrottled(o.Status) {
 		return schedule.Throttled, false
 	}
 	blocked := false
@@ -59,7 +60,7 @@ func classify(o *Outcome) (c schedule.Class, clean bool) {
 		clean, blocked = !refused, refused && isBlock(r)
 	}
 	switch {
-	case o.Status == http.StatusServiceUnavailable, blocked:
+	case httpstatus.IsOverloaded(o.Status), blocked:
 		return schedule.Blocked, clean
 	case o.Err == nil && o.Status > 0 && o.Status < 500:
 		return schedule.Good, clean

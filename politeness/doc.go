@@ -65,9 +65,10 @@
 //     nor behind requests that wait for one.
 //   - A Crawl-delay, told by [WithCrawlDelay], is obeyed however long it is. If
 //     it exceeds MaxCrawlDelay, requests are refused until it is over.
-//   - These pause a host: a Retry-After with 429, 503 or 3xx; a 429; a 503 or a
-//     sure challenge or block, at first for one more interval. See
-//     [Limiter.BackOff].
+//   - These pause a host: a Retry-After with 3xx or any status of 400 and
+//     above; a 429; a 503 or a sure challenge or block, at first for one more
+//     interval. See [Limiter.BackOff]. The statuses 430 and 529, which no
+//     standard defines, count as 429 and 503.
 //   - A spent quota pauses the host until it is renewed. What remains of a
 //     quota is spread over its time. The fields are RateLimit, RateLimit-Policy
 //     (draft-ietf-httpapi-ratelimit-headers-11, and earlier forms),

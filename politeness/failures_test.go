@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -147,7 +148,11 @@ func TestFailureRetryAfterForms(t *testing.T) {
 		{"zero asks for nothing", "0", "", 0},
 		{"negative", "-1", "", 0},
 		{"signed", "+5", "", 0},
-		{"fraction", "1.5", "", 0},
+		{"a fraction is rounded up", "1.5", "", 2 * time.Second},
+		{"the name of a zone", "Sat, 21 Nov 2026 13:05:00 CET", date, 5 * time.Minute},
+		{"several values", "60, Sat, 21 Nov 2026 12:05:00 GMT", date, 5 * time.Minute},
+		{"a duration", "5m0s", "", 5 * time.Minute},
+		{"seconds since 1970", strconv.FormatInt(now.Add(5*time.Minute).Unix(), 10), "", 5 * time.Minute},
 		{"no number", "soon", "", 0},
 		{"empty", "", "", 0},
 		{"wraps around in nanoseconds", "9223372037", "", unlimited / time.Second * time.Second},

@@ -77,9 +77,9 @@ type Limiter struct {
 	// requests that were in flight then. After a first 503, or a first answer
 	// that is surely a challenge, a captcha or a block, the host rests for only
 	// one more interval; the second in a row counts as a 429. Any other answer
-	// below 500 is good, and undoes one doubling. 0 means [DefaultBackOff], 5
-	// s. Negative means none, and only a Retry-After or a spent quota pauses a
-	// host.
+	// below 500 is good, and undoes one doubling, unless it is a 4xx with a
+	// Retry-After. 0 means [DefaultBackOff], 5 s. Negative means none, and only
+	// a Retry-After or a spent quota pauses a host.
 	BackOff time.Duration
 
 	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0

@@ -7,15 +7,20 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/headers"
 )
 
-// RetryAfter returns the wait that the server asks for, counted from now. It
-// returns false if no Retry-After asks for a wait: there is none, or it is
-// malformed, negative, zero or a date in the past.
+// RetryAfter returns the wait that the server requests, counted from now. It
+// returns false if no Retry-After requests a wait: there is none, or it is
+// malformed, negative, zero or a time in the past.
 //
-// RFC 9110 §10.2.3 has two forms, seconds and an HTTP date. A date is compared
-// with the response's own Date, because the server's clock wrote both. If there
-// is no Date, the date in Retry-After is compared with now. If there are
-// several Retry-After fields, the longest wait counts. If they have more than 4
-// KiB together, they are malformed.
+// RFC 9110 §10.2.3 has two forms, whole seconds and an HTTP date. RetryAfter
+// also reads forms that many servers send: fractions of a second, which are
+// rounded up; dates with another zone or offset; ISO 8601; durations such as
+// "30s"; and seconds since 1970, if they are within a year of the present. If
+// several values are joined by commas, or if there are several fields, the
+// longest wait counts. A value with a sign or an exponent is malformed, and so
+// are more than 32 values or 4 KiB.
+//
+// A time is compared with the response's own Date, because the server's clock
+// wrote both. If there is no Date, the time is compared with now.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return headers.RetryAfter(h, now)
 }

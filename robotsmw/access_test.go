@@ -78,6 +78,10 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "410", handler: status(410), want: allowAll, next: day},
 		{name: "418", handler: status(418), want: allowAll, next: day},
 		{name: "429", handler: status(429), want: unreachable, next: minute},
+		{name: "430, as Shopify has it", handler: status(430), want: unreachable, next: minute},
+		{name: "430 with Retry-After", handler: status(430, "Retry-After: 120.5"), want: unreachable, next: 121 * time.Second},
+		{name: "431 is another 4xx", handler: status(431, "Retry-After: 120"), want: allowAll, next: day},
+		{name: "529", handler: status(529), want: unreachable, next: minute},
 		{name: "429 with Retry-After", handler: status(429, "Retry-After: 120"), want: unreachable, next: 2 * minute},
 		{name: "451", handler: status(451), want: allowAll, next: day},
 		{name: "499", handler: status(499), want: allowAll, next: day},
@@ -102,7 +106,13 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "deflate without zlib", handler: encoded("deflate", deflated(someRules)), want: obey, next: day},
 		{name: "gzip of nothing", handler: encoded("gzip", ""), want: allowAll, next: day},
 		{name: "truncated gzip", handler: encoded("gzip", gzipped(someRules)[:20]), want: unreachable, next: minute},
-		{name: "gzip that is none", handler: encoded("gzip", someRules), want: unreachable, next: minute},
+		{name: "plain text under gzip", handler: encoded("gzip", someRules), want: obey, next: day},
+		{name: "gzip and a newline", handler: encoded("gzip", gzipped(someRules)+"\n"), want: obey, next: day},
+		{name: "gzip without a label", handler: encoded("", gzipped(someRules)), want: obey, next: day},
+		{name: "UTF-16, little endian", handler: robots("\xff\xfe" + widened(someRules, false)), want: obey, next: day},
+		{name: "UTF-16, big endian", handler: robots("\xfe\xff" + widened(someRules, true)), want: obey, next: day},
+		{name: "UTF-16 in gzip", handler: encoded("gzip", gzipped("\xff\xfe"+widened(someRules, false))), want: obey, next: day},
+		{name: "other data under gzip", handler: encoded("gzip", "\x00"+someRules), want: unreachable, next: minute},
 		{name: "gzip bomb", handler: encoded("gzip", gzipped(someRules+strings.Repeat("#", 64<<20))), want: obey, next: day},
 		{name: "a coding that nobody asked for", handler: encoded("br", someRules), want: unreachable, next: minute},
 		{name: "ten codings", handler: encoded(strings.Repeat("gzip,", 10), someRules), want: unreachable, next: minute},
@@ -200,6 +210,19 @@ func encoded(coding, body string) http.Handler {
 		w.Header().Set("Content-Encoding", coding)
 		io.WriteString(w, body)
 	})
+}
+
+// widened returns ASCII text in UTF-16.
+func widened(s string, bigEndian bool) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if bigEndian {
+			b.WriteString("\x00" + string(rune(c)))
+		} else {
+			b.WriteString(string(rune(c)) + "\x00")
+		}
+	}
+	return b.String()
 }
 
 func gzipped(s string) string {

@@ -81,17 +81,18 @@ type Decision struct {
 // RFC 9309 §2.3.1 distinguishes three outcomes, and so does Decision.Reason:
 //
 //   - Successful (2xx): the file's rules are obeyed, whatever its type.
-//   - Unavailable (4xx except 429; more than five redirects, or a redirect that
-//     leads nowhere): there are no rules; all is allowed. With
+//   - Unavailable (4xx except 429 and 430; more than five redirects, or a
+//     redirect that leads nowhere): there are no rules; all is allowed. With
 //     Options.DisallowForbidden, a 401 or 403 disallows all, as the draft of
 //     1996 advises.
-//   - Unreachable (429, 5xx and any status not named above, network failure, a
-//     truncated or undecodable body, a wall's answer): all is disallowed until
-//     the file can be fetched. If there is an earlier good copy, the copy is
-//     obeyed instead. After its lifetime, the copy is marked Decision.Stale.
-//     The next try is after Retry-After (up to 24 hours), or else after 1
-//     minute, doubling up to 1 hour. With Options.AllowAfter30Days, an origin
-//     that has been unreachable for 30 days, without a good copy, allows all.
+//   - Unreachable (429, Shopify's 430, 5xx and any status not named above,
+//     network failure, a truncated or undecodable body, a wall's answer): all
+//     is disallowed until the file can be fetched. If there is an earlier good
+//     copy, the copy is obeyed instead. After its lifetime, the copy is marked
+//     Decision.Stale. The next try is after Retry-After (up to 24 hours), or
+//     else after 1 minute, doubling up to 1 hour. With
+//     Options.AllowAfter30Days, an origin that has been unreachable for 30
+//     days, without a good copy, allows all.
 //
 // A good copy is also obeyed past its lifetime if a fetch would have to wait
 // for its slot for more than ten seconds. Then the copy is used at once and

@@ -44,6 +44,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "RSL's licence", status: 401, headers: []string{"Www-Authenticate: License"}, kind: refusal.License},
 		{name: "no content", status: 204},
 		{name: "a rate limit", status: 429, headers: []string{html, noindex, "Retry-After: 30"}, body: article, kind: refusal.RateLimit},
+		{name: "Shopify's rate limit", status: 430, headers: []string{html, noindex}, body: article, kind: refusal.RateLimit},
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"}, by: "Vercel", kind: refusal.Challenge},
 		{name: "a part that nobody asked for", status: 206, headers: []string{html}, body: article},
 

@@ -61,6 +61,7 @@ func TestOf(t *testing.T) {
 		{"Fastly's challenge begins", answer(406, "set-cookie: _fs_ch_st_x4=abc; Path=/"), Refusal{By: "Fastly", Kind: Challenge}},
 		{"go-away's challenge", answer(418, "refresh: 2; url=/?__goaway=1"), Refusal{By: "go-away", Kind: Challenge}},
 		{"Akamai's edge", answer(403, "server: AkamaiGHost"), Refusal{By: "Akamai", Kind: Block}},
+		{"Shopify's 430", answer(430, "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
 		{"RFC 6585 §4", answer(429, "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
 	}
 	covered := make(map[*headerSign]bool)

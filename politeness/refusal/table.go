@@ -99,8 +99,8 @@ var headerSigns = []*headerSign{
 		"WeebDataHoarder/go-away, cmd/go-away/main.go"},
 	{"Akamai", Block, false, []int{403}, field{"Server", equal, "AkamaiGHost"},
 		"seen in microsoft/playwright-python#1139"},
-	{"", RateLimit, true, []int{429}, field{},
-		"RFC 6585 §4"},
+	{"", RateLimit, true, []int{429, 430}, field{},
+		"RFC 6585 §4; Shopify docs, API response status codes, for 430"},
 }
 
 // shortPage and longPage are lengths of pages in bytes. They limit the search

@@ -31,12 +31,12 @@ type Extension struct {
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
-	// was answered 429 or 503. Each repeat waits until the Retry-After is over,
-	// or for the Limiter's back-off if the answer has no Retry-After. OnError
-	// is called each time, but as long as the extension repeats the request, a
-	// Retry of it sends nothing and returns the error. As with Retry, a
-	// redirect of the repeat may lead to a page that was visited, which is then
-	// fetched again. 0 or negative means never.
+	// was answered 429, 430, 503 or 529. Each repeat waits until the
+	// Retry-After is over, or for the Limiter's back-off if the answer has no
+	// Retry-After. OnError is called each time, but as long as the extension
+	// repeats the request, a Retry of it sends nothing and returns the error.
+	// As with Retry, a redirect of the repeat may lead to a page that was
+	// visited, which is then fetched again. 0 or negative means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused

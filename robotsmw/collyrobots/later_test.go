@@ -518,7 +518,7 @@ func TestRetryThrottled(t *testing.T) {
 	for n := range 8 {
 		all = append(all, options{n&1 != 0, n&2 != 0, n&4 != 0})
 	}
-	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+	for _, status := range []int{http.StatusTooManyRequests, 430, http.StatusServiceUnavailable, 529} {
 		for _, o := range all {
 			synctest.Test(t, func(t *testing.T) {
 				web := busy(status, 2, "120")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -108,13 +109,13 @@ func (m *member) markFailed(r *colly.Request, err error) {
 
 // repeatable reports whether RetryThrottled is about a response.
 func (m *member) repeatable(r *colly.Response) bool {
-	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
+	if !httpstatus.IsThrottled(r.StatusCode) && !httpstatus.IsOverloaded(r.StatusCode) {
 		return false
 	}
 	return m.RetryThrottled > 0 && (r.Request.Method == http.MethodGet || r.Request.Method == http.MethodHead)
 }
 
-// throttled repeats a GET or HEAD that was answered 429 or 503, up to
+// throttled repeats a GET or HEAD that was answered 429, 430, 503 or 529, up to
 // RetryThrottled times.
 func (m *member) throttled(r *colly.Response) {
 	if !m.repeatable(r) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -35,7 +36,7 @@ func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
 			q.put(request)
 		},
 		Answered: func(_ context.Context, e politeness.Event) {
-			if e.RetryAfter != "" || e.Status == 429 || e.Status == 503 {
+			if e.RetryAfter != "" || httpstatus.IsThrottled(e.Status) || httpstatus.IsOverloaded(e.Status) {
 				q.put(line("answer", &e, "host", e.Host, "at", e.At, "status", e.Status, "retry_after", short(e.RetryAfter), "asks", e.Wait))
 			}
 		},

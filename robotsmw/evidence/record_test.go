@@ -445,7 +445,7 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 // The header in the WARC file keeps Content-Encoding if the body still has that
 // coding. If the body is decoded, the field is renamed.
 func TestExchangeOf_ContentEncoding(t *testing.T) {
-	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 503: false} {
+	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 430: false, 503: false} {
 		x := exchangeOf(&http.Response{
 			StatusCode: status, ContentLength: 9, Header: http.Header{"Content-Encoding": {"gzip"}},
 			Request: httptest.NewRequest("GET", "http://a.example/robots.txt", nil),

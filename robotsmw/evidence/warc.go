@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/httpstatus"
 )
 
 // An exchange is a request for a robots.txt and its answer, in the form that
@@ -98,7 +100,7 @@ func isConditional(req *http.Request) bool {
 // already. Otherwise the body still has its content coding.
 func isDecoded(resp *http.Response) bool {
 	status := resp.StatusCode
-	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && status != http.StatusTooManyRequests
+	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && !httpstatus.IsThrottled(status)
 }
 
 const (

@@ -228,6 +228,7 @@ func TestWhatAnAnswerChanges(t *testing.T) {
 		"a fresh 404":                         {[]answer{known, {404, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
 		"a fresh 410":                         {[]answer{known, {410, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
 		"a fresh 429":                         {[]answer{known, {429, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}}, // reader#376
+		"a 430 leaves the page":               {[]answer{known, {430, "", ""}}, `"a"`, false, Visit{Sent: true}},
 		"a 429 leaves the page":               {[]answer{known, {429, "", ""}}, `"a"`, false, Visit{Sent: true}},
 		"a 503 leaves the page":               {[]answer{known, {503, "Cache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
 		"a 403 leaves the page":               {[]answer{known, {403, "Cache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},

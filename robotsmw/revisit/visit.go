@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/internal/freshness"
 	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
@@ -144,7 +145,7 @@ func (v *visit) learn(resp *http.Response, conditional bool) {
 			v.renew(resp, page, says, now)
 		}
 	case len(v.request.Header["Authorization"]) > 0 && !says.Public:
-	case code == http.StatusTooManyRequests:
+	case httpstatus.IsThrottled(code):
 		v.keepAnswer(resp, v.known.Page, says, now)
 	case page.Refusal.Sure: // not the page, whatever its status
 	case code == http.StatusMovedPermanently, code == http.StatusPermanentRedirect, code == http.StatusNotFound, code == http.StatusGone:

@@ -1,120 +1,14 @@
 package robotsmeta
 
 import (
-	"fmt"
-	"regexp"
-	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/httptime"
 )
 
 // maxDate is how many bytes are examined for one date.
-const maxDate = 64
+const maxDate = httptime.MaxDate
 
 // readDate returns the longest date at the beginning of s, in UTC, and its
-// length in bytes. The length is 0 if s does not begin with a date. A date ends
-// at white space, a comma, a semicolon or the end of s. These are examples:
-//
-//	Fri, 25 Jun 2010 15:00:00 -0800     RFC 822, with or without the weekday
-//	Friday, 25-Jun-10 15:00:00 PST      RFC 850
-//	Fri Jun 25 15:00:00 2010            C's asctime; a zone may precede the year
-//	June 25, 2010 3:00 PM PST
-//	2010-06-25T15:00:00,5-08:00         ISO 8601, extended format
-//	20100625T230000Z                    ISO 8601, basic format
-//	2010-06-25 15:00:00 UTC
-//	2010-06-25                          midnight UTC
-//
-// A date without a zone is UTC. The weekday is not checked.
-func readDate(s string) (t time.Time, n int) {
-	for n = min(len(s), maxDate); n > 0; n-- {
-		if n < len(s) && !endsDate(s[n]) || endsDate(s[n-1]) {
-			continue
-		}
-		words := dateWords(s[:n])
-		if len(words) >= len(dateLayouts) {
-			continue
-		}
-		text := strings.Join(words, " ")
-		for _, layout := range dateLayouts[len(words)] {
-			if t, err := time.Parse(layout, text); err == nil && t.UTC().Year() > 0 {
-				return t.UTC(), n
-			}
-		}
-	}
-	return time.Time{}, 0
-}
-
-func endsDate(c byte) bool { return strings.IndexByte(space+",;", c) >= 0 }
-
-// dateLayouts are layouts for [time.Parse], by the number of their words.
-var dateLayouts = func() (byWords [7][]string) {
-	for _, zone := range []string{"", " -0700", " -07:00", " -07"} {
-		for _, clock := range []string{"", " 15:04:05", " 15:04", " 3:04:05 PM", " 3:04 PM", " 150405", " 1504"} {
-			for _, date := range []string{"2 Jan 2006", "2 Jan 06", "Jan 2 2006", "2006-1-2", "2006/1/2", "20060102"} {
-				layout := date + clock + zone
-				if n := strings.Count(layout, " ") + 1; clock != "" || zone == "" {
-					byWords[n] = append(byWords[n], layout)
-				}
-			}
-		}
-		for _, clock := range []string{" 15:04:05", " 15:04"} {
-			layout := "Jan 2" + clock + zone + " 2006"
-			n := strings.Count(layout, " ") + 1
-			byWords[n] = append(byWords[n], layout)
-		}
-	}
-	return byWords
-}()
-
-var (
-	weekday    = regexp.MustCompile(`^\s*(MON|TUE|TUES|WED|WEDNES|THU|THUR|THURS|FRI|SAT|SATUR|SUN)(DAY)?\b\.?`)
-	comment    = regexp.MustCompile(`([+-]\d+)\s*\([A-Z]*\)$`) // as in "-0800 (PST)"
-	fraction   = regexp.MustCompile(`(:\d\d),(\d)`)
-	isoClock   = regexp.MustCompile(`(\d)T(\d)`)
-	isoOffset  = regexp.MustCompile(`([:. ]\d+)([+-])`)
-	dateLetter = regexp.MustCompile(`-?[A-Z]+\.?-?`)
-)
-
-// dateWords brings a date into a form that dateLayouts know, and returns its
-// words: without the weekday, with months of three letters and with the offsets
-// of zones. [time.Parse] would read PST as UTC.
-func dateWords(s string) []string {
-	s = weekday.ReplaceAllString(strings.ToUpper(s), "")
-	s = comment.ReplaceAllString(s, "$1")
-	s = fraction.ReplaceAllString(s, "$1.$2")
-	s = isoClock.ReplaceAllString(s, "$1 $2")
-	s = isoOffset.ReplaceAllString(s, "$1 $2")
-	s = dateLetter.ReplaceAllStringFunc(s, func(word string) string {
-		name := strings.Trim(word, "-.")
-		if offset, ok := zones[name]; ok {
-			return " " + offset + " "
-		}
-		for m := time.January; m <= time.December; m++ {
-			if full := m.String(); len(name) >= 3 && len(name) <= len(full) && strings.EqualFold(name, full[:len(name)]) {
-				return " " + full[:3] + " "
-			}
-		}
-		if name == "AM" || name == "PM" {
-			return " " + name
-		}
-		return word
-	})
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || strings.ContainsRune(space, r) })
-}
-
-// zones has the offset of each time zone by its name. The names are those of
-// RFC 822 §5.1, without the military letters, and others that are widely used.
-// If a name has several meanings, only one counts: CST is American, as in RFC
-// 822, and IST is Indian.
-var zones = func() map[string]string {
-	m := map[string]string{"NST": "-0330", "NDT": "-0230", "IST": "+0530", "ACST": "+0930", "ACDT": "+1030"}
-	for hours, names := range map[int]string{
-		-10: "HST", -9: "AKST HDT", -8: "PST AKDT", -7: "MST PDT", -6: "CST MDT", -5: "EST CDT", -4: "AST EDT", -3: "ADT BRT ART",
-		0: "UT UTC GMT Z WET", 1: "CET MEZ BST WEST", 2: "EET CEST MESZ SAST", 3: "MSK EEST", 7: "WIB", 8: "HKT SGT AWST",
-		9: "JST KST", 10: "AEST", 11: "AEDT", 12: "NZST", 13: "NZDT",
-	} {
-		for _, name := range strings.Fields(names) {
-			m[name] = fmt.Sprintf("%+03d00", hours)
-		}
-	}
-	return m
-}()
+// length in bytes. The length is 0 if s does not begin with a date.
+func readDate(s string) (t time.Time, n int) { return httptime.DatePrefix(s) }

@@ -3,7 +3,8 @@ package robotstxt
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
 // A Dialect is a way to read robots.txt files. [Parse] uses [RFC9309], as
-// robots should. The other dialect shows what Googlebot will fetch.
+// robots should. The other dialects show what Googlebot will fetch, and what a
+// file from the nineties meant.
 type Dialect uint8
 
 const (
@@ -26,6 +27,27 @@ const (
 	//   - the part of a line after a NUL, or after its first 16,663 bytes, is
 	//     ignored.
 	Google Dialect = Dialect(syntax.Google)
+
+	// Koster1996 is the Internet-Draft of 15 November 1996, "A Method for Web
+	// Robots Control":
+	//
+	//   - records are separated by blank lines; a line with a comment is not
+	//     blank;
+	//   - the first record that names the robot counts; if there is none, the
+	//     first record that names "*" counts; records are not merged;
+	//   - a name is the whole value of a user-agent line;
+	//   - the first matching rule of the record decides, not the longest;
+	//   - "*" and "$" are bytes like any others;
+	//   - the path is compared without its query and with its escapes decoded,
+	//     except that "%2F" is not "/";
+	//   - a path that no rule matches is allowed, and so is /robots.txt.
+	//
+	// A robot that obeys the draft uses a file for seven days, unless the
+	// response says when it expires; RFC 9309 §2.4 has 24 hours. The draft
+	// advises to fetch nothing from a site that answers 401 or 403 to
+	// robots.txt: this is robotsmw.Options.DisallowForbidden. Neither is part
+	// of the dialect, which only reads the file.
+	Koster1996 Dialect = Dialect(syntax.Koster1996)
 )
 
 // Parse parses a robots.txt file as the function [Parse] does, but in the

@@ -27,7 +27,7 @@ func TestGoogleDialect(t *testing.T) {
 // TestRobotsTxtItself checks which dialects exempt /robots.txt, for robots with
 // and without a group.
 func TestRobotsTxtItself(t *testing.T) {
-	for _, dialect := range []Dialect{RFC9309, Google} {
+	for _, dialect := range []Dialect{RFC9309, Google, Koster1996} {
 		f := dialect.Parse([]byte("user-agent: shut\ndisallow: /\n\nuser-agent: open\ndisallow:\n\nuser-agent: part\ndisallow: /x\n"))
 		for token, google := range map[string]Reason{"shut": ByRule, "open": EmptyGroup, "part": NoMatch, "nobody": NoGroup} {
 			want := IsRobotsTxt

@@ -79,5 +79,5 @@
 // group has its own lines of this kind. A program that knows the meaning of
 // such a line can act on it.
 //
-// The dialect [Google] shows how Googlebot reads a file.
+// The dialects [Google] and [Koster1996] show how other robots read a file.
 package robotstxt

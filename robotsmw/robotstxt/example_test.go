@@ -179,18 +179,19 @@ func ExampleFile_Groups() {
 }
 
 // This program shows whether Googlebot will fetch a page that RFC 9309
-// disallows.
+// disallows, and whether a robot of the nineties would.
 func ExampleDialect_Parse() {
 	body := []byte("User-agent: *\nDisallow: /%7Ejoe/\n")
 	for _, by := range []struct {
 		name    string
 		dialect robotstxt.Dialect
-	}{{"RFC 9309", robotstxt.RFC9309}, {"Google", robotstxt.Google}} {
+	}{{"RFC 9309", robotstxt.RFC9309}, {"Google", robotstxt.Google}, {"Koster 1996", robotstxt.Koster1996}} {
 		fmt.Println(by.name, by.dialect.Parse(body).Rules("Googlebot").Allowed("/~joe/"))
 	}
 	// Output:
 	// RFC 9309 false
 	// Google true
+	// Koster 1996 false
 }
 
 func ExampleFile_Truncated() {

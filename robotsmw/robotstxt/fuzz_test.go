@@ -229,7 +229,7 @@ func denseTarget(choices []byte) string {
 	return b.String()
 }
 
-// FuzzDialects compares the Google dialect with its slow twin.
+// FuzzDialects compares the dialects other than RFC9309 with their slow twins.
 func FuzzDialects(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "a", "/d/%7Ea?b=%2F")
@@ -244,6 +244,9 @@ func FuzzDialects(f *testing.F) {
 		}
 		if got, want := Google.Parse(body).Rules(token).Allowed(target), twinGoogle(string(body), token, target); got != want {
 			t.Errorf("Google: token %q, target %q: allowed %t, want %t", token, target, got, want)
+		}
+		if got, want := Koster1996.Parse(body).Rules(token).Allowed(target), twinKoster(string(body), token, target); got != want {
+			t.Errorf("Koster: token %q, target %q: allowed %t, want %t", token, target, got, want)
 		}
 	})
 }

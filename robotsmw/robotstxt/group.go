@@ -52,7 +52,8 @@ func (k Kind) String() string {
 	return "no rule"
 }
 
-// Groups yields the file's groups in order.
+// Groups yields the file's groups in order. In the dialect [Koster1996], blank
+// lines separate the groups, and a group may have no user-agent line.
 func (f *File) Groups() iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		for groups := f.syntax.Groups(); groups.Next(); {

@@ -116,8 +116,10 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("Match(%.40q): %v allocations", target, n)
 		}
 	}
-	rules = Google.Parse(body).Rules("ExampleBot")
-	if n := testing.AllocsPerRun(100, func() { rules.Match(long) }); n > 0 {
-		t.Errorf("Google: %v allocations", n)
+	for _, dialect := range []Dialect{Google, Koster1996} {
+		rules := dialect.Parse(body).Rules("ExampleBot")
+		if n := testing.AllocsPerRun(100, func() { rules.Match(long) }); n > 0 {
+			t.Errorf("dialect %d: %v allocations", dialect, n)
+		}
 	}
 }

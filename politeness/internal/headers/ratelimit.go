@@ -1,10 +1,11 @@
 package headers
 
 import (
-	"math"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/httptime"
 )
 
 // Asked is what the header of a response asks of the pace. It is read before
@@ -45,7 +46,8 @@ type Quota struct {
 //   - Of several quotas the strictest counts. It holds until its time is over,
 //     or until a later response tells a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
-//   - A malformed field is ignored, and so is one without a time.
+//   - A malformed field is ignored, and so is one without a time. But a spent
+//     quota with a window ("0;w=21600") pauses the host for the window at most.
 //   - A response from a cache tells what the quota was when the response was
 //     made, which Age says. If it has been renewed since, it is ignored.
 func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
@@ -61,11 +63,15 @@ func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
 		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
 	} {
-		if lefts := valuesOf(Lines(h, names[0])); len(lefts) > 0 {
+		lines := Lines(h, names[0])
+		if lefts := valuesOf(lines); len(lefts) > 0 {
 			limit, ok := leastOf(valuesOf(Lines(h, "X-Ratelimit-Limit")))
 			r.noLimit = ok && limit == 0
-			r.clock = clockOf(h, now)
-			r.readRemaining(lefts, Lines(h, names[1]), Lines(h, names[2]))
+			r.clock = httptime.Clock(dateOf(h), now)
+			resets, afters := Lines(h, names[1]), Lines(h, names[2])
+			if !r.readRemaining(lefts, resets, afters) {
+				r.readWindows(lines)
+			}
 		}
 	}
 	a.Quotas = r.quotas
@@ -140,22 +146,23 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 // readRemaining reads how many requests are left, and when the quota is
 // renewed. If a line of afters has a time, those of resets do not count. Two
 // fields with as many values each tell several quotas: in "0, 1500" and "1,
-// 1419704", 0 requests are left for 1 s, and 1500 for 1419704 s.
-func (r *quotaReader) readRemaining(lefts, resets, afters []string) {
+// 1419704", 0 requests are left for 1 s, and 1500 for 1419704 s. readRemaining
+// returns false if neither field has a time.
+func (r *quotaReader) readRemaining(lefts, resets, afters []string) (hasTime bool) {
 	reset, ok := r.longestReset(afters)
 	if ok {
 		resets = afters
 	} else if reset, ok = r.longestReset(resets); !ok {
-		return
+		return false
 	}
 	least, ok := leastOf(lefts)
 	if !ok || r.noLimit && reset == 0 {
-		return
+		return true
 	}
 	times := valuesOf(resets)
 	if n := len(lefts); n < 2 || n > maxQuotas || n != len(times) {
 		r.add(least, reset)
-		return
+		return true
 	}
 	before := r.quotas
 	for i, value := range lefts {
@@ -164,10 +171,40 @@ func (r *quotaReader) readRemaining(lefts, resets, afters []string) {
 		if !isNumber || !isReset {
 			r.quotas = before
 			r.add(least, reset)
-			return
+			return true
 		}
 		r.add(left, d)
 	}
+	return true
+}
+
+// readWindows reads spent quotas without a time, such as Docker's "0;w=21600":
+// they are renewed at the latest when a whole window is over. How much of the
+// window is over is not known, so what is left of a quota is not spread.
+func (r *quotaReader) readWindows(lines []string) {
+	for _, line := range lines {
+		for value := range strings.SplitSeq(line, ",") {
+			number, params, _ := strings.Cut(value, ";")
+			left, isNumber := parseLeft(number)
+			window, hasWindow := windowOf(params)
+			if isNumber && left == 0 && hasWindow {
+				r.add(0, window)
+			}
+		}
+	}
+}
+
+// windowOf returns the parameter w, which is a number of seconds.
+func windowOf(params string) (time.Duration, bool) {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		if strings.Trim(name, " \t") != "w" {
+			continue
+		}
+		n, ok := httptime.ParseNumber(strings.Trim(value, " \t\""))
+		return seconds(int64(min(n, 1<<53))), ok
+	}
+	return 0, false
 }
 
 // maxQuotas bounds the quotas that readRemaining reads from two fields. If they
@@ -190,8 +227,8 @@ func valuesOf(lines []string) (values []string) {
 // field, the age is 0.
 func ageOf(h http.Header) time.Duration {
 	if lines := Lines(h, "Age"); len(lines) > 0 {
-		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
-			return age
+		if age, ok := httptime.ParseNumber(strings.Trim(lines[0], " \t")); ok {
+			return seconds(int64(min(age, 1<<53)))
 		}
 	}
 	return 0
@@ -209,7 +246,7 @@ func leastOf(values []string) (least int64, ok bool) {
 
 // parseLeft parses how many requests are left. It cuts off a fraction.
 func parseLeft(value string) (int64, bool) {
-	n, ok := parseNumber(value)
+	n, ok := httptime.ParseNumber(strings.Trim(value, " \t\""))
 	return int64(min(n, 1<<53)), ok
 }
 
@@ -229,52 +266,9 @@ func (r *quotaReader) longestReset(lines []string) (longest time.Duration, ok bo
 	return longest, ok
 }
 
-// parseReset parses a value of X-RateLimit-Reset or a similar field, which says
-// when a quota is renewed. The value may be a number of seconds from now, a
-// time in seconds or milliseconds since 1970, or a date. No quota lasts for 30
-// years, so the size of a number tells which of these it is. Times are by the
-// server's clock. For a time in the past, parseReset returns false.
+// parseReset is httptime.ParseReset by the server's clock.
 func (r *quotaReader) parseReset(value string) (time.Duration, bool) {
-	const isTime, isMilliseconds = 1e9, 1e11
-	n, ok := parseNumber(value)
-	switch {
-	case ok && n < isTime:
-		return time.Duration(math.Ceil(n*1000)) * time.Millisecond, true
-	case ok && n < isMilliseconds:
-		n *= 1000
-	case !ok:
-		t, ok := parseDate(strings.Trim(value, " \t\""))
-		if !ok {
-			return 0, false
-		}
-		d := t.Sub(r.clock)
-		return d, d >= 0
-	}
-	if n > 1e15 {
-		return 0, false // more than 30,000 years from now
-	}
-	d := time.UnixMilli(int64(n)).Sub(r.clock)
-	return d, d >= 0
-}
-
-// parseNumber parses a decimal number without a sign, perhaps in quotes.
-func parseNumber(s string) (n float64, ok bool) {
-	s = strings.Trim(s, " \t\"")
-	scale := 0.0 // the weight of the next digit after the point; 0 means no point was read yet
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '.' && scale == 0 && i > 0 && i < len(s)-1:
-			scale = 0.1
-		case c < '0' || c > '9':
-			return 0, false
-		case scale > 0:
-			n += float64(c-'0') * scale
-			scale /= 10
-		default:
-			n = n*10 + float64(c-'0')
-		}
-	}
-	return n, s != ""
+	return httptime.ParseReset(value, r.clock)
 }
 
 // seconds returns n seconds, cut to the longest Duration of whole seconds.

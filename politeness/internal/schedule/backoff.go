@@ -16,10 +16,13 @@ func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
 	if s.IsEmpty() {
 		return e
 	}
+	obeys := s.obeysRetryAfter()
+	if obeys && s.Class == Good && s.Status >= 400 {
+		s.Class = Silent // a host that copes does not ask for a pause
+	}
 	if s.Class == Good {
 		h.recover(r)
 	}
-	obeys := s.obeysRetryAfter()
 	switch {
 	case s.Class >= Blocked:
 		e.Pause = h.backOff(now, r, s)

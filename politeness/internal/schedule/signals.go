@@ -18,11 +18,10 @@ func (s Signals) IsEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.F
 
 // obeysRetryAfter reports whether the Retry-After field of a response pauses
 // the host. RFC 9110 §10.2.3 defines the field for 503 and 3xx, and RFC 6585 §4
-// for 429.
+// for 429, but servers send it with every other status of 400 and above.
 func (s Signals) obeysRetryAfter() bool {
 	if s.RetryAfter <= 0 {
 		return false
 	}
-	isRedirect := s.Class == Good && s.Status/100 == 3
-	return s.Class >= Blocked || isRedirect
+	return s.Class >= Blocked || s.Status >= 300
 }

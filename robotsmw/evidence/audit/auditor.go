@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/httpstatus"
 )
 
 // An Auditor judges requests in the order in which they began. Its zero value
@@ -227,9 +229,15 @@ func (a *Auditor) judge(e *event) {
 	} else if pathOf(e.url) != "" {
 		a.page(e, r, s, late)
 	}
-	if e.wait > 0 && (e.status == 429 || e.status == 503 || e.status/100 == 3) {
+	if e.wait > 0 && requestsPause(e.status) {
 		a.pace(s, e.address).rest(e)
 	}
+}
+
+// requestsPause reports whether a Retry-After with this status requests that a
+// robot stays away (RFC 9110 §10.2.3, RFC 6585 §4).
+func requestsPause(status int) bool {
+	return httpstatus.IsThrottled(status) || httpstatus.IsOverloaded(status) || status/100 == 3
 }
 
 // tally counts a request of a robot to a host.

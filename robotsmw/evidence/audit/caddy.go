@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/internal/httptime"
 )
 
 // Here is a line of Caddy's log, broken into several:
@@ -167,21 +168,9 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 	return int64(math.Round(f * 1e9)), true
 }
 
-// retryAfter returns the wait that a Retry-After with this value asks for. If
-// the value cannot be read, the result is 0. If the value is a date, the wait
-// begins at the Date of the answer, which is date. If that Date cannot be read,
-// the wait begins now.
+// retryAfter returns the wait that a Retry-After with this value requests,
+// counted from now, or 0. date is the Date of the same response. The result is
+// at most 30 years, so that it can be added to any time.
 func retryAfter(value, date string, now time.Time) time.Duration {
-	value = strings.Trim(value, " \t\"")
-	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
-		return time.Duration(min(n, 1e9)) * time.Second
-	}
-	until, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	if t, err := http.ParseTime(date); err == nil {
-		now = t
-	}
-	return max(until.Sub(now), 0)
+	return min(httptime.RetryAfter([]string{value}, date, now), 1e9*time.Second)
 }

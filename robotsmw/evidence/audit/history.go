@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/bodycode"
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -32,7 +34,7 @@ func (h *history) only() (host string) {
 // that an older copy stays in use (RFC 9309 §2.3.1.4). nginx writes 444 and 499
 // for requests that got no answer.
 func isFailure(status int) bool {
-	return status/100 == 5 || status == 429 || status == 444 || status == 499
+	return status/100 == 5 || httpstatus.IsThrottled(status) || status == 444 || status == 499
 }
 
 // at returns what a map has at a key, which is new if there was nothing.
@@ -176,7 +178,7 @@ func (f *file) rulesFor(p product) *rules {
 		return new(rules)
 	}
 	if f.parsed == nil {
-		f.parsed, f.rules = robotstxt.Parse(f.text), make(map[string]*rules)
+		f.parsed, f.rules = robotstxt.Parse(bodycode.Text(f.text, robotstxt.MaxSize)), make(map[string]*rules)
 	}
 	group := "*"
 	if p.named {

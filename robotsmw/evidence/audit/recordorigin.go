@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/bodycode"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -29,7 +30,7 @@ func (k *recordOrigins) setRobot(v *recordLine) {
 }
 
 func (k *recordOrigins) addFile(sha256 string, text []byte) {
-	k.files[sha256] = robotstxt.Parse(text).Rules(k.robot.Tokens...)
+	k.files[sha256] = robotstxt.Parse(bodycode.Text(text, robotstxt.MaxSize)).Rules(k.robot.Tokens...)
 }
 
 // A recordOrigin is what a record says about an origin's robots.txt.

@@ -143,7 +143,7 @@ func (p *recordReader) event(m *paceEvent) {
 		if l.MaxRetryAfter > 0 {
 			wait = min(wait, asDuration(l.MaxRetryAfter))
 		}
-		if m.Status == 429 || m.Status == 503 || m.Status/100 == 3 {
+		if m.Status >= 300 { // which Retry-After the Limiter obeys
 			h.rest(m.at, m.at.Add(min(wait, maxRest)))
 		}
 	case "pause":

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/goodbots/courtesy/internal/bodycode"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -67,7 +68,7 @@ func (v *recordLine) isAnswer(packed io.Reader) bool {
 	}
 	body, err := io.ReadAll(m.body)
 	sum := sha256.Sum256(body)
-	for range robotstxt.Parse(body).Groups() {
+	for range robotstxt.Parse(bodycode.Text(body, robotstxt.MaxSize)).Groups() {
 		v.hasRules = v.Status == 200
 	}
 	return err == nil && hex.EncodeToString(sum[:]) == v.SHA256

@@ -3,7 +3,6 @@ package fetch
 import (
 	"bufio"
 	"compress/flate"
-	"compress/gzip"
 	"compress/zlib"
 	"context"
 	"errors"
@@ -11,22 +10,34 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/goodbots/courtesy/internal/bodycode"
 )
 
 // decodedBody returns the body without its content coding. Reading a coded body
 // fails when ctx ends, or after [longestCoded] bytes of input. A body that has
-// no coding, or that Base has decoded already, is returned as it is. If the
+// no coding, or that Base has decoded already, is returned unchanged. If the
 // header names something that is no coding, such as a charset, the body is read
-// as it is, as long as it is plain text.
+// unchanged, as long as it is plain text.
+//
+// Many servers send another coding than they name. A plain text under the name
+// of gzip is read as text, and a gzip without a name is recognized.
 func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
 	}
 	coding, err := codingOf(resp.Header)
-	if err != nil || coding == "" {
-		return resp.Body, err
+	if err != nil {
+		return nil, err
 	}
-	r := bufio.NewReader(&codedBody{ctx, resp.Body, longestCoded + 1})
+	if coding == "" {
+		plain := bodycode.NewReader(resp.Body)
+		if !bodycode.IsGzip(plain) {
+			return plain, nil
+		}
+		return gzipBody(bodycode.NewReader(&codedBody{ctx, plain, longestCoded + 1}))
+	}
+	r := bodycode.NewReader(&codedBody{ctx, resp.Body, longestCoded + 1})
 	switch _, err := r.Peek(1); {
 	case err == io.EOF: // an empty body, in any coding
 		return strings.NewReader(""), nil
@@ -35,11 +46,10 @@ func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	}
 	switch coding {
 	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, fmt.Errorf("gzip: %w", err)
+		if !bodycode.IsGzip(r) {
+			return &plainText{r, coding}, nil
 		}
-		return z, nil
+		return gzipBody(r)
 	case "deflate":
 		// This is the zlib format (RFC 9110 §8.4.1.2). Some servers send bare
 		// deflate data (RFC 1951) instead.
@@ -57,10 +67,18 @@ func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	return &plainText{r, coding}, nil
 }
 
+func gzipBody(r *bufio.Reader) (io.Reader, error) {
+	z, err := bodycode.NewGzipReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("gzip: %w", err)
+	}
+	return z, nil
+}
+
 func unknownCoding(coding string) error { return fmt.Errorf("unknown content coding %.60q", coding) }
 
-// plainText reads a body whose Content-Encoding is unknown. Reading fails at a
-// control character that no text has: then the body has been coded.
+// plainText reads a body whose Content-Encoding is unknown or wrong. Reading
+// fails at a control character that no text has: then the body has been coded.
 type plainText struct {
 	body   io.Reader
 	coding string

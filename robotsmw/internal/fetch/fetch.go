@@ -17,6 +17,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -205,7 +206,7 @@ func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response
 		if begin, err = read(req.Context(), resp, robotstxt.MaxSize+1); err != nil {
 			err = fmt.Errorf("reading robots.txt: %w", err)
 		}
-	case status >= 400 && status <= 499 && status != http.StatusTooManyRequests:
+	case status >= 400 && status <= 499 && !httpstatus.IsThrottled(status):
 		timer.Reset(min(c.Timeout, longestLook))
 		begin, _ = read(req.Context(), resp, refusal.Window) // an error does not matter: the bytes before it are enough
 	case status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:

@@ -93,6 +93,64 @@ func TestNamesThatAreNoCodings(t *testing.T) {
 	}
 }
 
+// A body whose label is wrong is read as what it is.
+func TestBodiesWithAWrongLabel(t *testing.T) {
+	const rules = "User-agent: *\nDisallow: /\u00e4\n"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, rules)
+	z.Close()
+	const inUTF16 = "\xff\xfeU\x00s\x00"
+	const marked = "\ufeff" + rules
+	for _, tt := range []struct {
+		name, coding, body string
+		want               string // "" means an error
+	}{
+		{"plain text under gzip", "gzip", rules, rules},
+		{"under x-gzip", "x-gzip", rules, rules},
+		{"one byte under gzip", "gzip", "#", "#"},
+		{"a byte order mark under gzip", "gzip", marked, marked},
+		{"a page under gzip", "gzip", "<html>", "<html>"},
+		{"binary data under gzip", "gzip", "\x00\x01", ""},
+		{"another coding under gzip", "gzip", "\x78\x9c\x03\x00", ""},
+		{"gzip broken off", "gzip", packed.String()[:20], ""},
+		{"gzip", "gzip", packed.String(), rules},
+		{"gzip and a newline", "gzip", packed.String() + "\n", rules},
+		{"gzip and CRLF", "gzip", packed.String() + "\r\n", rules},
+		{"gzip and zeros", "gzip", packed.String() + strings.Repeat("\x00", 512), rules},
+		{"gzip and text", "gzip", packed.String() + "<!-- cached -->", rules},
+		{"two members and a newline", "gzip", packed.String() + packed.String() + "\n", rules + rules},
+		{"gzip without a label", "", packed.String(), rules},
+		{"gzip under identity", "identity", packed.String(), rules},
+		{"gzip without a label, and a newline", "", packed.String() + "\n", rules},
+		{"gzip without a label, broken off", "", packed.String()[:20], ""},
+		{"the magic of gzip alone", "", "\x1f\x8b", ""},
+		{"the first byte of the magic", "", "\x1f", "\x1f"},
+		{"UTF-16, which is not converted here", "", inUTF16, inUTF16},
+		{"UTF-16 in gzip", "gzip", packedText(inUTF16), inUTF16},
+		{"UTF-16 without a mark", "", "U\x00s\x00", "U\x00s\x00"},
+		{"no text", "", "", ""},
+	} {
+		header := make(http.Header)
+		if tt.coding != "" {
+			header.Set("Content-Encoding", tt.coding)
+		}
+		ans, err := ask(&http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader(tt.body))})
+		isBad := tt.want == "" && tt.body != ""
+		if (err != nil) != isBad || !isBad && string(ans.Body) != tt.want {
+			t.Errorf("%s: %q, %v", tt.name, ans.Body, err)
+		}
+	}
+}
+
+func packedText(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	io.WriteString(z, text)
+	z.Close()
+	return b.String()
+}
+
 // If there is no body at all, the file is empty, whatever coding the header
 // names.
 func TestEmptyBodiesInACoding(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/cache"
 	"github.com/goodbots/courtesy/robotsmw/internal/fetch"
@@ -116,7 +117,7 @@ func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev
 		return Fetch{Record: prev.Renewed(ans.Header, now), Renewed: true}
 	case ans.Status >= 200 && ans.Status <= 299:
 		return Fetch{Record: l.accepted(f, u, host, hops, ans, now), Body: ans.Body}
-	case ans.Status == http.StatusTooManyRequests || ans.Status < 400 || ans.Status > 499:
+	case httpstatus.IsThrottled(ans.Status) || ans.Status < 400 || ans.Status > 499:
 		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now))}
 	}
 	return Fetch{Record: l.withoutFile(f, ans.Status, hops, lifetime(ans, now), now)}

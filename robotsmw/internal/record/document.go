@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goodbots/courtesy/internal/bodycode"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -63,7 +64,7 @@ func (ds *Documents) document(hash [sha256.Size]byte, body []byte, tokens []stri
 	if d != nil {
 		return d
 	}
-	f := robotstxt.Parse(body)
+	f := robotstxt.Parse(bodycode.Text(body, robotstxt.MaxSize))
 	d = &Document{Hash: hash, Rules: f.Rules(tokens...)}
 	if keepFile {
 		d.File = f

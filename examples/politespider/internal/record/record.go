@@ -5,6 +5,7 @@ package record
 import (
 	"net/http"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -72,7 +73,7 @@ func VerdictOf(status int) Verdict {
 		return Moved
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return NotFound
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+	case httpstatus.IsThrottled(status), httpstatus.IsOverloaded(status):
 		return PutOff
 	case status >= 400 && status <= 499:
 		return Refused

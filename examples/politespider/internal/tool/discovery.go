@@ -1,11 +1,12 @@
 package tool
 
 import (
+	"bytes"
 	"net/url"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
-	"github.com/goodbots/courtesy/examples/politespider/internal/sitemap"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/sitemap"
 )
 
 // follow() queues the links that are new and in scope, and returns their
@@ -34,7 +35,16 @@ func (j *Job) seed(decision *robotsmw.Decision) {
 // sow() queues what a sitemap lists: pages in scope, and further sitemaps on
 // the same host. The pages count as start URLs.
 func (j *Job) sow(from *url.URL, body []byte) int {
-	urls, sitemaps := sitemap.Read(body)
+	var urls, sitemaps []string
+	for entry, err := range sitemap.Read(bytes.NewReader(body)) {
+		switch {
+		case err != nil: // the end; what came before is good
+		case entry.Index:
+			sitemaps = append(sitemaps, entry.Loc)
+		default:
+			urls = append(urls, entry.Loc)
+		}
+	}
 	here := func(u *url.URL) bool { return u.Host == from.Host }
 	return j.follow(frontier.Page{From: from.String()}, urls) +
 		j.add(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)

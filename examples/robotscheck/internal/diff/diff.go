@@ -50,7 +50,7 @@ var Command = command.Command{
 				*named = slices.Compact(append([]string{"*"}, robots.Named(d.sources[0].File, d.sources[1].File)...)) // which may begin with "*", too
 			}
 			for _, agent := range *named {
-				d.robots = append(d.robots, robot{agent, [2]*robotstxt.Rules{d.sources[0].File.Rules(agent), d.sources[1].File.Rules(agent)}})
+				d.robots = append(d.robots, d.robot(agent))
 			}
 			in, err := e.Open(*urls)
 			if err != nil {
@@ -92,8 +92,20 @@ type diff struct {
 
 // A robot is a robot's name, and what it obeys of the old and of the new file.
 type robot struct {
-	agent string
-	rules [2]*robotstxt.Rules
+	agent  string
+	rules  [2]*robotstxt.Rules
+	others [len(robots.Dialects)][2]*robotstxt.Rules // the same in robots.Dialects
+}
+
+func (d *diff) robot(agent string) robot {
+	r := robot{agent: agent}
+	for i, s := range d.sources {
+		r.rules[i] = s.File.Rules(agent)
+		for k, dialect := range robots.Dialects {
+			r.others[k][i] = dialect.Parse(s.Text).Rules(agent)
+		}
+	}
+	return r
 }
 
 // A change is a changed verdict on a URL, as -json prints it.
@@ -102,11 +114,26 @@ type change struct {
 	Agents []string       `json:"agents"`
 	Old    robots.Verdict `json:"old"`
 	New    robots.Verdict `json:"new"`
+
+	// Dialects has the other dialects that see another change, by their names.
+	Dialects map[string][]dialectChange `json:"dialects,omitempty"`
+}
+
+// A dialectChange has the verdicts of a dialect, which may be equal.
+type dialectChange struct {
+	Agents []string       `json:"agents"`
+	Old    robots.Verdict `json:"old"`
+	New    robots.Verdict `json:"new"`
 }
 
 func (c change) Print(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s -> %s for %s\n", command.Printable(c.URL), c.Old.Word(), c.New.Word(), strings.Join(c.Agents, ", "))
 	fmt.Fprintf(w, "    old: %s\n    new: %s\n", c.Old.Why(), c.New.Why())
+	for _, d := range robots.Dialects {
+		for _, o := range c.Dialects[d.Name] {
+			fmt.Fprintf(w, "    %s: %s -> %s for %s\n", d.Title, o.Old.Word(), o.New.Word(), strings.Join(o.Agents, ", "))
+		}
+	}
 }
 
 func (d *diff) compare(name string, in io.Reader) error {
@@ -146,6 +173,7 @@ func (d *diff) compareURL(target string) {
 			changes = append(changes, change{URL: target, Old: v[0], New: v[1]})
 		}
 		changes[same].Agents = append(changes[same].Agents, r.agent)
+		d.addDialects(&changes[same], r, target)
 	}
 	for _, c := range changes {
 		d.print(c)
@@ -155,5 +183,33 @@ func (d *diff) compareURL(target string) {
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return !c.New.Allowed }) {
 		d.closed++
+	}
+}
+
+// addDialects adds the verdicts of those dialects that see another change of a
+// robot's verdict than RFC 9309, whose verdicts are in c.
+func (d *diff) addDialects(c *change, r robot, target string) {
+	sent := robots.Sent(target)
+	for k, dialect := range robots.Dialects {
+		v := [2]robots.Verdict{c.Old, c.New}
+		for i, s := range d.sources {
+			if s.Absent == "" {
+				v[i] = robots.VerdictOf(r.others[k][i].Match(sent))
+			}
+		}
+		if v[0].Allowed == c.Old.Allowed && v[1].Allowed == c.New.Allowed {
+			continue
+		}
+		if c.Dialects == nil {
+			c.Dialects = make(map[string][]dialectChange)
+		}
+		others := c.Dialects[dialect.Name]
+		same := slices.IndexFunc(others, func(o dialectChange) bool { return o.Old == v[0] && o.New == v[1] })
+		if same < 0 {
+			same = len(others)
+			others = append(others, dialectChange{Old: v[0], New: v[1]})
+		}
+		others[same].Agents = append(others[same].Agents, r.agent)
+		c.Dialects[dialect.Name] = others
 	}
 }

@@ -3,9 +3,9 @@
 // Explain says whether a robot may fetch each PATH, which rule of the
 // robots.txt decides, and what would decide without that rule (the runner-up).
 // It also says which lines speak of the use of PATH for search and AI. If
-// Google's parser would decide otherwise, it says so, too. PATH is
-// "/path?query" or a whole URL. If there is no PATH and the URL has a path,
-// that URL is explained.
+// Google's parser or the draft of 1996 would decide otherwise, both verdicts
+// follow. PATH is "/path?query" or a whole URL. If there is no PATH and the URL
+// has a path, that URL is explained.
 //
 //	robotscheck explain -agent ExampleBot robots.txt /private/ /private/a.html
 //	robotscheck explain -agent Googlebot https://example.com/private/
@@ -36,7 +36,8 @@
 //	uses       what the file says about "search", "train-ai" and "ai-input":
 //	           [{"use", "answer", "evidence"}], and "reuse", the least "use"
 //	           of its Content-Signal; as robotscheck page prints them
-//	dialects   what "google" (its parser) says: allowed, reason, rule, line
+//	dialects   what "google" (its parser) and "koster1996" (the draft of
+//	           1996) say: allowed, reason, rule, line
 //	doubt      why the answer is doubtful: the robots.txt is longer than the
 //	           500 KiB that are read of it, binary, in UTF-16, or an HTML
 //	           page; absent if it is not doubtful

@@ -101,7 +101,7 @@ type explanation struct {
 	robots.Verdict
 	Group    []userAgentLine           `json:"group,omitempty"`
 	RunnerUp *robots.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
-	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // what Google's parser says, by the name "google"
+	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // what other dialects say, by their names
 	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses about which the file says something
 	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if none is said
 	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful
@@ -153,7 +153,10 @@ func explain(s *robots.Source, agent, target string) explanation {
 	if use, by := in.ContentUse(); use != "" {
 		x.Reuse = &by
 	}
-	x.Dialects = map[string]robots.Verdict{"google": robots.VerdictOf(robotstxt.Google.Parse(s.Text).Rules(agent).Match(sent))}
+	x.Dialects = make(map[string]robots.Verdict)
+	for _, d := range robots.Dialects {
+		x.Dialects[d.Name] = d.Judge(s.Text, agent, sent)
+	}
 	return x
 }
 
@@ -228,13 +231,30 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 	if x.Reuse != nil {
 		fmt.Fprintf(w, "  %-10s  %s in %s%s: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, command.Line(x.Reuse.Line), command.Printable(x.Reuse.Raw))
 	}
-	switch google := x.Dialects["google"]; {
-	case google.Allowed == x.Allowed && google.Line == x.Line:
-		fmt.Fprintln(w, "  others      Google's parser says the same")
-	case google.Allowed == x.Allowed:
-		fmt.Fprintf(w, "  Google      %s too, but %s\n", google.Word(), google.Why())
-	default:
-		fmt.Fprintf(w, "  Google      %s, %s\n", strings.ToUpper(google.Word()), google.Why())
+	x.printDialects(w)
+}
+
+// printDialects prints what other dialects say: one line if all say the same as
+// RFC 9309, otherwise a line for each.
+func (x explanation) printDialects(w io.Writer) {
+	isSame := func(v robots.Verdict) bool { return v.Allowed == x.Allowed && v.Line == x.Line }
+	differs := false
+	for _, v := range x.Dialects {
+		differs = differs || !isSame(v)
+	}
+	if !differs {
+		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 say the same")
+		return
+	}
+	for _, d := range robots.Dialects {
+		switch v := x.Dialects[d.Name]; {
+		case isSame(v):
+			fmt.Fprintf(w, "  %-10s  the same\n", d.Title)
+		case v.Allowed == x.Allowed:
+			fmt.Fprintf(w, "  %-10s  %s too, but %s\n", d.Title, v.Word(), v.Why())
+		default:
+			fmt.Fprintf(w, "  %-10s  %s, %s\n", d.Title, strings.ToUpper(v.Word()), v.Why())
+		}
 	}
 }
 

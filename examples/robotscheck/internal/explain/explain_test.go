@@ -89,6 +89,31 @@ func TestExplain_OtherNames(t *testing.T) {
 	}
 }
 
+// Beside the verdict of RFC 9309 stand those of the other dialects.
+func TestExplain_Dialects(t *testing.T) {
+	for _, tt := range []struct{ text, path, want string }{
+		{"User-agent: *\nDisallow: /a\n", "/a", "  others      Google's parser and the draft of 1996 say the same\n"},
+		{"", "/a", "  others      Google's parser and the draft of 1996 say the same\n"},
+		{"User-agent: *\nAllow: /\nDisallow: /a\n", "/a", "  Google      the same\n  1996 draft  ALLOWED, line 2: Allow: /\n"},
+		{"User-agent: *\nDisallow: /\nAllow: /a\n", "/a", "  Google      the same\n  1996 draft  DISALLOWED, line 2: Disallow: /\n"},
+		{"User-agent: *\nDisallow: /\nDisallow: /a\n", "/a", "  Google      the same\n  1996 draft  disallowed too, but line 2: Disallow: /\n"},
+		{"User-agent: *\nDisallow: /*.gif$\n", "/a.gif", "  Google      the same\n  1996 draft  ALLOWED, no rule of its group matches\n"},
+		{"User-agent: *\nDisallow: /%7Ejoe\n", "/~joe", "  Google      ALLOWED, no rule of its group matches\n  1996 draft  the same\n"},
+		{"User-agent: *\n\nDisallow: /a?b\n", "/a?b", "  Google      the same\n  1996 draft  ALLOWED, "},
+	} {
+		s := robots.New("robots.txt", []byte(tt.text))
+		var out strings.Builder
+		x := explain(s, "ExampleBot", tt.path)
+		x.print(&out, s, 0)
+		if !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%q, %s: %q is not in\n%s", tt.text, tt.path, tt.want, out.String())
+		}
+		if len(x.Dialects) != 2 {
+			t.Errorf("%q: dialects %v", tt.text, x.Dialects)
+		}
+	}
+}
+
 // Explain says which line speaks of each use of the path.
 func TestExplain_Uses(t *testing.T) {
 	s := robots.New("robots.txt", []byte("User-agent: *\nContent-Usage: train-ai=n\nContent-Signal: /a ai-input=no, search=yes, use=reference\n"))

@@ -15,7 +15,8 @@
 //
 // Of each file the first 16 MiB are read. At most 1,000 problems and 1,000
 // robots of a file are counted. A file shuts a robot out if its rules for the
-// robot disallow "/".
+// robot disallow "/": by RFC 9309, and beside it as Google's parser and the
+// draft of 1996 read the file.
 //
 // Exit status: 0 all files were read, 2 not all: the result is of those that
 // were. If none of the first ten files of a list can be read, it is probably no
@@ -35,5 +36,7 @@
 //	worst         in how many files the worst problem is an "error", "warning"
 //	              or "info", or there is "none"
 //	problems      [{"code", "severity", "files", "times"}]
-//	robots        [{"name", "files", "shut_out"}], the names in lower case
+//	robots        [{"name", "files", "shut_out", "dialects"}], the names in
+//	              lower case; dialects has in how many files the robot is shut
+//	              out as "google" and "koster1996" read them
 package survey

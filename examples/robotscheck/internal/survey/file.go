@@ -82,6 +82,7 @@ const mostRobots = 1000
 
 type surveyed struct {
 	file      *robotstxt.File
+	others    [len(robots.Dialects)]*robotstxt.File // the same file in robots.Dialects
 	groups    int
 	agents    []string // the values of the user-agent lines, but for "*"
 	patterns  []string // of all rules that have one
@@ -93,13 +94,13 @@ type surveyed struct {
 	longest   int // how many bytes the longest line has
 
 	problems []lint.Problem
-	robots   map[string]bool // whether a robot is shut out, by its name in lower case
+	robots   map[string]shutOut // by the robot's name in lower case
 }
 
 func examine(text []byte) *surveyed {
 	f := &surveyed{
 		file: robotstxt.Parse(text), fields: make(map[string]bool), nbytes: len(text),
-		problems: lint.Check(text), robots: make(map[string]bool),
+		problems: lint.Check(text), robots: make(map[string]shutOut),
 	}
 	for g := range f.file.Groups() {
 		f.addGroup(g)
@@ -111,9 +112,12 @@ func examine(text []byte) *surveyed {
 		f.lines = number
 		f.longest = max(f.longest, len(line))
 	}
+	for i, d := range robots.Dialects {
+		f.others[i] = d.Parse(text)
+	}
 	names := robots.Named(f.file)
 	for _, name := range names[:min(len(names), mostRobots)] {
-		f.robots[strings.ToLower(name)] = f.isShut(name)
+		f.robots[strings.ToLower(name)] = f.shutOut(name)
 	}
 	return f
 }
@@ -136,6 +140,21 @@ func (f *surveyed) addGroup(g robotstxt.Group) {
 		}
 	}
 	f.largest = max(f.largest, len(f.patterns)-before)
+}
+
+// A shutOut says whether a robot is shut out: by RFC 9309, and by each of
+// robots.Dialects.
+type shutOut struct {
+	rfc9309  bool
+	dialects [len(robots.Dialects)]bool
+}
+
+func (f *surveyed) shutOut(name string) (s shutOut) {
+	s.rfc9309 = f.isShut(name)
+	for i, file := range f.others {
+		s.dialects[i] = !file.Rules(name).Allowed("/")
+	}
+	return s
 }
 
 // isShut reports whether a robot must not ask for "/".

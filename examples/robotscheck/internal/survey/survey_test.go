@@ -210,7 +210,7 @@ func TestTally_CountsOverFiles(t *testing.T) {
 	for _, r := range all.Robots {
 		robots = append(robots, *r)
 	}
-	if got := fmt.Sprint(robots); got != "[{b1 2 1} {* 1 0} {a 1 1}]" {
+	if got := fmt.Sprint(robots); got != "[{b1 2 1 map[google:0 koster1996:0]} {* 1 0 map[google:0 koster1996:0]} {a 1 1 map[google:1 koster1996:1]}]" {
 		t.Errorf("the robots are %s", got)
 	}
 	var rules []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -51,6 +52,10 @@ type robotRow struct {
 	Name    string `json:"name"`
 	Files   int    `json:"files"`
 	ShutOut int    `json:"shut_out"`
+
+	// Dialects says in how many files the robot is shut out by other dialects,
+	// by their names.
+	Dialects map[string]int `json:"dialects"`
 }
 
 var sizeNames = [...]string{"bytes", "lines", "groups", "rules", "rules of the largest group"}
@@ -83,15 +88,22 @@ func (t *tally) add(f *surveyed) {
 		t.Rules[i].count(f.patterns)
 	}
 	t.addProblems(f.problems)
-	for name, isShut := range f.robots {
+	for name, shut := range f.robots {
 		r := t.robots[name]
 		if r == nil {
-			r = &robotRow{Name: name}
+			r = &robotRow{Name: name, Dialects: make(map[string]int)}
 			t.robots[name] = r
 		}
 		r.Files++
-		if isShut {
+		if shut.rfc9309 {
 			r.ShutOut++
+		}
+		for i, d := range robots.Dialects {
+			if shut.dialects[i] {
+				r.Dialects[d.Name]++
+			} else {
+				r.Dialects[d.Name] += 0 // the name is in the output
+			}
 		}
 	}
 }
@@ -172,9 +184,17 @@ func (t *tally) Print(w io.Writer) {
 	for _, p := range t.Problems {
 		row(string(p.Code), p.Severity, cli.Thousands(p.Files), share(p.Files), cli.Thousands(p.Times))
 	}
-	begin("robot", "files", "share", "shut out")
+	headings := []string{"robot", "files", "share", "shut out"}
+	for _, d := range robots.Dialects {
+		headings = append(headings, d.Title)
+	}
+	begin(headings...)
 	for _, robot := range t.Robots {
-		row(command.Printable(robot.Name), cli.Thousands(robot.Files), share(robot.Files), cli.Thousands(robot.ShutOut))
+		cells := []string{command.Printable(robot.Name), cli.Thousands(robot.Files), share(robot.Files), cli.Thousands(robot.ShutOut)}
+		for _, d := range robots.Dialects {
+			cells = append(cells, cli.Thousands(robot.Dialects[d.Name]))
+		}
+		row(cells...)
 	}
 	command.Table(w, rows)
 }

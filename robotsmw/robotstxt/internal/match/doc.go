@@ -13,6 +13,7 @@
 //	target   targets in canonical form
 //	pattern  patterns in canonical form
 //	google   targets and patterns as Google's parser compares them
+//	koster   targets and patterns as the draft of 1996 compares them
 //	form     targets and patterns as each dialect compares them
 //	wild     whether a pattern matches
 //	rule     a rule in 16 bytes: its rank, and what shows that it cannot match

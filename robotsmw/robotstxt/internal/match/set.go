@@ -104,6 +104,9 @@ func (s *Set) decide(target string) (decides, steps int) {
 // decideForm does the same as decide, for a target in the form that the dialect
 // compares.
 func (s *Set) decideForm(target string) (decides, steps int) {
+	if s.dialect == syntax.Koster1996 {
+		return s.decideKoster(target)
+	}
 	if target == robotsTxt && s.dialect == syntax.RFC9309 {
 		return Itself, 0
 	}
@@ -135,6 +138,21 @@ func (s *Set) decideForm(target string) (decides, steps int) {
 		}
 	}
 	return decides, steps
+}
+
+// decideKoster does the same as decideForm, by the draft of 1996: the first
+// rule whose path is a prefix of the target decides. No byte of a path is a
+// wildcard.
+func (s *Set) decideKoster(target string) (decides, steps int) {
+	if target == robotsTxt {
+		return Itself, 0
+	}
+	for i := range s.rules {
+		if strings.HasPrefix(target, s.pattern(i)) {
+			return i, i + 1
+		}
+	}
+	return None, len(s.rules)
 }
 
 // Work is counted in steps, each of about a nanosecond or less. A target may

@@ -7,4 +7,5 @@ type Dialect uint8
 const (
 	RFC9309 Dialect = iota
 	Google
+	Koster1996
 )

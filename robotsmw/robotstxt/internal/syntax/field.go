@@ -12,6 +12,7 @@ const (
 	Disallow
 	CrawlDelay
 	Sitemap
+	Blank // a blank line, which ends a record in [Koster1996]
 )
 
 // FieldOf returns the Field that a name means, ignoring case.

@@ -9,12 +9,13 @@ const MaxSize = 500 << 10
 // A File is a robots.txt file, split into records.
 type File struct {
 	Text      string   // the part of the body that counts, without a byte order mark
-	Records   []Record // the lines with a field, in order
+	Records   []Record // the lines with a field, in order; in Koster1996 also blank lines
 	Dialect   Dialect
 	Truncated bool // whether the body is longer than Text may be
 }
 
-// A Record is a line that has a field and a value.
+// A Record is a line that has a field and a value. In the dialect [Koster1996],
+// a blank line is also a Record, and its Field is the constant Blank.
 type Record struct {
 	Line        uint32 // counted from 1
 	Field       Field
@@ -47,8 +48,12 @@ func Parse(body []byte, dialect Dialect) File {
 			f.Records = append(f.Records, Record{lines.Number, field, name, Trim(f.Text, Span{name.To + 1, line.To})})
 			continue
 		}
-		if name, value, ok := Split(f.Text, line); ok {
+		name, value, ok := Split(f.Text, line)
+		switch {
+		case ok:
 			f.Records = append(f.Records, Record{lines.Number, fieldOf(name.In(f.Text), dialect), name, value})
+		case dialect == Koster1996 && isBlank(f.Text, lines.Line):
+			f.Records = append(f.Records, Record{Line: lines.Number, Field: Blank})
 		}
 	}
 	return f

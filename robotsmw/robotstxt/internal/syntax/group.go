@@ -3,13 +3,14 @@ package syntax
 // A GroupReader iterates over a file's groups. Each group is a slice of
 // consecutive records.
 type GroupReader struct {
-	Group []Record // the current group
-	rest  []Record
+	Group   []Record // the current group
+	rest    []Record
+	dialect Dialect
 }
 
 // Groups returns a GroupReader. The first call of its method Next moves to the
 // first group.
-func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records} }
+func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records, dialect: f.Dialect} }
 
 // Next advances to the next group and reports whether there is one.
 //
@@ -17,7 +18,13 @@ func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records} }
 // line that comes after a rule. So user-agent lines that follow each other
 // share a group (RFC 9309 §2.1). Other fields never begin or end a group
 // (§2.2.4). Records before the first user-agent line are in no group.
+//
+// In the dialect [Koster1996], blank lines separate the groups.
 func (g *GroupReader) Next() bool {
+	if g.dialect == Koster1996 {
+		g.Group, g.rest = cutBlock(g.rest)
+		return len(g.Group) > 0
+	}
 	records := g.rest
 	for len(records) > 0 && records[0].Field != UserAgent {
 		records = records[1:]
@@ -45,7 +52,7 @@ func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named
 	for all := f.Groups(); all.Next(); {
 		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
 		switch {
-		case first < 0:
+		case first < 0, first == best && f.Dialect == Koster1996: // Koster1996: only the first group counts
 			continue
 		case first < best:
 			best, groups = first, groups[:0]
@@ -80,6 +87,9 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 // IsFor reports whether a user-agent line names a token. Google allows no
 // digits and dots in tokens.
 func (f *File) IsFor(r *Record, t Token) bool {
+	if f.Dialect == Koster1996 {
+		return t.isKosterName(f.Value(r))
+	}
 	t.wide = t.wide && f.Dialect != Google
 	return t.IsIn(f.Value(r))
 }

@@ -111,3 +111,9 @@ func trimLeft(text string, s Span) Span {
 // isSpace reports whether a byte is space, tab, VT, FF or NUL. NUL is among
 // them, because some editors leave it in a file.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == 0 }
+
+// isBlank reports whether a line has nothing but white space. A line with a
+// comment is not blank.
+func isBlank(text string, line Span) bool {
+	return Trim(text, line).In(text) == ""
+}

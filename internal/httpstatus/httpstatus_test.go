@@ -1,0 +1,13 @@
+package httpstatus
+
+import "testing"
+
+func TestStatuses(t *testing.T) {
+	throttled := map[int]bool{429: true, 430: true}
+	overloaded := map[int]bool{503: true, 529: true}
+	for status := range 1000 {
+		if IsThrottled(status) != throttled[status] || IsOverloaded(status) != overloaded[status] {
+			t.Errorf("%d: throttled %t, overloaded %t", status, IsThrottled(status), IsOverloaded(status))
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package sitemap
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+	"unicode"
+
+	"github.com/goodbots/courtesy/internal/bodycode"
+)
+
+// Read returns the entries of a sitemap, in order. The sequence ends with an
+// error if r returns one, if the gzip data are malformed, or with
+// [ErrTooManyURLs], [ErrTooLarge] or [ErrNotSitemap]. With an error, the Entry
+// is zero. An empty file has no entries, and no error.
+//
+// Read reads r while the caller ranges over the sequence, so that the sequence
+// can be used only once. It does not close r.
+func Read(r io.Reader) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		text, err := textOf(r)
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		s := &scan{text: text, yield: yield}
+		if isMarkup(text) {
+			err = readMarkup(text, s.entry)
+		} else {
+			err = s.lines()
+		}
+		if err == errStopped {
+			return
+		}
+		if err != nil && err != io.EOF {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+// errStopped means that the caller has left the loop.
+var errStopped = errors.New("stopped")
+
+// A scan is the state of one Read.
+type scan struct {
+	text    *bufio.Reader
+	yield   func(Entry, error) bool
+	entries int
+}
+
+// entry passes an entry on to the caller.
+func (s *scan) entry(e Entry) error {
+	if s.entries == MaxURLs {
+		return ErrTooManyURLs
+	}
+	s.entries++
+	if !s.yield(e, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// textOf returns the text of a file, in UTF-8 or in a charset that includes
+// ASCII.
+func textOf(r io.Reader) (*bufio.Reader, error) {
+	text := bodycode.NewReader(&limitedReader{r, MaxBytes})
+	for range maxLayers {
+		if !bodycode.IsGzip(text) {
+			break
+		}
+		z, err := bodycode.NewGzipReader(text)
+		if err != nil {
+			return nil, err
+		}
+		text = bodycode.NewReader(&limitedReader{z, MaxBytes})
+	}
+	return bufio.NewReaderSize(bodycode.NewTextReader(text), maxLine), nil
+}
+
+// A limitedReader is like io.LimitedReader, but returns ErrTooLarge if there is
+// more.
+type limitedReader struct {
+	r    io.Reader
+	left int
+}
+
+func (l *limitedReader) Read(p []byte) (int, error) {
+	if len(p) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	if n > l.left {
+		n, err = l.left, ErrTooLarge
+	}
+	l.left -= n
+	return n, err
+}
+
+// isMarkup reports whether a text is XML or HTML instead of lines. Programs
+// that write sitemaps sometimes print a warning first. White space at the
+// beginning is skipped.
+func isMarkup(text *bufio.Reader) bool {
+	for {
+		c, _, err := text.ReadRune()
+		if err != nil {
+			return false
+		}
+		if c != '\ufeff' && !unicode.IsSpace(c) {
+			break
+		}
+	}
+	text.UnreadRune()
+	const window = 4 << 10
+	start, _ := text.Peek(window)
+	if start[0] == '<' {
+		return true
+	}
+	for _, sign := range []string{"<?xml", "<urlset", "<sitemapindex", "<rss", "<feed"} {
+		if bytes.Contains(start, []byte(sign)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lines reads a URL from each line that is one. It ignores lines that are
+// longer than maxLine.
+func (s *scan) lines() error {
+	isRest := false // of a line that is too long
+	for {
+		line, err := s.text.ReadSlice('\n')
+		isPart := err == bufio.ErrBufferFull
+		if err != nil && err != io.EOF && !isPart {
+			return err // the line may be broken off
+		}
+		loc := cleanLoc(line, "")
+		if !isPart && !isRest && isURL(loc) {
+			if err := s.entry(Entry{Loc: loc}); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return err
+		}
+		isRest = isPart
+	}
+}
+
+func isURL(s string) bool {
+	for _, scheme := range []string{"http://", "https://"} {
+		if len(s) > len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
+			return true
+		}
+	}
+	return false
+}
