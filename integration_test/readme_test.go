@@ -148,7 +148,8 @@ func wholeProgram(statements string) string {
 	imports := ""
 	for _, path := range []string{
 		"context", "fmt", "log", "net/http", "net/url", "time",
-		module + "/politeness", module + "/robotsmw", module + "/robotsmw/diskstore",
+		"go.opentelemetry.io/otel",
+		module + "/politeness", module + "/robotsmw", module + "/robotsmw/diskstore", module + "/robotsmw/otelrobots",
 	} {
 		if strings.Contains(statements, path[strings.LastIndexByte(path, '/')+1:]+".") {
 			imports += fmt.Sprintf("import %q\n", path)

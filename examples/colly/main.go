@@ -1,5 +1,5 @@
 // Colly is a crawler that uses the package colly and obeys robots.txt. An
-// existing collector needs only the line with Attach.
+// existing collector needs only the call of Attach.
 package main
 
 import (
@@ -14,7 +14,8 @@ import (
 
 func main() {
 	c := colly.NewCollector(colly.AllowedDomains("example.com"))
-	if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"}); err != nil {
+	opts := robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"}
+	if _, err := collyrobots.Attach(c, opts); err != nil {
 		log.Fatal(err)
 	}
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) })
