@@ -86,12 +86,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	store := flags.String("store", "", "keep robots.txt in this `directory`")
 	maxBody := flags.Int64("max-body", 64<<20, "`bytes` of a page that /fetch passes on at most")
 	private := flags.Bool("allow-private", false, "let clients reach private and loopback addresses")
+	version := flags.Bool("version", false, "print the version of this build and of the Go that built it, and exit")
 	rest, err := cli.Parse(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprintln(stdout, "usage: politegate -user-agent NAME [flags]\n\nThe doc of package robotsmw/gate says what clients may ask.")
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
+		return 0
+	case err == nil && *version:
+		fmt.Fprintln(stdout, "politegate "+cli.Version())
 		return 0
 	case err == nil && len(rest) > 0:
 		err = fmt.Errorf("%q is no flag: politegate takes no arguments", rest[0])

@@ -179,3 +179,11 @@ func TestCommandLine(t *testing.T) {
 		}
 	}
 }
+
+func TestVersion(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	status := run(t.Context(), []string{"-version"}, &stdout, &stderr)
+	if want := "politegate " + cli.Version() + "\n"; status != 0 || stdout.String() != want {
+		t.Errorf("exit status %d, %q, %q", status, stdout.String(), stderr.String())
+	}
+}
