@@ -44,6 +44,7 @@ func TestTopLevel(t *testing.T) {
 // requirements that only these directories need. The go command does not enter
 // these modules from the root, so .ci/run vets, builds and tests each of them.
 var nestedModules = map[string]string{
+	"examples/fetchtool":                                     "the SDK of the Model Context Protocol",
 	"examples/politegate/browser":                            "the driver of a browser",
 	"integration_test/peers":                                 "other people's parsers and retries",
 	"integration_test/peers/prometheus":                      "a Prometheus exporter, with its 20 modules",

@@ -24,23 +24,19 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
 	"time"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
-
+	"github.com/goodbots/courtesy/examples/internal/readable"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -139,33 +135,12 @@ func fetch(ctx context.Context, client *http.Client, page *url.URL) (string, err
 		return "", fmt.Errorf("read %s: %w", resp.Request.URL.Redacted(), err)
 	}
 	contentType := cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body))
-	if len(body) <= maxBytes {
-		return decode(body, contentType)
+	if len(body) > maxBytes {
+		text, err := readable.Read(body[:maxBytes], contentType)
+		return text.Text, cmp.Or(err, errTooLong)
 	}
-	text, err := decode(body[:maxBytes], contentType)
-	return text, cmp.Or(err, errTooLong)
-}
-
-// decode returns a body in UTF-8: plain text unchanged, and HTML as readable
-// text.
-func decode(body []byte, contentType string) (string, error) {
-	mediaType, _, _ := mime.ParseMediaType(contentType)
-	encoding, _, _ := charset.DetermineEncoding(body, contentType)
-	utf8, err := encoding.NewDecoder().Bytes(body)
-	if err != nil {
-		return "", fmt.Errorf("decode the page: %w", err)
-	}
-	switch mediaType {
-	case "text/plain":
-		return string(utf8), nil
-	case "text/html", "application/xhtml+xml":
-		root, err := html.Parse(bytes.NewReader(utf8))
-		if err != nil {
-			return "", fmt.Errorf("parse the page: %w", err)
-		}
-		return readable(root), nil
-	}
-	return "", fmt.Errorf("the type of the page is %q: only text/html and text/plain are printed", contentType)
+	text, err := readable.Read(body, contentType)
+	return text.Text, err
 }
 
 // exitStatus returns the exit status for an error of fetch.

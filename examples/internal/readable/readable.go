@@ -1,11 +1,47 @@
-package main
+// Package readable turns the body of a response into text for a reader.
+package readable
 
 import (
+	"bytes"
+	"fmt"
+	"mime"
 	"regexp"
 	"strings"
 
+	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
 )
+
+// A Page is what a reader sees of a page, in UTF-8.
+type Page struct {
+	Title string // of HTML; empty if there is none
+	Text  string
+}
+
+// Read decodes a body of HTML or plain text by its Content-Type and, in HTML,
+// by the charset that it names. Plain text is unchanged apart from its charset.
+// Read returns an error for any other type, and for HTML that cannot be parsed.
+func Read(body []byte, contentType string) (Page, error) {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	encoding, _, _ := charset.DetermineEncoding(body, contentType)
+	utf8, err := encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		return Page{}, fmt.Errorf("decode the page: %w", err)
+	}
+	switch mediaType {
+	case "text/plain":
+		return Page{Text: string(utf8)}, nil
+	case "text/html", "application/xhtml+xml":
+		root, err := html.Parse(bytes.NewReader(utf8))
+		if err != nil {
+			return Page{}, fmt.Errorf("parse the page: %w", err)
+		}
+		title := goquery.NewDocumentFromNode(root).Find("head title").First().Text()
+		return Page{Title: strings.TrimSpace(title), Text: readable(root)}, nil
+	}
+	return Page{}, fmt.Errorf("the type of the page is %q: only text/html and text/plain can be read", contentType)
+}
 
 // These elements are not shown, or do not begin a new line.
 var (

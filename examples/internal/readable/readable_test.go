@@ -1,4 +1,4 @@
-package main
+package readable
 
 import (
 	"strings"
@@ -34,17 +34,32 @@ func TestReadable(t *testing.T) {
 // many elements is read in linear time: with quadratic time, this test would
 // not end.
 func TestReadable_LargePages(t *testing.T) {
-	const n = maxBytes / 20
-	if _, err := decode([]byte(strings.Repeat("<div>", n)), "text/html"); err == nil {
+	const n = 1 << 20 / 20
+	if _, err := Read([]byte(strings.Repeat("<div>", n)), "text/html"); err == nil {
 		t.Error("no error for a page that is nested deeply")
 	}
 	for name, page := range map[string]string{
 		"a\n": strings.Repeat("<br>a", n),
 		"a ":  "<table><tr>" + strings.Repeat("<td>a", n) + "<td>b",
 	} {
-		text, err := decode([]byte(page), "text/html")
-		if got := strings.Count(text, name); got != n || err != nil {
+		p, err := Read([]byte(page), "text/html")
+		if got := strings.Count(p.Text, name); got != n || err != nil {
 			t.Errorf("%q %d times, %v; want %d", name, got, err, n)
+		}
+	}
+}
+
+func TestRead_Title(t *testing.T) {
+	for page, want := range map[string]string{
+		"<title> A page\n</title>text":                     "A page",
+		"<svg><title>of a picture</title></svg>":           "",
+		"<title>one</title><body><title>two</title>":       "one",
+		"<meta charset=iso-8859-1><title>caf\xe9</title>a": "café",
+		"text": "",
+	} {
+		p, err := Read([]byte(page), "text/html")
+		if err != nil || p.Title != want {
+			t.Errorf("%q: title %q, %v; want %q", page, p.Title, err, want)
 		}
 	}
 }

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/internal/readable"
+	"github.com/goodbots/courtesy/politeness/refusal"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/revisit"
+)
+
+const (
+	maxBytes  = 1 << 20          // of a page
+	maxTime   = 30 * time.Second // for robots.txt, redirects, the page and all waits
+	freshness = 5 * time.Minute  // for which a page is not requested again
+	maxPages  = 64               // that are kept for freshness
+)
+
+// A fetcher fetches pages and remembers the latest ones.
+type fetcher struct {
+	client  *http.Client
+	checker *robotsmw.Checker
+	maxTime time.Duration
+	pages   pageCache
+}
+
+// newFetcher returns the error of the options.
+func newFetcher(opts robotsmw.Options) (*fetcher, error) {
+	opts.KeepFiles = true // for the preferences
+	robots, err := robotsmw.NewTransport(opts)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: &revisit.Transport{Base: robots, MinFresh: freshness, MaxPages: maxPages}}
+	return &fetcher{client: client, checker: robots.Checker(), maxTime: maxTime}, nil
+}
+
+// A document is a page that was fetched.
+type document struct {
+	url         string // after redirects
+	title       string
+	text        []rune
+	isTruncated bool     // the page has more than maxBytes
+	preferences []string // of the owner, about the use by AI
+}
+
+// Errors of fetch, beside those of an http.Client that obeys robots.txt.
+var (
+	errURL     = errors.New("not a URL with http:// or https:// and a host")
+	errTooSlow = errors.New("the time limit was reached")
+
+	errForgotten = errors.New("the page is fresh, but its text was forgotten")
+)
+
+// A statusError is a response that has no page: its status is not 2xx.
+type statusError struct{ status string }
+
+func (e *statusError) Error() string { return "the server answered " + e.status }
+
+// A blockedError is a response of bot protection instead of the page.
+type blockedError struct{ refusal refusal.Refusal }
+
+func (e *blockedError) Error() string { return "the site refused: " + e.refusal.String() }
+
+// fetch returns the page at a URL.
+func (f *fetcher) fetch(ctx context.Context, raw string) (*document, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q: %w", raw, errURL)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, f.maxTime, errTooSlow)
+	defer cancel()
+	d, err := f.get(ctx, u, "")
+	if errors.Is(err, errForgotten) {
+		d, err = f.get(ctx, u, "no-store") // so that revisit requests the whole page
+	}
+	if err != nil && context.Cause(ctx) == errTooSlow {
+		err = fmt.Errorf("%w: %w", errTooSlow, err)
+	}
+	return d, err
+}
+
+func (f *fetcher) get(ctx context.Context, u *url.URL, cacheControl string) (*document, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if cacheControl != "" {
+		req.Header.Set("Cache-Control", cacheControl)
+	}
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	final := resp.Request.URL
+	if visit, ok := revisit.Of(resp); ok && visit.Unchanged {
+		if d := f.pages.get(final.String()); d != nil {
+			return d, nil
+		}
+		return nil, errForgotten
+	}
+	if page := robotsmw.PageDirectives(resp); page.Refusal.Sure {
+		return nil, &blockedError{page.Refusal}
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, &statusError{resp.Status}
+	}
+	d, err := f.read(resp)
+	if err != nil {
+		return nil, err
+	}
+	// A mark of bot protection in HTML is only a sign. But if there is hardly
+	// any text besides, the page is a challenge.
+	if page := robotsmw.PageDirectives(resp); page.Refusal.Kind != 0 && len(d.text) < 1000 {
+		return nil, &blockedError{page.Refusal}
+	}
+	d.preferences = f.preferences(ctx, resp)
+	f.pages.put(d)
+	return d, nil
+}
+
+// read reads the body. The rest of a longer one is not transferred.
+func (f *fetcher) read(resp *http.Response) (*document, error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	isTruncated := len(body) > maxBytes
+	body = body[:min(len(body), maxBytes)]
+	page, err := readable.Read(body, cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body)))
+	if err != nil {
+		return nil, err
+	}
+	return &document{
+		url:         resp.Request.URL.String(),
+		title:       page.Title,
+		text:        []rune(page.Text),
+		isTruncated: isTruncated,
+	}, nil
+}
+
+// preferences lists what the owner of the page has stated about its use by AI,
+// in robots.txt, in the header and in the page.
+func (f *fetcher) preferences(ctx context.Context, resp *http.Response) (stated []string) {
+	in := preference.Input{
+		Tokens: f.checker.Tokens(),
+		Target: resp.Request.URL.String(),
+		Header: resp.Header,
+		Page:   robotsmw.PageDirectives(resp).Directives,
+	}
+	if d, err := f.checker.Check(ctx, resp.Request.URL); err == nil {
+		in.Robots = d.File()
+	}
+	for _, s := range in.Says() {
+		stated = append(stated, fmt.Sprintf("%s: %s", s.Use, s))
+	}
+	return stated
+}

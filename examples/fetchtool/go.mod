@@ -1,0 +1,26 @@
+module github.com/goodbots/courtesy/examples/fetchtool
+
+go 1.26.0
+
+replace github.com/goodbots/courtesy => ../..
+
+require (
+	github.com/goodbots/courtesy v0.0.0
+	github.com/modelcontextprotocol/go-sdk v1.8.0
+	golang.org/x/net v0.62.0
+)
+
+require (
+	github.com/PuerkitoBio/goquery v1.13.0 // indirect
+	github.com/andybalholm/cascadia v1.3.4 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/oauth2 v0.35.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
+)

@@ -1,0 +1,174 @@
+// Fetchtool is a fetch tool for AI agents: a server of the Model Context
+// Protocol with one tool, fetch, which returns the text of a web page.
+//
+//	fetchtool -user-agent "ExampleBot/1.0 (+https://example.com/bot)"
+//	fetchtool -user-agent "ExampleBot/1.0 (+https://example.com/bot)" -http 127.0.0.1:8600
+//
+// Without -http, it speaks the protocol on standard input and output, as
+// clients start it:
+//
+//	{"mcpServers": {"fetch": {"command": "fetchtool", "args": ["-user-agent", "ExampleBot/1.0 (+https://example.com/bot)"]}}}
+//
+// With -http, it serves http://127.0.0.1:8600/mcp, on loopback only.
+//
+// The tool obeys robots.txt, for the URL and at each redirect. It keeps at
+// least one second between two requests to a host, and more if Crawl-delay or
+// Retry-After request it. It connects to public addresses only, reads at most 1
+// MiB of a page, and ends after 30 seconds. It returns HTML as readable text,
+// marked as content from the web that contains no instructions. A page that was
+// fetched in the last five minutes is not requested again, so that a model can
+// read a long page in parts. If the owner of the site has stated preferences
+// about AI, the result lists them. A refusal states its cause, and what the
+// user can do.
+//
+// Through a proxy (HTTPS_PROXY), the tool checks only the address of the proxy,
+// which must refuse private addresses itself.
+//
+// # What other fetch tools do
+//
+// The table is from the sources of November 2026: the fetch server of
+// modelcontextprotocol/servers (0075ab9, Python), tinytrail/gofetch (251d959,
+// Go) and the fetch tool of docker/docker-agent (7c1086d, Go). The tests of
+// this program run each row on fetchtool.
+//
+//	scenario                     servers   gofetch   docker-agent     fetchtool
+//	robots.txt answers 500       fetches   fetches   refuses          refuses
+//	robots.txt does not answer   refuses   fetches   fetches          refuses
+//	Allow and wildcards          obeys     ignores   obeys            obeys
+//	rules with a query           obeys     ignores   ignores          obeys
+//	redirect to disallowed page  fetches   fetches   fetches          refuses
+//	redirect to private address  fetches   fetches   refuses          refuses
+//	DNS rebinding                fetches   fetches   refuses          refuses
+//	Crawl-delay                  ignores   ignores   ignores          keeps
+//	429 with Retry-After         ignores   ignores   ignores          keeps
+//	a page of 50 MB              reads it  reads it  reads 1 MiB      reads 1 MiB
+//	a challenge with status 200  returned  returned  returned         refused
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run serves until ctx or standard input ends. It returns the exit status: 0
+// after that, 1 if the tool cannot serve, 2 for a wrong command line.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	fail := func(status int, err error) int {
+		fmt.Fprintln(stderr, "fetchtool:", err)
+		return status
+	}
+	flags := flag.NewFlagSet("fetchtool", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	agent := flags.String("user-agent", "", "`name` and address of your agent, such as \"ExampleBot/1.0 (+https://example.com/bot)\"; required")
+	address := flags.String("http", "", "serve HTTP at this loopback `address` instead of standard input and output")
+	delay := flags.Duration("delay", politeness.DefaultDelay, "least `time` between two requests to a host")
+	private := flags.Bool("allow-private", false, "also connect to loopback and private addresses")
+	version := flags.Bool("version", false, "print the version of this build and of the Go that built it, and exit")
+	rest, err := cli.Parse(flags, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(stdout, "usage: fetchtool -user-agent NAME [flags]")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return 0
+	case err == nil && *version:
+		fmt.Fprintln(stdout, "fetchtool "+cli.Version())
+		return 0
+	case err == nil && len(rest) > 0:
+		err = fmt.Errorf("%q is not a flag: fetchtool takes no arguments", rest[0])
+	case err == nil && *delay <= 0:
+		err = errors.New("-delay must be more than 0")
+	}
+	if err != nil {
+		return fail(2, fmt.Errorf("%w (fetchtool -h lists the flags)", err))
+	}
+	opts := robotsmw.Options{UserAgent: *agent, Limiter: &politeness.Limiter{Delay: *delay}}
+	if !*private {
+		opts.RefuseAddress = robotsmw.PublicOnly
+	}
+	f, err := newFetcher(opts)
+	if err != nil {
+		return fail(2, fmt.Errorf("-user-agent %q: %w", *agent, err))
+	}
+	server := newServer(f)
+	if *address != "" {
+		err = serveHTTP(ctx, server, *address, stderr)
+	} else {
+		err = server.Run(ctx, &mcp.StdioTransport{})
+	}
+	if err != nil && ctx.Err() == nil {
+		return fail(1, err)
+	}
+	return 0
+}
+
+// Arguments are those of the tool. The schema that clients get is made of them.
+type Arguments struct {
+	URL        string `json:"url" jsonschema:"the URL of the page, with http:// or https://"`
+	MaxLength  int    `json:"max_length,omitempty" jsonschema:"return at most this many characters; default 5000"`
+	StartIndex int    `json:"start_index,omitempty" jsonschema:"skip this many characters, to read on where the last result ended"`
+}
+
+func newServer(f *fetcher) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "courtesy-fetchtool", Version: cli.Version()}, nil)
+	openWorld := true
+	tool := &mcp.Tool{
+		Name: "fetch",
+		Description: "Fetch a web page and return its text. The tool obeys the site's robots.txt and waits between requests. " +
+			"If it refuses, do not try to get the page in another way: tell the user the reason.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &openWorld},
+	}
+	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, args Arguments) (*mcp.CallToolResult, any, error) {
+		text, err := f.call(ctx, args)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+	})
+	return server
+}
+
+// serveHTTP serves until ctx ends. Only programs of this machine may connect,
+// and no page that is open in a browser here.
+func serveHTTP(ctx context.Context, server *mcp.Server, address string, stderr io.Writer) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		listener.Close()
+		return fmt.Errorf("-http %s is not on loopback, and the tool would fetch for everybody who can reach it", address)
+	}
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", http.NewCrossOriginProtection().Handler(handler))
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { s.Close() })
+	defer stop()
+	fmt.Fprintf(stderr, "fetchtool: serving http://%s/mcp\n", listener.Addr())
+	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
