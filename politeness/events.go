@@ -17,6 +17,7 @@ func (l *Limiter) tellGranted(ctx context.Context, g *Grant, waited time.Duratio
 	if o := l.Observer; o != nil && o.Granted != nil {
 		e := g.event(g.request.Since)
 		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.inForce.delay, g.inForce.crawlDelay
+		e.Adaptive, e.Agreed = g.isAdaptive, g.isAgreed
 		if until := g.inForce.pauseEnd; until != never {
 			e.Until = l.time(until)
 		}

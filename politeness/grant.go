@@ -32,6 +32,8 @@ type Grant struct {
 	// Guarded by limiter.mu.
 	status     int16 // the response's status; 0 means none
 	state      state
+	isAdaptive bool // at its start, the adaptive delay was in force; set if there is an Observer
+	isAgreed   bool // at its start, the CrawlDelay of PerHost was in force; likewise
 	host       *host
 	prev, next *Grant
 	number     uint64        // its number in the order of queuing; after its start: in the order of starts

@@ -115,7 +115,7 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now schedule.Time) {
 	// cases in which the loop visits the others too: the queue is that of the
 	// Exempt requests, some request needs its estimate, or the Crawl-delay is
 	// so long that requests are refused.
-	all := line == &h.robots || h.estimates > 0 || h.Learned != nil && h.Learned.CrawlDelay > l.set.host.MaxCrawlDelay
+	all := line == &h.robots || h.estimates > 0 || h.Learned != nil && h.Learned.CrawlDelay > h.Settings.MaxCrawlDelay
 	g := line.first
 	if g == nil {
 		return

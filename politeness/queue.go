@@ -135,7 +135,7 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est schedule.Time) schedule.Reas
 	switch {
 	case h.unownedUntil() > h.Due(&g.request):
 		return schedule.ReasonFleet
-	case h.CrawlDelay(&g.request) > l.set.host.MaxCrawlDelay:
+	case h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay:
 		return schedule.ReasonCrawlDelay
 	case h.ahead(g) > 0:
 		return schedule.ReasonQueue

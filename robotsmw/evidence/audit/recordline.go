@@ -33,6 +33,7 @@ type recordLine struct {
 	MaxRetryAfter float64 `json:"max_retry_after"`
 	Lease         float64 `json:"lease"`
 	Key           string  `json:"key"`
+	PerHost       bool    `json:"per_host"`
 
 	// in file, fetch and robots lines
 	SHA256      string    `json:"sha256"`
@@ -64,6 +65,7 @@ type recordLine struct {
 	Until      time.Time       `json:"until"`
 	Delay      float64         `json:"delay"`
 	CrawlDelay float64         `json:"crawl_delay"`
+	Agreed     bool            `json:"crawl_delay_agreed"`
 	Asks       float64         `json:"asks"`
 	Decision   *recordDecision `json:"decision"`
 
