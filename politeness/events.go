@@ -78,10 +78,6 @@ func (l *Limiter) report(host string, n *notice) {
 	if n == nil {
 		return
 	}
-	if n.cut > 0 {
-		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
-			"host", host, "crawl_delay", n.cut, "max", l.set.host.MaxCrawlDelay)
-	}
 	if n.unbooked != nil {
 		l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
 			"dir", l.Budget.Dir, "error", n.unbooked)

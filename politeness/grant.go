@@ -82,7 +82,6 @@ type look struct {
 
 // A notice is something that the user should know.
 type notice struct {
-	cut      time.Duration // a Crawl-delay that was cut; 0 means none
 	openBody *url.URL      // the URL of an open body that holds up requests; nil means none
 	openFor  time.Duration // how long the body has been open
 	unbooked error         // why Budget.Dir cannot be used; nil means no news

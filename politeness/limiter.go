@@ -56,13 +56,9 @@ type Limiter struct {
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
 	// host's Crawl-delay is longer, the first request to the host starts, and
 	// further requests are refused with a [*DelayError] until the Crawl-delay
-	// is over. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no maximum.
+	// is over. If the owner of the host has agreed to a shorter one, set that in
+	// PerHost. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no maximum.
 	MaxCrawlDelay time.Duration
-
-	// ClampCrawlDelay cuts a Crawl-delay that exceeds MaxCrawlDelay to
-	// MaxCrawlDelay, so that requests wait instead of being refused. That
-	// disobeys the host. So the cut is logged, once for each host.
-	ClampCrawlDelay bool
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
 	// can cause. A longer one is cut, so that a mistake of a server's operator
@@ -192,9 +188,9 @@ type Limiter struct {
 	// several Observers. nil means that nobody is told.
 	Observer *Observer
 
-	// Logger gets warnings about a response body that nobody reads, a
-	// Crawl-delay that was cut, and a Budget.Dir that cannot be used. At debug
-	// level it gets each back-off. nil means [slog.Default].
+	// Logger gets warnings about a response body that nobody reads, and a
+	// Budget.Dir that cannot be used. At debug level it gets each back-off. nil
+	// means [slog.Default].
 	Logger *slog.Logger
 
 	once    sync.Once

@@ -106,9 +106,11 @@ type Options struct {
 //   - limiter: the number of the Limiter in the session
 //   - delay, concurrency, max_crawl_delay, max_retry_after, back_off,
 //     max_back_off, lease: these are always there
-//   - end_to_start, clamp_crawl_delay, adaptive; jitter, a fraction; key:
-//     "host" or "custom"; fleet: the Limiter has a Fleet; per_host: it has a
-//     PerHost, so hosts may have another delay, concurrency and Crawl-delay
+//   - end_to_start, adaptive; jitter, a fraction; key: "host" or "custom";
+//     fleet: the Limiter has a Fleet; per_host: it has a PerHost, so hosts may
+//     have another delay, concurrency and Crawl-delay
+//   - clamp_crawl_delay: in old records, a longer Crawl-delay was cut to
+//     max_crawl_delay
 //
 // file has the content of a robots.txt. A session writes this line before the
 // first robots, request or decision line that names the file's hash. The
@@ -422,7 +424,7 @@ func limiterLine(number int, l *politeness.Limiter) entry {
 	}
 	const unlimited = -time.Second // -1 in the line
 	return newEntry("limiter", "limiter", number, "delay", seconds(orDefault(l.Delay, politeness.DefaultDelay, 0)), "concurrency", orDefault(l.Concurrency, 1, -1), "end_to_start", l.EndToStart,
-		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay, unlimited)), "clamp_crawl_delay", l.ClampCrawlDelay,
+		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay, unlimited)),
 		"max_retry_after", seconds(orDefault(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter, unlimited)),
 		"back_off", seconds(orDefault(l.BackOff, politeness.DefaultBackOff, 0)),
 		"max_back_off", seconds(orDefault(l.MaxBackOff, politeness.DefaultMaxBackOff, unlimited)),

@@ -99,8 +99,8 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 		{name: "a key of its own", limiter: func() *politeness.Limiter {
 			return &politeness.Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }, Jitter: 0.5}
 		}, workers: 3},
-		{name: "adaptive, with a clamp", limiter: func() *politeness.Limiter {
-			return &politeness.Limiter{Adaptive: 2, ClampCrawlDelay: true, MaxCrawlDelay: time.Second, Delay: 10 * time.Millisecond}
+		{name: "adaptive", limiter: func() *politeness.Limiter {
+			return &politeness.Limiter{Adaptive: 2, MaxCrawlDelay: -1, Delay: 10 * time.Millisecond}
 		}, workers: 5},
 		{name: "settings of single hosts", limiter: func() *politeness.Limiter {
 			return &politeness.Limiter{Adaptive: 0.1, Concurrency: 2, PerHost: oddSettings}

@@ -149,6 +149,8 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 			"10:00:03.499 ExampleBot a.example/b gap\n"},
 		{"one that it says is shorter than in the file", []string{good, strings.Replace(pageLine("10:00:03", "/b", "10:00:01", rulesThen), `"crawl_delay":2`, `"crawl_delay":1`, 1)},
 			"10:00:03 ExampleBot a.example/b gap\n"},
+		{"one that was cut, in an old record", []string{strings.Replace(limits, `"max_crawl_delay":60`, `"max_crawl_delay":0.5,"clamp_crawl_delay":true`, 1),
+			good, strings.Replace(pageLine("10:00:02.5", "/b", "10:00:01", rulesThen), `"crawl_delay":2`, `"crawl_delay":0.5`, 1)}, ""},
 		{"another Crawl-delay that was agreed", []string{perHost, agreed("10:00:01.5", "/a", 0.5), agreed("10:00:02.5", "/b", 0.5), agreed("10:00:02.9", "/c", 0.5)},
 			"10:00:02.9 ExampleBot a.example/c gap\n"},
 		{"none, as was agreed", []string{perHost, agreed("10:00:01.5", "/a", 0), agreed("10:00:01.6", "/b", 0), agreed("10:00:01.65", "/c", 0)},

@@ -29,7 +29,7 @@ type recordLine struct {
 	Concurrency   int     `json:"concurrency"`
 	EndToStart    bool    `json:"end_to_start"`
 	MaxCrawlDelay float64 `json:"max_crawl_delay"`
-	ClampDelay    bool    `json:"clamp_crawl_delay"`
+	ClampDelay    bool    `json:"clamp_crawl_delay"` // only old records have it
 	MaxRetryAfter float64 `json:"max_retry_after"`
 	Lease         float64 `json:"lease"`
 	Key           string  `json:"key"`

@@ -85,7 +85,8 @@ func (m *paceEvent) rank() int {
 // crawlDelay returns the Crawl-delay that a request must keep. This is the
 // longer of two: the Crawl-delay in the request's line, and the one in the
 // robots.txt that the request's decision names. The latter is at most the
-// Limiter's MaxCrawlDelay if ClampDelay is set. If the request's line says that
+// Limiter's MaxCrawlDelay if ClampDelay is set, as Limiters could be told to do
+// when old records were written. If the request's line says that
 // its Crawl-delay was agreed with the owner of the host, that one counts alone.
 func (p *recordReader) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 	delay := asDuration(v.CrawlDelay)
