@@ -148,7 +148,7 @@ func wholeProgram(statements string) string {
 	imports := ""
 	for _, path := range []string{
 		"context", "fmt", "log", "net/http", "net/url", "time",
-		"go.opentelemetry.io/otel",
+		"go.opentelemetry.io/otel/metric",
 		module + "/politeness", module + "/robotsmw", module + "/robotsmw/diskstore", module + "/robotsmw/otelrobots",
 	} {
 		if strings.Contains(statements, path[strings.LastIndexByte(path, '/')+1:]+".") {

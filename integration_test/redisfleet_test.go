@@ -138,8 +138,8 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 }
 
 // With a Concurrency of 4 and answers of 1 s, a fleet of 8 uses the slots of a
-// host as one process does, and never has more requests in flight. It makes nine
-// tenths of the requests or more on a quiet machine. A busy one delays the
+// host as one process does, and never has more requests in flight. It makes
+// nine tenths of the requests or more on a quiet machine. A busy one delays the
 // messages of the fleet, so there half of them are enough.
 func TestRedisLimitSlowAnswers(t *testing.T) {
 	t.Parallel()

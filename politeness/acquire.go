@@ -37,6 +37,10 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.prepare(ctx, u, g); err != nil {
 		return err
 	}
+	for stage := g; stage != nil; stage = stage.then {
+		stage.readSettings(true)
+	}
+	g.setDeadline(ctx)
 	hasReturned := false
 	defer func() {
 		if !hasReturned {
@@ -67,7 +71,7 @@ func (l *Limiter) acquirePrepared(ctx context.Context, g *Grant) error {
 	return l.wait(ctx, g)
 }
 
-// prepare makes g ready for the queue of each Limiter that must agree.
+// prepare makes a Grant for each Limiter that must agree.
 func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	l.init()
 	if l.invalid != nil {
@@ -82,26 +86,33 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 		g.request.Exempt, g.request.Overtakes = *d < 0, *d == Exempt
 		g.request.Declared, g.request.CrawlDelay = !g.request.Exempt, max(*d, 0)
 	}
+	if l.global != nil || l.Within != nil {
+		return g.chain(ctx, u)
+	}
+	return nil
+}
+
+// setDeadline sets how long g may wait: until ctx ends, and no longer than the
+// MaxWait of each Limiter of the chain allows.
+func (g *Grant) setDeadline(ctx context.Context) {
 	patience := unlimited
 	if ctx.Done() != nil { // otherwise it never ends, and its deadline is ignored
 		if deadline, ok := ctx.Deadline(); ok {
 			patience = time.Until(deadline)
 		}
 	}
-	if wait, ok := l.maxWait(g.follows); ok {
-		patience, g.timed = min(patience, wait), true
-	}
-	if l.global != nil || l.Within != nil {
-		if patience, err = g.chain(ctx, u, patience); err != nil {
-			return err
+	for stage := g; stage != nil; stage = stage.then {
+		if wait, ok := stage.maxWait(g.follows); ok {
+			patience = min(patience, wait)
+			g.timed = true
 		}
 	}
-	if patience != unlimited {
-		for stage := g; stage != nil; stage = stage.then {
-			stage.deadline = stage.limiter.now().Add(patience)
-		}
+	if patience == unlimited {
+		return
 	}
-	return nil
+	for stage := g; stage != nil; stage = stage.then {
+		stage.deadline = stage.limiter.now().Add(patience)
+	}
 }
 
 func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
@@ -124,10 +135,8 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 	return key, nil
 }
 
-// chain appends a Grant for each other Limiter that must agree. The argument
-// patience is how long the request may wait. If the MaxWait of one of these
-// Limiters allows less, chain returns that time instead of patience.
-func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (time.Duration, error) {
+// chain appends a Grant for each other Limiter that must agree.
+func (g *Grant) chain(ctx context.Context, u *url.URL) error {
 	g.wake = make(chan struct{}, 1)
 	last := g
 	add := func(l *Limiter, key string) {
@@ -139,31 +148,33 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 			add(l.global, "")
 		}
 		if l = l.Within; l == nil {
-			return patience, nil
+			return nil
 		}
 		l.init()
 		key, err := l.keyOf(ctx, u)
 		if err != nil {
-			return 0, err
-		}
-		if wait, ok := l.maxWait(g.follows); ok {
-			patience, g.timed = min(patience, wait), true
+			return err
 		}
 		add(l, key)
 	}
 }
 
-// maxWait returns the shortest wait that MaxWait refuses, or false if MaxWait
-// limits nothing. If the request follows a redirect, one interval more is
-// allowed: the one after the redirect.
-func (l *Limiter) maxWait(follows bool) (wait time.Duration, limited bool) {
+// maxWait returns the shortest wait that the MaxWait of g's Limiter refuses, or
+// false if MaxWait limits nothing. If the request follows a redirect, one
+// interval more is allowed: the one after the redirect.
+func (g *Grant) maxWait(follows bool) (wait time.Duration, limited bool) {
+	l := g.limiter
+	if l.MaxWait == 0 {
+		return 0, false
+	}
 	if l.MaxWait > 0 {
 		wait = schedule.Sum(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
 	}
 	if follows {
-		wait = schedule.Sum(wait, schedule.Sum(max(l.set.host.Delay, l.set.host.MaxCrawlDelay), 1))
+		interval := max(l.set.host.Delay, l.set.host.MaxCrawlDelay, g.configuredInterval())
+		wait = schedule.Sum(wait, schedule.Sum(interval, 1))
 	}
-	return wait, l.MaxWait != 0
+	return wait, true
 }
 
 // wait returns when g has started or is refused, or ctx has ended. It tries g
@@ -210,6 +221,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 
 // tryChecked starts g, if it may start now and check, if there is one, agrees.
 func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.Context) error) (look look, err error) {
+	g.readLaterSettings()
 	look = g.try(check == nil)
 	l.report(g.key, look.notice)
 	if check == nil || !look.ready {
@@ -304,6 +316,9 @@ func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
 	if err := l.prepare(context.Background(), u, g); err != nil {
 		return time.Now()
+	}
+	for stage := g; stage != nil; stage = stage.then {
+		stage.readSettings(false)
 	}
 	return at(g.outlook())
 }

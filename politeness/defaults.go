@@ -14,3 +14,15 @@ const (
 	DefaultMaxHosts       = 1_000_000
 	DefaultAttemptTimeout = 30 * time.Second
 )
+
+// orDefault returns v if v is positive, zero if v is 0, and negative if v is
+// below 0.
+func orDefault[T int | time.Duration](v, zero, negative T) T {
+	switch {
+	case v == 0:
+		return zero
+	case v < 0:
+		return negative
+	}
+	return v
+}

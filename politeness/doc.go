@@ -11,6 +11,12 @@
 //	limiter := &politeness.Limiter{Delay: 5 * time.Second, MaxWait: time.Minute}
 //	client := &http.Client{Transport: &politeness.Transport{Limiter: limiter}}
 //
+// One host may have another pace than all others. Its key is its name, in lower
+// case and without a port: see [Limiter.PerHost].
+//
+//	perHost := map[string]politeness.HostSettings{"www.example.com": {Delay: 3 * time.Second}}
+//	limiter.PerHost = func(key string) politeness.HostSettings { return perHost[key] }
+//
 // Without an http.Client, call [Limiter.Acquire] before each request and
 // [Grant.Done] after it.
 //

@@ -17,6 +17,7 @@ func (l *Limiter) tellGranted(ctx context.Context, g *Grant, waited time.Duratio
 	if o := l.Observer; o != nil && o.Granted != nil {
 		e := g.event(g.request.Since)
 		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.inForce.delay, g.inForce.crawlDelay
+		e.Adaptive, e.Agreed = g.isAdaptive, g.isAgreed
 		if until := g.inForce.pauseEnd; until != never {
 			e.Until = l.time(until)
 		}
@@ -76,10 +77,6 @@ func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
 func (l *Limiter) report(host string, n *notice) {
 	if n == nil {
 		return
-	}
-	if n.cut > 0 {
-		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
-			"host", host, "crawl_delay", n.cut, "max", l.set.host.MaxCrawlDelay)
 	}
 	if n.unbooked != nil {
 		l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",

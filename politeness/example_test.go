@@ -246,12 +246,11 @@ func ExampleLimiter_gentle() {
 // whole, and keep any single host from holding it up.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
-		GlobalRate:      rate.NewLimiter(500, 500), // 500 requests a second in all
-		MaxHosts:        5_000_000,
-		MaxWait:         10 * time.Second, // a worker can ask other hosts instead of waiting longer
-		MaxCrawlDelay:   20 * time.Second,
-		ClampCrawlDelay: true,        // this disobeys the host, so the Limiter logs it
-		Lease:           time.Minute, // after a minute, the slot of a Grant is freed even without Done
+		GlobalRate:    rate.NewLimiter(500, 500), // 500 requests a second in all
+		MaxHosts:      5_000_000,
+		MaxWait:       10 * time.Second, // a worker can ask other hosts instead of waiting longer
+		MaxCrawlDelay: 20 * time.Second,
+		Lease:         time.Minute, // after a minute, the slot of a Grant is freed even without Done
 		Within: &politeness.Limiter{
 			Key:         func(context.Context, *url.URL) (string, error) { return "all hosts", nil },
 			Delay:       -1,

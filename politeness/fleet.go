@@ -122,7 +122,7 @@ func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
 	switch {
 	case !p.owned && h.waiting == 0:
 		return expected
-	case !p.owned, h.onItsWay > 0, h.InFlight > 0 && (l.set.host.Concurrency == 1 || l.EndToStart), h.busy() && !p.others:
+	case !p.owned, h.onItsWay > 0, h.InFlight > 0 && (h.Settings.Concurrency == 1 || l.EndToStart), h.busy() && !p.others:
 		return unlimited
 	case h.busy() && p.served:
 		return p.since.Add(turn).Sub(now)

@@ -220,6 +220,67 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 	}
 }
 
+// A host is handed over. The interval that the new owner keeps is that of its
+// own PerHost, counted from the previous owner's latest request. The declared
+// Crawl-delay is handed over too, for the time when PerHost no longer replaces
+// it.
+func TestFleet_PerHostOfTheNewOwner(t *testing.T) {
+	const s = time.Second
+	for name, tt := range map[string]struct {
+		settings politeness.HostSettings // of the new owner
+		want     []time.Duration         // of its first two requests
+	}{
+		"none":                  {politeness.HostSettings{}, []time.Duration{5950 * time.Millisecond, 12950 * time.Millisecond}},
+		"a Delay":               {politeness.HostSettings{Delay: 20 * s}, []time.Duration{18950 * time.Millisecond, 38950 * time.Millisecond}},
+		"no Crawl-delay":        {politeness.HostSettings{CrawlDelay: -1}, []time.Duration{0, s}},
+		"a shorter Crawl-delay": {politeness.HostSettings{CrawlDelay: 3 * s}, []time.Duration{1950 * time.Millisecond, 4950 * time.Millisecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newFleetTest(t, &politeness.Limiter{})
+				a.ask(politeness.WithCrawlDelay(t.Context(), 7*s), shop)
+				h := a.fleet.one(t)
+				h.Own(fleet.Record{})
+				a.started(0)
+				time.Sleep(s)
+				a.done()
+				give(t, h, true, false)
+				time.Sleep(50 * time.Millisecond)
+				state := give(t, h, true, true)
+
+				b := newFleetTest(t, &politeness.Limiter{PerHost: func(string) politeness.HostSettings { return tt.settings }})
+				b.ask(t.Context(), shop)
+				b.ask(t.Context(), shop)
+				b.fleet.one(t).Own(fleet.Record{State: state})
+				for range 60 {
+					time.Sleep(s)
+					b.done()
+				}
+				b.started(tt.want...)
+			})
+		})
+	}
+}
+
+// An owner with one slot for a host gives the host away only when its request
+// is over, although its Limiter has more slots for other hosts.
+func TestFleet_PerHostConcurrencyOfOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{Concurrency: 3, PerHost: func(string) politeness.HostSettings {
+			return politeness.HostSettings{Concurrency: 1}
+		}})
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(fleet.Record{})
+		f.started(0)
+		time.Sleep(10 * time.Second)
+		give(t, h, true, false)
+		f.done()
+		time.Sleep(time.Second)
+		give(t, h, true, true)
+	})
+}
+
 // Members of a fleet may be told different Crawl-delays. The latest Crawl-delay
 // counts, whichever member was told it.
 func TestFleet_CrawlDelayToldLast(t *testing.T) {

@@ -20,6 +20,8 @@ func (l *Limiter) start(g *Grant, now schedule.Time) {
 	g.number = l.starts
 	if l.Observer != nil {
 		g.inForce = inForce{h.Delay(), h.CrawlDelay(&g.request), never}
+		g.isAdaptive = h.Delay() > h.Settings.Delay
+		g.isAgreed = h.Settings.CrawlDelay != 0 && !g.request.Exempt
 		if h.Learned != nil {
 			g.inForce.pauseEnd = h.Learned.PauseEnd
 		}
@@ -37,7 +39,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) {
 // stamp notes that r, a request to h, started (or, with EndToStart, ended) now.
 func (l *Limiter) stamp(h *host, r *schedule.Request, now schedule.Time) {
 	h.Count(now, r)
-	if h.CrawlDelay(r) > l.longCrawl() {
+	if h.CrawlDelay(r) > h.longCrawl() {
 		l.notePause(h)
 	}
 }

@@ -32,6 +32,8 @@ type Grant struct {
 	// Guarded by limiter.mu.
 	status     int16 // the response's status; 0 means none
 	state      state
+	isAdaptive bool // at its start, the adaptive delay was in force; set if there is an Observer
+	isAgreed   bool // at its start, the CrawlDelay of PerHost was in force; likewise
 	host       *host
 	prev, next *Grant
 	number     uint64        // its number in the order of queuing; after its start: in the order of starts
@@ -80,7 +82,6 @@ type look struct {
 
 // A notice is something that the user should know.
 type notice struct {
-	cut      time.Duration // a Crawl-delay that was cut; 0 means none
 	openBody *url.URL      // the URL of an open body that holds up requests; nil means none
 	openFor  time.Duration // how long the body has been open
 	unbooked error         // why Budget.Dir cannot be used; nil means no news

@@ -19,7 +19,6 @@ type host struct {
 	paused     int32 // 1 + index in Limiter.paused; 0 if not in it
 	onItsWay   int32 // how many requests are on their way: see setOnItsWay
 	gone       bool  // the Limiter has forgotten this host
-	clamped    bool  // a notice has said that ClampCrawlDelay cut a Crawl-delay
 	hold       *hold // in a fleet: this Limiter's claim to the host; nil means none
 }
 

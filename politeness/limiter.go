@@ -46,9 +46,9 @@ type Limiter struct {
 	// as long as the context allows. Negative means no wait at all.
 	//
 	// In a Transport, a request that follows a redirect of an http.Client (its
-	// Response is set) may wait longer by Delay or MaxCrawlDelay, whichever is
-	// longer. Otherwise the interval after the redirect would refuse it each
-	// time that its caller comes back.
+	// Response is set) may wait longer by Delay, MaxCrawlDelay or the intervals
+	// of PerHost, whichever is longest. Otherwise the interval after the
+	// redirect would refuse it each time that its caller comes back.
 	MaxWait time.Duration
 
 	// How the pace heeds what a host says:
@@ -56,13 +56,9 @@ type Limiter struct {
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
 	// host's Crawl-delay is longer, the first request to the host starts, and
 	// further requests are refused with a [*DelayError] until the Crawl-delay
-	// is over. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no maximum.
+	// is over. If the owner of the host has agreed to a shorter one, set that in
+	// PerHost. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no maximum.
 	MaxCrawlDelay time.Duration
-
-	// ClampCrawlDelay cuts a Crawl-delay that exceeds MaxCrawlDelay to
-	// MaxCrawlDelay, so that requests wait instead of being refused. That
-	// disobeys the host. So the cut is logged, once for each host.
-	ClampCrawlDelay bool
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
 	// can cause. A longer one is cut, so that a mistake of a server's operator
@@ -104,6 +100,31 @@ type Limiter struct {
 	// difference with each 2xx answer. 0 means off. A negative Adaptive, NaN or
 	// more than 1e6 is invalid.
 	Adaptive float64
+
+	// PerHost, if not nil, returns the settings of one host. The key is the
+	// host's name, as Key returns it. Without a Key, that is the name in lower
+	// case without a port, such as "www.example.com". Three seconds for one
+	// host, and the Limiter's own fields for all others:
+	//
+	//	perHost := map[string]politeness.HostSettings{
+	//		"www.example.com": {Delay: 3 * time.Second},
+	//	}
+	//	limiter.PerHost = func(key string) politeness.HostSettings {
+	//		return perHost[key]
+	//	}
+	//
+	// PerHost is called when a request joins the host's queue, and by Next. The
+	// settings that it returned last apply to all requests to the host,
+	// including those that already wait. So the settings may change while a
+	// crawl runs, and take effect with the next request to the host. PerHost
+	// must be fast, and many goroutines may call it at the same time. If it
+	// panics, the request leaves all queues and uses up no slot.
+	//
+	// The fields of Within are not affected, because Within may have a PerHost
+	// of its own. In a fleet, PerHost must return the same settings in every
+	// member, because each member paces the hosts that it owns by its own. nil
+	// means that all hosts have the settings of the Limiter.
+	PerHost func(key string) HostSettings
 
 	// Limits on more than one host, and on more than a moment:
 
@@ -171,9 +192,9 @@ type Limiter struct {
 	// several Observers. nil means that nobody is told.
 	Observer *Observer
 
-	// Logger gets warnings about a response body that nobody reads, a
-	// Crawl-delay that was cut, and a Budget.Dir that cannot be used. At debug
-	// level it gets each back-off. nil means [slog.Default].
+	// Logger gets warnings about a response body that nobody reads, and a
+	// Budget.Dir that cannot be used. At debug level it gets each back-off. nil
+	// means [slog.Default].
 	Logger *slog.Logger
 
 	once    sync.Once
@@ -192,6 +213,8 @@ type Limiter struct {
 	starts uint64        // how many requests have started
 	reaped schedule.Time // the time of the latest search of all hosts for expired leases
 	stats  Stats
+
+	perHost settingsTable // the settings that PerHost has returned
 
 	accounts  map[string]*account // Budget accounts by host
 	day       int64               // the current day in UTC, counted from 1970
@@ -240,7 +263,7 @@ func (l *Limiter) setUp() {
 			Adaptive:      l.Adaptive,
 			BackOff:       orDefault(l.BackOff, DefaultBackOff, 0),
 			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, unlimited),
-			Concurrency:   int32(min(orDefault(l.Concurrency, 1, math.MaxInt32), math.MaxInt32)),
+			Concurrency:   slots(l.Concurrency, 1),
 			Random:        rand.Float64,
 		},
 		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, unlimited),
@@ -248,6 +271,7 @@ func (l *Limiter) setUp() {
 		maxHosts:      orDefault(l.MaxHosts, DefaultMaxHosts, math.MaxInt),
 		key:           l.Key,
 	}
+	l.perHost.own = &l.set.host
 	if l.set.key == nil {
 		l.set.key = HostKey
 	}
@@ -256,18 +280,6 @@ func (l *Limiter) setUp() {
 		l.global.tokens = l.GlobalRate
 		l.global.init()
 	}
-}
-
-// orDefault returns v if v is positive, zero if v is 0, and negative if v is
-// below 0.
-func orDefault[T int | time.Duration](v, zero, negative T) T {
-	switch {
-	case v == 0:
-		return zero
-	case v < 0:
-		return negative
-	}
-	return v
 }
 
 // Validate returns an error if the Limiter cannot work with its fields. The
@@ -284,8 +296,9 @@ func orDefault[T int | time.Duration](v, zero, negative T) T {
 //   - The chain of Within has an end. Each Limiter in it meets the conditions
 //     above, and only the first may have a Fleet or a Budget.
 //
-// Every value of the other fields is valid. Validate neither calls Key, nor
-// opens Budget.Dir, nor contacts the Fleet.
+// Every value of the other fields is valid, and so is every value that PerHost
+// may return. Validate does not call Key or PerHost, open Budget.Dir or contact
+// the Fleet.
 //
 // NewClient, NewTransport and NewChecker of package robotsmw,
 // collyrobots.Attach, gate.New and [Transport.Validate] return the error of

@@ -3,7 +3,6 @@ package politeness
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/url"
 	"slices"
 	"sync"
@@ -80,7 +79,6 @@ func TestPace(t *testing.T) {
 		{"a longer Crawl-delay", &Limiter{}, 10 * s, 100 * ms, every(10*s, 3)},
 		{"a shorter Crawl-delay", &Limiter{Delay: 2 * s}, 1 * s, 100 * ms, every(2*s, 3)},
 		{"Crawl-delay is one at a time", &Limiter{Concurrency: 8}, 2 * s, 5 * s, every(5*s, 3)},
-		{"a Crawl-delay cut to MaxCrawlDelay", &Limiter{ClampCrawlDelay: true, MaxCrawlDelay: 5 * s, Logger: slog.New(slog.DiscardHandler)}, time.Hour, 0, every(5*s, 3)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

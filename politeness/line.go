@@ -115,7 +115,7 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now schedule.Time) {
 	// cases in which the loop visits the others too: the queue is that of the
 	// Exempt requests, some request needs its estimate, or the Crawl-delay is
 	// so long that requests are refused.
-	all := line == &h.robots || h.estimates > 0 || h.Learned != nil && h.Learned.CrawlDelay > l.set.host.MaxCrawlDelay
+	all := line == &h.robots || h.estimates > 0 || h.Learned != nil && h.Learned.CrawlDelay > h.Settings.MaxCrawlDelay
 	g := line.first
 	if g == nil {
 		return
@@ -145,27 +145,17 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now schedule.Time) {
 	}
 }
 
-// learnCrawlDelay stores the Crawl-delay that g was told. When ClampCrawlDelay
-// cuts a Crawl-delay of this host for the first time, learnCrawlDelay returns a
-// notice.
-func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) (cut *notice) {
+// learnCrawlDelay stores the Crawl-delay that g declares.
+func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) {
 	if !g.request.Declared {
-		return nil
+		return
 	}
 	if h.hold != nil && !h.hold.owned {
 		h.hold.told = true // so that Limiter.inherit does not set the last owner's Crawl-delay
 	}
-	if g.request.CrawlDelay > l.set.host.MaxCrawlDelay && l.ClampCrawlDelay {
-		if !h.clamped {
-			h.clamped = true
-			cut = &notice{cut: g.request.CrawlDelay}
-		}
-		g.request.CrawlDelay = l.set.host.MaxCrawlDelay
-	}
 	if !h.Declare(&g.request) {
-		return cut
+		return
 	}
 	l.retimeLine(h, &h.queue, now)
 	h.pokeHeads() // an Exempt request may now overtake the pages that wait for the Crawl-delay
-	return cut
 }

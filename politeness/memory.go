@@ -111,7 +111,7 @@ func (l *Limiter) somePaused(looks int, now schedule.Time) *host {
 		case h.PauseEnd() <= now:
 			l.unpause(h)
 			l.settle(h)
-		case !h.busy() && h.hold == nil && max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, h.LastCounted.Add(l.longCrawl()))) <= now:
+		case !h.busy() && h.hold == nil && max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, h.LastCounted.Add(h.longCrawl()))) <= now:
 			return h
 		}
 	}
@@ -119,7 +119,7 @@ func (l *Limiter) somePaused(looks int, now schedule.Time) *host {
 }
 
 // longCrawl returns the longest Crawl-delay that is no pause: see MaxHosts.
-func (l *Limiter) longCrawl() time.Duration { return min(l.set.host.MaxCrawlDelay, time.Hour) }
+func (h *host) longCrawl() time.Duration { return min(h.Settings.MaxCrawlDelay, time.Hour) }
 
 // notePause puts h among the paused hosts.
 func (l *Limiter) notePause(h *host) {
@@ -169,6 +169,7 @@ func (l *Limiter) settle(h *host) {
 func (l *Limiter) forget(h *host) {
 	l.engage(h)
 	l.unpause(h)
+	l.perHost.release(&h.Host)
 	h.gone = true
 	delete(l.hosts, h.key)
 }

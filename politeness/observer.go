@@ -91,6 +91,11 @@ type Event struct {
 	// robots.txt, which keeps no Crawl-delay. An interval of 0 means that there
 	// is none.
 	Delay, CrawlDelay time.Duration
+
+	// Granted sets these. Adaptive reports that Delay is the adaptive delay.
+	// Agreed reports that CrawlDelay comes from Limiter.PerHost, and not from
+	// robots.txt.
+	Adaptive, Agreed bool
 }
 
 // Join returns an Observer that calls the functions of all observers, in their

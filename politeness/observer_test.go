@@ -59,7 +59,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		type key struct{}
 		var got []any
 		note := func(ctx context.Context, _ Event) { got = append(got, ctx.Value(key{})) }
-		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Cancelled: note, BackedOff: note}, ClampCrawlDelay: true}
+		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Cancelled: note, BackedOff: note}}
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
 		})}

@@ -18,7 +18,6 @@ func (g *Grant) try(start bool) (v look) {
 	defer l.mu.Unlock()
 	now := l.now()
 
-	var cut *notice
 	switch g.state {
 	case refused:
 		g.leaveThen()
@@ -28,7 +27,6 @@ func (g *Grant) try(start bool) (v look) {
 		if v, in = l.join(g, start, now); !in {
 			return v
 		}
-		cut = v.notice
 	}
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
@@ -37,9 +35,6 @@ func (g *Grant) try(start bool) (v look) {
 		}
 	} else {
 		v = look{wait: unlimited, until: g.estimate, why: schedule.ReasonQueue}
-	}
-	if cut != nil {
-		v.notice = cut
 	}
 	switch {
 	case v.ready:
@@ -99,7 +94,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 		l.want(h, now)
 	}
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
-		v.notice = l.learnCrawlDelay(h, g, now)
+		l.learnCrawlDelay(h, g, now)
 	}
 	if h.waiting == 0 && g.then == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {
@@ -135,7 +130,7 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est schedule.Time) schedule.Reas
 	switch {
 	case h.unownedUntil() > h.Due(&g.request):
 		return schedule.ReasonFleet
-	case h.CrawlDelay(&g.request) > l.set.host.MaxCrawlDelay:
+	case h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay:
 		return schedule.ReasonCrawlDelay
 	case h.ahead(g) > 0:
 		return schedule.ReasonQueue

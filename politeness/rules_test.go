@@ -1,12 +1,10 @@
 package politeness
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"net/url"
 	"slices"
@@ -109,17 +107,6 @@ func TestAbsurdCrawlDelaysDoNotWrapAround(t *testing.T) {
 		}
 		if next := time.Until(l.Next(u)); next < 100*365*24*time.Hour {
 			t.Errorf("next in %v", next)
-		}
-	})
-}
-
-func TestClampedCrawlDelayIsReportedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		l := &Limiter{ClampCrawlDelay: true, MaxCrawlDelay: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		startsOf(t, l, WithCrawlDelay(t.Context(), time.Hour), 4, 0)
-		if n := strings.Count(log.String(), "crawl_delay=1h0m0s"); n != 1 {
-			t.Errorf("reported %d times: %s", n, &log)
 		}
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
 const agent = "TestBot/1.0 (+https://example.com/bot)"

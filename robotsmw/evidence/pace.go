@@ -3,7 +3,6 @@ package evidence
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness"
@@ -11,8 +10,8 @@ import (
 )
 
 // pace returns an Observer that records what a Limiter does. limiter is the
-// Limiter's number in the session, and own is the Limiter's Delay.
-func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
+// Limiter's number in the session.
+func pace(q *queue, limiter int) *politeness.Observer {
 	line := func(kind string, e *politeness.Event, members ...any) entry {
 		own := newEntry(kind, "limiter", limiter, "request", int(e.Request))
 		own.text = appendMembers(own.text, members...)
@@ -28,7 +27,7 @@ func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
 				decision = decisionText(d)
 			}
 			request := line("request", &e, "url", url, "host", e.Host, "robots", e.Exempt, "start", e.At,
-				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", string(intervalWhy(&e, own)), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay,
+				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", string(intervalWhy(&e)), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay, "crawl_delay_agreed", e.Agreed,
 				"paused_until", e.Until, "waited", e.Wait, "waited_for", string(e.Reason), "decision", decision)
 			if e.Exempt {
 				request.about = url
@@ -49,11 +48,11 @@ func pace(q *queue, limiter int, own time.Duration) *politeness.Observer {
 	}
 }
 
-func intervalWhy(e *politeness.Event, own time.Duration) politeness.Reason {
+func intervalWhy(e *politeness.Event) politeness.Reason {
 	switch {
 	case e.CrawlDelay > e.Delay:
 		return politeness.ReasonCrawlDelay
-	case e.Delay > own:
+	case e.Adaptive:
 		return politeness.ReasonAdaptive
 	}
 	return politeness.ReasonDelay

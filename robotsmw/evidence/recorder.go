@@ -106,8 +106,11 @@ type Options struct {
 //   - limiter: the number of the Limiter in the session
 //   - delay, concurrency, max_crawl_delay, max_retry_after, back_off,
 //     max_back_off, lease: these are always there
-//   - end_to_start, clamp_crawl_delay, adaptive; jitter, a fraction; key:
-//     "host" or "custom"; fleet: the Limiter has a Fleet
+//   - end_to_start, adaptive; jitter, a fraction; key: "host" or "custom";
+//     fleet: the Limiter has a Fleet; per_host: it has a PerHost, so hosts may
+//     have another delay, concurrency and Crawl-delay
+//   - clamp_crawl_delay: in old records, a longer Crawl-delay was cut to
+//     max_crawl_delay
 //
 // file has the content of a robots.txt. A session writes this line before the
 // first robots, request or decision line that names the file's hash. The
@@ -169,7 +172,8 @@ type Options struct {
 //   - interval (always there): the larger of delay (always there) and
 //     crawl_delay. Two requests to the host start at least the interval apart.
 //     Jitter makes this time longer. interval_why: "delay", "adaptive delay",
-//     "crawl-delay"
+//     "crawl-delay". crawl_delay_agreed: crawl_delay, which may be missing,
+//     comes from the Limiter's PerHost, and not from robots.txt
 //   - paused_until: when the latest pause of the host ends
 //   - waited: how long the request waited; waited_for: the reason for the
 //     longest part of that wait, as a [politeness.Reason]
@@ -373,7 +377,7 @@ func (r *Recorder) Pace(l *politeness.Limiter) {
 	number := len(r.limiters)
 	r.mu.Unlock()
 	r.queue.put(limiterLine(number, l))
-	l.Observer = politeness.Join(l.Observer, pace(&r.queue, number, delayOf(l)))
+	l.Observer = politeness.Join(l.Observer, pace(&r.queue, number))
 }
 
 // Head returns the number and the hash of the line that was written last, as in
@@ -419,17 +423,13 @@ func limiterLine(number int, l *politeness.Limiter) entry {
 		key = "custom"
 	}
 	const unlimited = -time.Second // -1 in the line
-	return newEntry("limiter", "limiter", number, "delay", seconds(delayOf(l)), "concurrency", orDefault(l.Concurrency, 1, -1), "end_to_start", l.EndToStart,
-		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay, unlimited)), "clamp_crawl_delay", l.ClampCrawlDelay,
+	return newEntry("limiter", "limiter", number, "delay", seconds(orDefault(l.Delay, politeness.DefaultDelay, 0)), "concurrency", orDefault(l.Concurrency, 1, -1), "end_to_start", l.EndToStart,
+		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay, unlimited)),
 		"max_retry_after", seconds(orDefault(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter, unlimited)),
 		"back_off", seconds(orDefault(l.BackOff, politeness.DefaultBackOff, 0)),
 		"max_back_off", seconds(orDefault(l.MaxBackOff, politeness.DefaultMaxBackOff, unlimited)),
 		"lease", seconds(orDefault(l.Lease, politeness.DefaultLease, unlimited)), "jitter", time.Duration(l.Jitter*float64(time.Second)),
-		"adaptive", l.Adaptive > 0, "key", key, "fleet", l.Fleet != nil)
-}
-
-func delayOf(l *politeness.Limiter) time.Duration {
-	return orDefault(l.Delay, politeness.DefaultDelay, 0)
+		"adaptive", l.Adaptive > 0, "key", key, "fleet", l.Fleet != nil, "per_host", l.PerHost != nil)
 }
 
 // orDefault returns v if it is positive, zero if v is 0, and negative if v is

@@ -169,6 +169,7 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		{"another override", false, on("robot", "", `("http://mine.example":")[0-9a-f]{8}`, `${1}00000000`), "no such override"},
 		{"no delay", false, on("request", page, `"interval":5,"interval_why":"crawl-delay","delay":1`, `"interval":0,"interval_why":"delay","delay":0`), "its limiter says"},
 		{"a shorter Crawl-delay, and a start that keeps it", false, on("request", page, `(?s)"start":"([^"]*:)(\d\d)(\.[^"]*)"(.*)"crawl_delay":5`, `"start":"${1}02${3}"$4"crawl_delay":1`), "gap"},
+		{"a Crawl-delay that was agreed, and no settings of single hosts", false, on("request", page, `"crawl_delay":5`, `"crawl_delay":1,"crawl_delay_agreed":true`), "no settings of single hosts"},
 		{"a fetch with another status", false, on("fetch", "a.example", `"status":200`, `"status":404`), "is not that in"},
 		{"a fetch of another file", false, on("fetch", "a.example", `"bytes":\d+,"sha256":"[0-9a-f]{8}`, `"bytes":9,"sha256":"00000000`), "contradicts"},
 		{"a robots line with another status", false, on("robots", "a.example", `"status":200,"sha256":"[0-9a-f]*"`, `"status":404`), "no fetch"},

@@ -99,8 +99,14 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 		{name: "a key of its own", limiter: func() *politeness.Limiter {
 			return &politeness.Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }, Jitter: 0.5}
 		}, workers: 3},
-		{name: "adaptive, with a clamp", limiter: func() *politeness.Limiter {
-			return &politeness.Limiter{Adaptive: 2, ClampCrawlDelay: true, MaxCrawlDelay: time.Second, Delay: 10 * time.Millisecond}
+		{name: "adaptive", limiter: func() *politeness.Limiter {
+			return &politeness.Limiter{Adaptive: 2, MaxCrawlDelay: -1, Delay: 10 * time.Millisecond}
+		}, workers: 5},
+		{name: "settings of single hosts", limiter: func() *politeness.Limiter {
+			return &politeness.Limiter{Adaptive: 0.1, Concurrency: 2, PerHost: oddSettings}
+		}, workers: 5},
+		{name: "settings of single hosts, from the end", limiter: func() *politeness.Limiter {
+			return &politeness.Limiter{EndToStart: true, PerHost: oddSettings}
 		}, workers: 5},
 		{name: "without a delay", limiter: func() *politeness.Limiter { return &politeness.Limiter{Delay: -1} }, workers: 5},
 		{name: "a store", store: true, workers: 4},
@@ -133,6 +139,22 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// oddSettings are settings of hosts that are shorter, and longer, than those of
+// the Limiter and of robots.txt.
+func oddSettings(key string) politeness.HostSettings {
+	switch key {
+	case "a.example":
+		return politeness.HostSettings{Delay: 100 * time.Millisecond, Concurrency: 4, CrawlDelay: -1}
+	case "127.0.0.1":
+		return politeness.HostSettings{CrawlDelay: 90 * time.Second}
+	case "moved.example":
+		return politeness.HostSettings{Delay: 50 * time.Millisecond, CrawlDelay: 50 * time.Millisecond}
+	case "raw.example":
+		return politeness.HostSettings{Delay: -1, Concurrency: -1}
+	}
+	return politeness.HostSettings{}
 }
 
 func crawlOdd(t *testing.T, web http.RoundTripper, dir, kept string, opts robotsmw.Options, limiter func() *politeness.Limiter, isStored bool, workers int) {

@@ -37,7 +37,9 @@ var errNoRecord = errors.New("there is no record in the directory; of a director
 // lifetime, a file may be used in two cases only: if a later fetch has failed,
 // or if the decision is marked stale and the file was fetched at most 24 hours
 // before. The gap between two requests to a host must be long enough, and no
-// page may be requested during a pause. Times of two sessions are compared by
+// page may be requested during a pause. If the record says that another
+// Crawl-delay was agreed with the owner of a host, that one decides, and the
+// requests count as "agreed". Times of two sessions are compared by
 // the wall clock, to the second.
 //
 // ReadRecord passes each fault in the record itself to OnBroken. Its error

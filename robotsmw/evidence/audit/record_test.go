@@ -97,6 +97,16 @@ func pageLine(start, path, fetched, text string) string {
 		start, path, hashOf(text), fetched, "", date)
 }
 
+// perHost is a limiter line with settings of single hosts.
+var perHost = limits + `,"per_host":true`
+
+// agreed is like pageLine, for a host with a delay of 0.1 s and with a
+// Crawl-delay that its owner has agreed to.
+func agreed(start, path string, crawlDelay float64) string {
+	line := pageLine(start, path, "10:00:01", rulesThen)
+	return strings.Replace(line, `"interval":2,"delay":1,"crawl_delay":2`, fmt.Sprintf(`"interval":%v,"delay":0.1,"crawl_delay":%v,"crawl_delay_agreed":true`, max(0.1, crawlDelay), crawlDelay), 1)
+}
+
 func readRecord(t testing.TB, dir fs.FS) audited {
 	t.Helper()
 	var got audited
@@ -139,6 +149,14 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 			"10:00:03.499 ExampleBot a.example/b gap\n"},
 		{"one that it says is shorter than in the file", []string{good, strings.Replace(pageLine("10:00:03", "/b", "10:00:01", rulesThen), `"crawl_delay":2`, `"crawl_delay":1`, 1)},
 			"10:00:03 ExampleBot a.example/b gap\n"},
+		{"one that was cut, in an old record", []string{strings.Replace(limits, `"max_crawl_delay":60`, `"max_crawl_delay":0.5,"clamp_crawl_delay":true`, 1),
+			good, strings.Replace(pageLine("10:00:02.5", "/b", "10:00:01", rulesThen), `"crawl_delay":2`, `"crawl_delay":0.5`, 1)}, ""},
+		{"another Crawl-delay that was agreed", []string{perHost, agreed("10:00:01.5", "/a", 0.5), agreed("10:00:02.5", "/b", 0.5), agreed("10:00:02.9", "/c", 0.5)},
+			"10:00:02.9 ExampleBot a.example/c gap\n"},
+		{"none, as was agreed", []string{perHost, agreed("10:00:01.5", "/a", 0), agreed("10:00:01.6", "/b", 0), agreed("10:00:01.65", "/c", 0)},
+			"10:00:01.65 ExampleBot a.example/c gap\n"},
+		{"the delay of one host", []string{perHost, good, agreed("10:00:03.5", "/b", 0), strings.Replace(fetchLine("10:00:03.55"), `"delay":1`, `"delay":0.1`, 1)},
+			"10:00:03.55 ExampleBot a.example/robots.txt gap\n"},
 		{"a gap below the delay", []string{good, fetchLine("10:00:02.4")}, "10:00:02.4 ExampleBot a.example/robots.txt gap\n"},
 		{"lines out of order", []string{pageLine("10:00:03.5", "/b", "10:00:01", rulesThen), good}, ""},
 		{"a page before robots.txt", []string{strings.ReplaceAll(good, "a.example", "b.example")}, "10:00:01.5 ExampleBot b.example/a before-robots-txt\n"},

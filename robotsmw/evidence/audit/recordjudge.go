@@ -90,6 +90,9 @@ func (j *recordReader) page(v *recordLine) error {
 			j.sums.count("overridden", 1)
 		}
 	}
+	if v.Agreed && j.a.counts(v.Start.UnixNano()) {
+		j.sums.count("agreed", 1)
+	}
 	in, err := j.stateFor(v, d)
 	if err != nil || in == nil {
 		return cmp.Or(groundless, err)

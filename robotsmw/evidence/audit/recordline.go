@@ -29,10 +29,11 @@ type recordLine struct {
 	Concurrency   int     `json:"concurrency"`
 	EndToStart    bool    `json:"end_to_start"`
 	MaxCrawlDelay float64 `json:"max_crawl_delay"`
-	ClampDelay    bool    `json:"clamp_crawl_delay"`
+	ClampDelay    bool    `json:"clamp_crawl_delay"` // only old records have it
 	MaxRetryAfter float64 `json:"max_retry_after"`
 	Lease         float64 `json:"lease"`
 	Key           string  `json:"key"`
+	PerHost       bool    `json:"per_host"`
 
 	// in file, fetch and robots lines
 	SHA256      string    `json:"sha256"`
@@ -64,6 +65,7 @@ type recordLine struct {
 	Until      time.Time       `json:"until"`
 	Delay      float64         `json:"delay"`
 	CrawlDelay float64         `json:"crawl_delay"`
+	Agreed     bool            `json:"crawl_delay_agreed"`
 	Asks       float64         `json:"asks"`
 	Decision   *recordDecision `json:"decision"`
 

@@ -50,7 +50,11 @@ func (p *recordReader) pace(v *recordLine) {
 	case "request":
 		l := at(p.limiters, v.Limiter)
 		m.at, m.isPage = v.Start, !v.Robots || !p.isForRobots(v.Target)
-		if m.delay = asDuration(max(v.Delay, l.Delay)); m.isPage {
+		m.delay = asDuration(v.Delay)
+		if !l.PerHost {
+			m.delay = max(m.delay, asDuration(l.Delay))
+		}
+		if m.isPage {
 			m.crawl = p.crawlDelay(v, l)
 		}
 	case "done":
@@ -81,10 +85,12 @@ func (m *paceEvent) rank() int {
 // crawlDelay returns the Crawl-delay that a request must keep. This is the
 // longer of two: the Crawl-delay in the request's line, and the one in the
 // robots.txt that the request's decision names. The latter is at most the
-// Limiter's MaxCrawlDelay if ClampDelay is set.
+// Limiter's MaxCrawlDelay if ClampDelay is set, as Limiters could be told to do
+// when old records were written. If the request's line says that
+// its Crawl-delay was agreed with the owner of the host, that one counts alone.
 func (p *recordReader) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 	delay := asDuration(v.CrawlDelay)
-	if v.Decision == nil || p.files[v.Decision.SHA256] == nil {
+	if v.Agreed || v.Decision == nil || p.files[v.Decision.SHA256] == nil {
 		return delay
 	}
 	asked, _ := p.files[v.Decision.SHA256].CrawlDelay()
@@ -113,7 +119,9 @@ func (p *recordReader) limits(v *recordLine) {
 	u, err := url.Parse(v.Target)
 	switch {
 	case p.partial:
-	case v.Delay < l.Delay:
+	case v.Agreed && !l.PerHost:
+		p.say(contradiction("the request says that its Crawl-delay was agreed, its limiter has no settings of single hosts"))
+	case v.Delay < l.Delay && !l.PerHost:
 		p.say(contradiction("the request says that the delay is %v s, its limiter says %v s", v.Delay, l.Delay))
 	case err == nil && l.Key == "host" && !isOdd(u) && v.Host != hostKey(u):
 		p.say(contradiction("the request has the pace of %.100q, which is another host", v.Host))
@@ -230,7 +238,8 @@ func (p *recordReader) ended(m *paceEvent, l *recordLimiter) {
 	if f == nil || l.Lease > 0 && m.at.Sub(f.at) >= asDuration(l.Lease) {
 		return
 	}
-	if next := f.next; next != nil && l.Concurrency == 1 && next.at.Before(m.at.Add(-noted)) {
+	hasOneSlot := l.Concurrency == 1 && !l.PerHost // with PerHost, the slots of this host are unknown
+	if next := f.next; next != nil && hasOneSlot && next.at.Before(m.at.Add(-noted)) {
 		p.tooSoon(next, f.at, m.at.Sub(f.at)+next.delay)
 	}
 	f.host.latest.ends(m.at)

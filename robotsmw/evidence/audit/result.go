@@ -50,8 +50,10 @@ type Tally struct {
 	//     "contradicts": lines that another line contradicts; "faults": these,
 	//     and ends that are cut off; "head": 1 if the record has the line of
 	//     Auditor.Head; "overridden": requests that obeyed the operator's file,
-	//     not the site's; "both", "only_record", "only_log": requests that the
-	//     record and the site's log have, or one of them alone.
+	//     not the site's; "agreed": requests whose Crawl-delay was not the
+	//     site's but, according to the record, agreed with the site's owner;
+	//     "both", "only_record", "only_log": requests that the record and the
+	//     site's log have, or one of them alone.
 	Counts map[string]int
 
 	// Only robots have these. Addresses are those of clients in the order in

@@ -73,11 +73,8 @@ func rates(l *politeness.Limiter) (control, expectation string) {
 			clauses = append(clauses, fmt.Sprintf(format, args...))
 		}
 	}
-	crawlDelay := cmp.Or(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay)
 	pause := cmp.Or(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter)
-	cut := l.ClampCrawlDelay && crawlDelay > 0
-	add(cut, "Crawl-delay in robots.txt up to %v", crawlDelay)
-	add(!cut, "Crawl-delay in robots.txt")
+	add(true, "Crawl-delay in robots.txt")
 	add(pause > 0, "Retry-After up to %v", pause)
 	add(pause < 0, "Retry-After")
 	add(l.BackOff >= 0, "429; 503")

@@ -54,8 +54,8 @@ func TestCard(t *testing.T) {
 		{"control", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
 			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt; Retry-After up to 24h0m0s; 429; 503"
 		}},
-		{"less control", robotsmw.Options{Limiter: &politeness.Limiter{ClampCrawlDelay: true, BackOff: -1, MaxRetryAfter: -1}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt up to 1m0s; Retry-After"
+		{"less control", robotsmw.Options{Limiter: &politeness.Limiter{BackOff: -1, MaxRetryAfter: -1}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt; Retry-After"
 		}},
 		{"compliance", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
 			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "yes"

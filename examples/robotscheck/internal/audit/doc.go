@@ -113,6 +113,7 @@
 //	lines       lines and records that were read
 //	broken      those that could not be read
 //	overridden  requests of a record that obeyed the operator's file
+//	agreed      requests of a record whose Crawl-delay was agreed with the owner
 //	cut         inputs that could not be read to their end
 //	jumps       lines out of order by more than 90 s
 //	spans       [{"host", "from", "to", "requests"}]: what is unaudited

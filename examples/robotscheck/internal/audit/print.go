@@ -24,7 +24,7 @@ func summaryOf(r *audit.Result, doubtful []robots.Doubtful) map[string]any {
 	for _, one := range r.Spans {
 		spans = append(spans, map[string]any{"host": one.Name, "from": one.First, "to": one.Last, "requests": one.Requests})
 	}
-	overridden := 0
+	overridden, agreed := 0, 0
 	for _, one := range r.Records {
 		record := map[string]any{"name": one.Name, "head": one.Head}
 		for _, name := range []string{"lines", "both", "only_record", "only_log"} {
@@ -32,8 +32,10 @@ func summaryOf(r *audit.Result, doubtful []robots.Doubtful) map[string]any {
 		}
 		records = append(records, record)
 		overridden += one.Counts["overridden"]
+		agreed += one.Counts["agreed"]
 	}
-	s["spans"], s["records"], s["overridden"] = spans, records, overridden
+	s["spans"], s["records"] = spans, records
+	s["overridden"], s["agreed"] = overridden, agreed
 	s["doubtful"] = append([]robots.Doubtful{}, doubtful...) // a list, even if there are none
 	return s
 }
@@ -131,7 +133,7 @@ func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes 
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-	all, overridden := 0, 0
+	all, overridden, agreed := 0, 0, 0
 	for _, one := range r.Records {
 		name, n := command.Printable(one.Name), one.Counts
 		add(1, "%s: %s. The last one has the hash %s", name, cli.Count(n["lines"], "line"), one.Head)
@@ -141,12 +143,14 @@ func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes 
 			cli.Count(n["both"], "request"), cli.Thousands(n["only_record"]), cli.Thousands(n["only_log"]))
 		all += n["faults"]
 		overridden += n["overridden"]
+		agreed += n["agreed"]
 	}
 	for _, fault := range faults {
 		notes = append(notes, command.Printable(fault))
 	}
 	add(all-len(faults), "… and %s in the record, on standard error", cli.Count(all-len(faults), "more fault"))
 	add(overridden, "%s obeyed the operator's file, not the site's.", cli.Count(overridden, "request"))
+	add(agreed, "%s kept a Crawl-delay that, by the record, was agreed with the site's owner.", cli.Count(agreed, "request"))
 
 	n := r.Counts
 	broken, cut := n["broken"]-all, n["cut"]-all // the faults of records are told

@@ -1,0 +1,491 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// always returns a PerHost that returns s for example.com, and nothing for
+// other hosts.
+func always(s HostSettings) func(string) HostSettings {
+	return func(key string) HostSettings {
+		if key == "example.com" {
+			return s
+		}
+		return HostSettings{}
+	}
+}
+
+func TestPerHost(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, tt := range []struct {
+		name     string
+		limiter  *Limiter
+		settings HostSettings
+		crawl    time.Duration // the Crawl-delay in the context of each request; -1 means there is none
+		work     time.Duration
+		want     []time.Duration
+	}{
+		{"nothing", &Limiter{}, HostSettings{}, 2 * s, 0, every(2*s, 3)},
+		{"a longer Delay", &Limiter{}, HostSettings{Delay: 3 * s}, -1, 0, every(3*s, 3)},
+		{"a shorter Delay", &Limiter{}, HostSettings{Delay: 100 * ms}, -1, 0, every(100*ms, 3)},
+		{"no Delay", &Limiter{}, HostSettings{Delay: -1}, -1, 10 * ms, every(10*ms, 3)},
+		{"a Delay where the Limiter has none", &Limiter{Delay: -1}, HostSettings{Delay: 2 * s}, -1, 0, every(2*s, 3)},
+		{"a Delay shorter than the Crawl-delay", &Limiter{}, HostSettings{Delay: 3 * s}, 10 * s, 0, every(10*s, 3)},
+		{"more slots", &Limiter{Delay: -1}, HostSettings{Concurrency: 2}, -1, 10 * ms, []time.Duration{0, 0, 10 * ms, 10 * ms}},
+		{"fewer slots", &Limiter{Delay: -1, Concurrency: 8}, HostSettings{Concurrency: 1}, -1, 10 * ms, every(10*ms, 3)},
+		{"any number of slots", &Limiter{Delay: -1}, HostSettings{Concurrency: -1}, -1, 10 * ms, []time.Duration{0, 0, 0}},
+		{"a shorter Crawl-delay", &Limiter{}, HostSettings{CrawlDelay: 2 * s}, 10 * s, 0, every(2*s, 3)},
+		{"a longer Crawl-delay", &Limiter{}, HostSettings{CrawlDelay: 20 * s}, 10 * s, 0, every(20*s, 3)},
+		{"a Crawl-delay beyond MaxCrawlDelay is waited for", &Limiter{}, HostSettings{CrawlDelay: 90 * s}, 10 * s, 0, every(90*s, 3)},
+		{"instead of a declared one beyond MaxCrawlDelay", &Limiter{}, HostSettings{CrawlDelay: 2 * s}, time.Hour, 0, every(2*s, 3)},
+		{"a Crawl-delay where robots.txt has none", &Limiter{}, HostSettings{CrawlDelay: 5 * s}, 0, 0, every(5*s, 3)},
+		{"a Crawl-delay shorter than Delay", &Limiter{}, HostSettings{CrawlDelay: 100 * ms}, 10 * s, 0, every(s, 3)},
+		{"ten requests a second", &Limiter{}, HostSettings{Delay: 100 * ms, CrawlDelay: 100 * ms}, 10 * s, 0, every(100*ms, 3)},
+		{"a Crawl-delay is one at a time", &Limiter{}, HostSettings{Concurrency: 8, CrawlDelay: 2 * s}, 10 * s, 5 * s, every(5*s, 3)},
+		{"no Crawl-delay", &Limiter{}, HostSettings{CrawlDelay: -1}, 10 * s, 0, every(s, 3)},
+		{"no Crawl-delay, and more slots", &Limiter{}, HostSettings{CrawlDelay: -1, Concurrency: 3}, 10 * s, 5 * s, every(s, 3)},
+		{"no Crawl-delay, beyond MaxCrawlDelay", &Limiter{}, HostSettings{CrawlDelay: -1}, time.Hour, 0, every(s, 3)},
+		{"EndToStart", &Limiter{EndToStart: true}, HostSettings{Delay: 3 * s}, -1, s, every(4*s, 3)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tt.limiter.PerHost = always(tt.settings)
+				ctx := t.Context()
+				if tt.crawl >= 0 {
+					ctx = WithCrawlDelay(ctx, tt.crawl)
+				}
+				got := startsOf(t, tt.limiter, ctx, len(tt.want), tt.work)
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("starts %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// The settings of one host leave all others alone.
+func TestPerHost_OtherHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{PerHost: func(key string) HostSettings {
+			if key == "other.example" {
+				return HostSettings{Delay: time.Hour, CrawlDelay: time.Hour, Concurrency: 9}
+			}
+			return HostSettings{}
+		}}
+		g, err := l.Acquire(t.Context(), mustURL(t, "http://other.example/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		if got, want := startsOf(t, l, t.Context(), 3, 0), every(time.Second, 3); !slices.Equal(got, want) {
+			t.Errorf("starts %v, want %v", got, want)
+		}
+	})
+}
+
+// PerHost may return anything. No value makes a Limiter panic, and the next
+// request still starts.
+func TestPerHost_AnyValue(t *testing.T) {
+	values := []int{math.MinInt, math.MinInt + 1, -1, 0, 1, math.MaxInt32 + 1, math.MaxInt - 1, math.MaxInt}
+	synctest.Test(t, func(t *testing.T) {
+		u := mustURL(t, "http://example.com/")
+		for _, delay := range values {
+			for _, concurrency := range values {
+				for _, crawlDelay := range values {
+					settings := HostSettings{time.Duration(delay), concurrency, time.Duration(crawlDelay)}
+					l := &Limiter{Jitter: 1, Adaptive: 2, PerHost: always(settings), Within: &Limiter{PerHost: always(settings)}}
+					ctx, cancel := context.WithTimeout(WithCrawlDelay(t.Context(), time.Second), time.Second)
+					first, err := l.Acquire(ctx, u)
+					if err != nil {
+						t.Fatalf("%+v: %v", settings, err)
+					}
+					first.Done(Outcome{Status: 503})
+					l.Next(u)
+					if next, err := l.Acquire(ctx, u); err == nil {
+						next.Done(Outcome{})
+					} else if _, ok := errors.AsType[*DelayError](err); !ok {
+						t.Errorf("%+v: %v", settings, err)
+					}
+					cancel()
+				}
+			}
+		}
+	})
+}
+
+// A crawl runs when the settings of its host change. The next request to the
+// host brings the change to the requests that wait already.
+func TestPerHost_ChangesWhileRequestsWait(t *testing.T) {
+	const s = time.Second
+	for _, tt := range []struct {
+		name          string
+		before, after HostSettings
+		crawl         time.Duration
+		work          time.Duration
+		want          []time.Duration // of five requests; the fifth comes after 15 s, with the change
+	}{
+		{"a shorter Delay", HostSettings{Delay: 10 * s}, HostSettings{Delay: 6 * s}, 0, 0, []time.Duration{0, 10 * s, 16 * s, 22 * s, 28 * s}},
+		{"a much shorter one", HostSettings{Delay: 10 * s}, HostSettings{}, 0, 0, []time.Duration{0, 10 * s, 15 * s, 16 * s, 17 * s}},
+		{"a longer Delay", HostSettings{Delay: 10 * s}, HostSettings{Delay: 20 * s}, 0, 0, []time.Duration{0, 10 * s, 30 * s, 50 * s, 70 * s}},
+		{"a Crawl-delay was agreed", HostSettings{}, HostSettings{CrawlDelay: -1}, 10 * s, 0, []time.Duration{0, 10 * s, 15 * s, 16 * s, 17 * s}},
+		{"the agreement ended", HostSettings{CrawlDelay: 12 * s}, HostSettings{}, 10 * s, 0, []time.Duration{0, 12 * s, 22 * s, 32 * s, 42 * s}},
+		{"more slots", HostSettings{Delay: -1}, HostSettings{Delay: -1, Concurrency: 3}, 0, 60 * s, []time.Duration{0, 15 * s, 15 * s, 60 * s, 75 * s}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var isChanged atomic.Bool
+				l := &Limiter{PerHost: func(string) HostSettings {
+					if isChanged.Load() {
+						return tt.after
+					}
+					return tt.before
+				}}
+				u := mustURL(t, "http://example.com/")
+				ctx := WithCrawlDelay(t.Context(), tt.crawl)
+				began := time.Now()
+				var mu sync.Mutex
+				var starts []time.Duration
+				var requests sync.WaitGroup
+				request := func() {
+					requests.Go(func() {
+						g, err := l.Acquire(ctx, u)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						starts = append(starts, time.Since(began))
+						mu.Unlock()
+						time.Sleep(tt.work)
+						g.Done(Outcome{Status: 200})
+					})
+				}
+				for range 4 {
+					request()
+				}
+				time.Sleep(15 * s)
+				isChanged.Store(true)
+				request()
+				requests.Wait()
+				slices.Sort(starts)
+				if !slices.Equal(starts, tt.want) {
+					t.Errorf("starts %v, want %v", starts, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Two requests wait when the Delay of their host rises from 2 s to 100 s. The
+// one whose deadline is now too early gets its DelayError at once, with the new
+// time. The other keeps its place.
+func TestPerHost_LongerDelayRefusesWaitingRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var delay atomic.Int64
+		delay.Store(int64(2 * time.Second))
+		l := &Limiter{PerHost: func(string) HostSettings { return HostSettings{Delay: time.Duration(delay.Load())} }}
+		u := mustURL(t, "http://example.com/")
+		began := time.Now()
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+		defer cancel()
+		refused := make(chan error, 1)
+		go func() {
+			_, err := l.Acquire(ctx, u)
+			refused <- err
+		}()
+		time.Sleep(time.Second)
+		delay.Store(int64(100 * time.Second))
+		if next := l.Next(u).Sub(began); next != 100*time.Second {
+			t.Errorf("Next is %v, want the new Delay", next)
+		}
+		err = <-refused
+		d, ok := errors.AsType[*DelayError](err)
+		if at := time.Since(began); at != time.Second || !ok || d.Until.Sub(began) != 100*time.Second || d.Reason != ReasonDelay {
+			t.Errorf("after %v: %+v", at, err)
+		}
+	})
+}
+
+// A request that is refused because of the queue before it gets that reason,
+// although the CrawlDelay of its host is longer than MaxCrawlDelay.
+func TestPerHost_ReasonOfARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{PerHost: always(HostSettings{CrawlDelay: 90 * time.Second})}
+		u := mustURL(t, "http://example.com/")
+		refusal := func() Reason {
+			ctx, cancel := context.WithTimeout(t.Context(), 80*time.Second)
+			defer cancel()
+			_, err := l.Acquire(ctx, u)
+			d, ok := errors.AsType[*DelayError](err)
+			if !ok {
+				t.Fatalf("not refused: %v", err)
+			}
+			return d.Reason
+		}
+		startsOf(t, l, t.Context(), 1, 0)
+		if why := refusal(); why != ReasonCrawlDelay {
+			t.Errorf("the first to wait: %s", why)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go l.Acquire(ctx, u)
+		synctest.Wait()
+		if why := refusal(); why != ReasonQueue {
+			t.Errorf("the second to wait: %s", why)
+		}
+		cancel()
+	})
+}
+
+// In a Limiter and the Limiter within it, each PerHost sets its own hosts.
+func TestPerHost_Within(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var keys []string
+		domain := &Limiter{Key: DomainKey, PerHost: func(key string) HostSettings {
+			keys = append(keys, key)
+			return HostSettings{Delay: 3 * time.Second}
+		}}
+		l := &Limiter{
+			PerHost: func(key string) HostSettings {
+				if key == "a.example.com" {
+					return HostSettings{Delay: 10 * time.Second}
+				}
+				return HostSettings{}
+			},
+			Within:     domain,
+			GlobalRate: rate.NewLimiter(1, 1),
+		}
+		began := time.Now()
+		for _, step := range []struct {
+			url  string
+			want time.Duration
+		}{
+			{"http://a.example.com/", 0},
+			{"http://b.example.com/", 3 * time.Second},
+			{"http://b.example.com/", 6 * time.Second},
+			{"http://a.example.com/", 10 * time.Second},
+			{"http://c.example.org/", 11 * time.Second},
+		} {
+			g, err := l.Acquire(t.Context(), mustURL(t, step.url))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := time.Since(began); at != step.want {
+				t.Errorf("%s after %v, want %v", step.url, at, step.want)
+			}
+			g.Done(Outcome{})
+		}
+		slices.Sort(keys)
+		if keys = slices.Compact(keys); !slices.Equal(keys, []string{"example.com", "example.org"}) {
+			t.Errorf("keys %q", keys)
+		}
+	})
+}
+
+// A request waits ten minutes for its own host. Meanwhile the settings of its
+// domain change, and another request brings them into force. The first request
+// does not bring the old ones back when its turn comes.
+func TestPerHost_WithinIsReadAfterTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var delay atomic.Int64
+		delay.Store(int64(time.Second))
+		l := &Limiter{Delay: 10 * time.Minute, Within: &Limiter{Key: DomainKey, PerHost: func(string) HostSettings {
+			return HostSettings{Delay: time.Duration(delay.Load())}
+		}}}
+		request := func(host string) {
+			g, err := l.Acquire(t.Context(), mustURL(t, "http://"+host+"/"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			g.Done(Outcome{})
+		}
+		began := time.Now()
+		request("a.example.com")
+		var waiting sync.WaitGroup
+		waiting.Go(func() { request("a.example.com") })
+		synctest.Wait()
+		delay.Store(int64(3 * time.Minute))
+		time.Sleep(9 * time.Minute)
+		request("b.example.com")
+		waiting.Wait()
+		request("c.example.com")
+		if got, want := time.Since(began), 15*time.Minute; got != want {
+			t.Errorf("the last request started after %v, want %v", got, want)
+		}
+	})
+}
+
+// A PerHost that never returns the same settings twice is called once for each
+// request. It makes no request busy while it waits, and fills no memory.
+func TestPerHost_AlwaysAnotherValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 200
+		var calls atomic.Int64
+		other := func(string) HostSettings {
+			call := min(calls.Add(1), 20*n) // the limit ends the test if it fails
+			return HostSettings{Delay: time.Second + time.Duration(call)}
+		}
+		l := &Limiter{Delay: -1, PerHost: other, Within: &Limiter{PerHost: other}}
+		var requests sync.WaitGroup
+		for i := range n {
+			requests.Go(func() {
+				ctx := t.Context()
+				if i%2 == 0 {
+					ctx = WithCrawlDelay(ctx, Exempt)
+				}
+				g, err := l.Acquire(ctx, mustURL(t, "http://example.com/"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				g.Done(Outcome{})
+			})
+		}
+		requests.Wait()
+		if calls.Load() > 10*n {
+			t.Errorf("%d calls for %d requests", calls.Load(), n)
+		}
+		if len(l.perHost.shared) > 1 || len(l.Within.perHost.shared) > 1 {
+			t.Errorf("%d and %d settings of one host", len(l.perHost.shared), len(l.Within.perHost.shared))
+		}
+	})
+}
+
+// Hosts with the same settings share them, and settings that no host has are
+// forgotten.
+func TestPerHost_SettingsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		settings := []HostSettings{{}, {Delay: time.Second}, {Delay: 3 * time.Second}, {CrawlDelay: -1}, {CrawlDelay: -2}}
+		hosts := 0
+		l := &Limiter{MaxHosts: 100}
+		l.PerHost = func(string) HostSettings { return settings[hosts%len(settings)] }
+		request := func() {
+			g, err := l.Acquire(t.Context(), mustURL(t, fmt.Sprintf("http://h%d.example/", hosts)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{})
+			hosts++
+		}
+		for range 50 {
+			request()
+		}
+		if len(l.perHost.shared) != 2 { // 3 s, and no Crawl-delay
+			t.Errorf("%d settings: %v", len(l.perHost.shared), l.perHost.shared)
+		}
+		settings = settings[:1]
+		time.Sleep(time.Hour)
+		for range 200 { // the earlier hosts are forgotten
+			request()
+			time.Sleep(10 * time.Second)
+		}
+		if len(l.perHost.shared) != 0 {
+			t.Errorf("%d settings of no host: %v", len(l.perHost.shared), l.perHost.shared)
+		}
+	})
+}
+
+// PerHost may call the Limiter, because it is called without its lock.
+func TestPerHost_MayCallTheLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := new(Limiter)
+		l.PerHost = func(string) HostSettings {
+			if s := l.Stats(); s.InFlight > 0 || s.Waiting > 0 {
+				return HostSettings{Concurrency: -1, Delay: -1}
+			}
+			return HostSettings{}
+		}
+		if got, want := startsOf(t, l, t.Context(), 3, time.Second), []time.Duration{0, 0, 0}; !slices.Equal(got, want) {
+			t.Errorf("starts %v, want %v", got, want)
+		}
+	})
+}
+
+// The Observer sees the intervals that were in force, and where they come from.
+func TestPerHost_Observer(t *testing.T) {
+	const s = time.Second
+	for _, tt := range []struct {
+		name     string
+		settings HostSettings
+		want     string
+	}{
+		{"the Limiter's", HostSettings{}, "waited 10s for crawl-delay, delay 1s, crawl-delay 10s, adaptive false, agreed false"},
+		{"a Delay", HostSettings{Delay: 20 * s}, "waited 20s for delay, delay 20s, crawl-delay 10s, adaptive false, agreed false"},
+		{"another Crawl-delay", HostSettings{CrawlDelay: 4 * s}, "waited 4s for crawl-delay, delay 1s, crawl-delay 4s, adaptive false, agreed true"},
+		{"no Crawl-delay", HostSettings{CrawlDelay: -1}, "waited 1s for delay, delay 1s, crawl-delay 0s, adaptive false, agreed true"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got string
+			l := &Limiter{PerHost: always(tt.settings), Observer: &Observer{Granted: func(_ context.Context, e Event) {
+				got = fmt.Sprintf("waited %v for %s, delay %v, crawl-delay %v, adaptive %t, agreed %t", e.Wait, e.Reason, e.Delay, e.CrawlDelay, e.Adaptive, e.Agreed)
+			}}}
+			startsOf(t, l, WithCrawlDelay(t.Context(), 10*s), 2, 0)
+			if got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+		})
+	}
+}
+
+// A page redirects to another page of its host, which has a CrawlDelay of 90 s.
+// The request that follows the redirect is not refused, although MaxWait is
+// shorter: otherwise it would be refused each time that the page is fetched
+// again.
+func TestPerHost_MaxWaitAfterARedirect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			if req.URL.Path == "/old" {
+				return &http.Response{StatusCode: 301, Header: http.Header{"Location": {"/new"}}, Body: http.NoBody}, nil
+			}
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		})
+		for _, settings := range []HostSettings{{Delay: 90 * time.Second}, {CrawlDelay: 90 * time.Second}} {
+			l := &Limiter{MaxWait: time.Second, PerHost: always(settings)}
+			client := &http.Client{Transport: &Transport{Base: pages, Limiter: l}}
+			if resp, err := client.Get("http://example.com/old"); err != nil || resp.StatusCode != 200 {
+				t.Errorf("%+v: %v", settings, err)
+			}
+		}
+	})
+}
+
+// There is room for ten hosts only. The host with a CrawlDelay of 90 s is not
+// forgotten before its Crawl-delay is over, although MaxCrawlDelay is shorter:
+// its next request would start too early.
+func TestPerHost_LongCrawlDelayIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 10, PerHost: always(HostSettings{CrawlDelay: 90 * time.Second})}
+		startsOf(t, l, t.Context(), 1, 0)
+		time.Sleep(70 * time.Second)
+		for i := range 100 {
+			g, err := l.Acquire(t.Context(), mustURL(t, fmt.Sprintf("http://h%d.example/", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{})
+			time.Sleep(10 * time.Millisecond)
+		}
+		began := time.Now()
+		startsOf(t, l, t.Context(), 1, 0)
+		if got, want := time.Since(began), 19*time.Second; got != want {
+			t.Errorf("the next request waited %v, want %v", got, want)
+		}
+	})
+}
