@@ -41,13 +41,17 @@ import (
 // Options.MaxOrigins and MaxBytes. A Store (package diskstore, redisstore)
 // keeps them over a restart or shares them.
 //
-// When memory is full, the origin that was used longest ago goes. An
-// unreachable origin stays until its next try: if it went, a server in trouble
-// would be asked too soon. But such origins hold nine tenths of the places at
-// most. Beyond that, one of them goes, at random. So a new origin is never
-// refused for want of room, and no domain can shut out the others. A fetch that
-// waits or runs takes a place too. If fetches hold all places, a new origin
-// gets one above the limit.
+// When memory is full, the least recently used origin is evicted. An
+// unreachable origin stays until its next try, because otherwise the next
+// request would be sent to a server in trouble. But such origins hold nine
+// tenths of the places at most. Beyond that, a random one of them is evicted.
+// So a new origin is never refused for want of room, and no domain can shut out
+// the others.
+//
+// An origin is not evicted while its robots.txt is fetched, or while a request
+// of a Transport to it waits for its host: that request is judged again when it
+// may be sent, by the newest file that is known. If such origins hold all
+// places, a new origin gets one above the limit.
 //
 // # One fetch
 //
@@ -203,7 +207,7 @@ func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	if err != nil {
 		return d, &url.Error{Op: "Check", URL: cut(u.Redacted(), 700), Err: err}
 	}
-	_, err = c.decide(ctx, name, u, &d)
+	_, err = c.decide(ctx, name, u, &d, nil)
 	return d, err
 }
 
@@ -228,7 +232,11 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 // decide fills d, which must be zero, with the decision about u, a URL of the
 // origin with this name. If a record decided that will run out, decide returns
 // it. If there is an error, d stays zero.
-func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) (rec *record.Record, err error) {
+//
+// If pin is not nil, the URL will be judged again later. Then decide sets *pin,
+// which keeps the origin in memory, and which the caller must release. If there
+// is an error, it is zero.
+func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision, pin *load.Pin) (rec *record.Record, err error) {
 	switch override := c.loader.Override(name); {
 	case len(name) == 0:
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
@@ -238,7 +246,12 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
 	default:
 		var now time.Time
-		if rec, now, err = c.loader.Load(ctx, name); err != nil {
+		if pin == nil {
+			rec, now, err = c.loader.Load(ctx, name)
+		} else {
+			rec, now, *pin, err = c.loader.LoadPinned(ctx, name)
+		}
+		if err != nil {
 			return nil, err
 		}
 		c.judge(d, u, rec, now)

@@ -21,10 +21,11 @@ func TestCacheInvariants(t *testing.T) {
 		k := &record.Kind{Tokens: []string{"ExampleBot"}}
 		c := New(8, 4000, &k.Documents)
 		var flights []*Flight
+		var pins []Pin
 		for range 2000 {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
 			name := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
-			switch rnd.IntN(5) {
+			switch rnd.IntN(7) {
 			case 0, 1:
 				_, f, started := c.Begin(name, now, rnd.IntN(2) == 0)
 				if started {
@@ -55,6 +56,19 @@ func TestCacheInvariants(t *testing.T) {
 				c.End(f, rec, nil, now)
 			case 4:
 				c.Get([]byte(name))
+			case 5:
+				_, pin := c.Pin([]byte(name), now)
+				pins = append(pins, pin)
+			case 6:
+				if len(pins) > rnd.IntN(10) {
+					pins[0].Release(now)
+					pins = pins[1:]
+				}
+			}
+			for _, pin := range pins {
+				if c.entries[pin.entry.origin] != pin.entry {
+					t.Fatalf("seed %d: %s was evicted while a request waited for it", seed, pin.entry.origin)
+				}
 			}
 			if err := audit(c); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -77,12 +91,16 @@ func audit(c *Cache) error {
 		}
 	}
 	var bytes int64
-	flying := 0
+	flying, pinned := 0, 0
 	docs := make(map[*record.Document]bool)
 	for name, e := range c.entries {
 		bytes += e.cost()
-		if e.flight != nil {
+		switch {
+		case e.flight != nil:
 			flying++
+			places[e]++
+		case e.pins > 0:
+			pinned++
 			places[e]++
 		}
 		if places[e] != 1 || e.origin != name {
@@ -97,11 +115,12 @@ func audit(c *Cache) error {
 			bytes += d.Cost()
 		}
 	}
-	idle := len(c.entries) - flying - len(c.held)
+	idle := len(c.entries) - flying - pinned - len(c.held)
 	switch {
-	case len(places) != len(c.entries) || flying != c.flying || bytes != c.bytes:
-		wrong("%d entries in places, %d in flight, %d bytes; the books say %d, %d and %d", len(places), flying, bytes, len(c.entries), c.flying, c.bytes)
-	case len(c.entries) > c.maxCount && flying < len(c.entries):
+	case len(places) != len(c.entries) || flying != c.flying || pinned != c.pinned || bytes != c.bytes:
+		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d",
+			len(places), flying, pinned, bytes, len(c.entries), c.flying, c.pinned, c.bytes)
+	case len(c.entries) > c.maxCount && flying+pinned < len(c.entries):
 		wrong("%d origins, of %d", len(c.entries), c.maxCount)
 	case bytes > c.maxBytes && idle+len(c.held) > 1:
 		wrong("%d bytes, with %d origins that could go", bytes, idle+len(c.held))
