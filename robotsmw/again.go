@@ -26,8 +26,8 @@ type permit struct {
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
 
-	// over is set by end, when sender has returned. If another request gets the context
-	// of this one's response, this permit says nothing about it.
+	// over is set by end, when sender has returned. If another request gets the
+	// context of this one's response, this permit does not apply to it.
 	over atomic.Bool
 }
 

@@ -62,13 +62,20 @@ import (
 // record is in memory and in force, that record is used.
 //
 // A fetch that has not got a slot is dropped when the last request that waited
-// for it has left. Nothing was sent, and nothing remains. A fetch that has got
-// a slot continues even if all requests have left, and its result is kept. A
-// refresh continues too, although no request waits for it. There is one
-// exception: while no request waits, any fetch or refresh is dropped if its
-// next slot is more than ten minutes away. A redirect may lead a fetch to a
-// host that may not be asked now. Such a fetch counts as refused until that
-// host may be asked.
+// for it has left. No request was sent, and no state is kept. A fetch that has
+// got a slot continues even if all requests have left, and its result is kept.
+// A refresh continues too, although no request waits for it. But while no
+// request waits, any fetch or refresh is dropped if its next slot is more than
+// ten minutes away. A redirect may lead a fetch to a host that may not be asked
+// now. Such a fetch counts as refused until that host may be asked.
+//
+// Servers may send a robots.txt and never finish it. Fetches that no request
+// waits for may take half of MaxBytes together. Beyond that, the oldest of them
+// are ended, except for the last one. They have no result: records stay as they
+// are, and the next request to the origin begins a new fetch. A fetch that a
+// request waits for is never ended, because the request would be lost. Each can
+// take about 500 KiB, and MaxBytes may be exceeded by that much for each
+// request that waits.
 //
 // If the fetch would have to wait beyond a request's deadline, the request
 // fails at once with a *politeness.DelayError. If the fetch of robots.txt fails
@@ -310,8 +317,11 @@ func target(buf []byte, u *url.URL) string {
 
 // Stats says how much a Checker holds in memory.
 type Stats struct {
-	Origins int   // origins that have a record and no fetch under way
-	Bytes   int64 // the approximate size of all records in memory
+	Origins int // origins that have a record and no fetch under way
+
+	// Bytes is the approximate size of all records in memory, and of what the
+	// fetches under way have read.
+	Bytes int64
 }
 
 // Stats returns how much the Checker holds in memory now.

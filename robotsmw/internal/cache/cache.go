@@ -22,6 +22,13 @@ import (
 // robots.txt while it is under way. The number of origins and their memory are
 // limited. When the Cache is full, the least recently used origin is evicted.
 //
+// The answers that fetches have read so far count into the memory. Those that
+// no caller waits for may take half of it, so that servers that never finish an
+// answer cannot push out the records. Beyond that, the oldest of these fetches
+// are ended, but the last one stays. A fetch that callers wait for is never
+// ended. These may exceed the limit. There are at most as many as there are
+// callers.
+//
 // An origin is never evicted while its fetch is under way, or while a request
 // that was judged by its record waits to be sent (see [Cache.Pin]): the request
 // is judged again when it may be sent, and must not miss a newer file. Such
@@ -44,7 +51,11 @@ type Cache struct {
 	held    retryHeap // unreachable origins that wait for their next try
 	flying  int       // how many entries have a fetch under way
 	pinned  int       // how many other entries a request waits for
-	bytes   int64     // of all entries and documents
+	bytes   int64     // of all entries and documents, and of answers that are being read
+	begun   uint64    // how many fetches have begun
+
+	unattended      flightHeap // the fetches that read an answer while no caller waits
+	unattendedBytes int64      // of these fetches
 }
 
 // New returns a cache with these limits. It uses docs to count how many origins
@@ -130,6 +141,7 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 	case e == nil:
 		e = c.add(name)
 	case e.flight != nil && e.flight.join():
+		c.updateUnattended(e.flight)
 		return nil, e.flight, false
 	case e.flight != nil: // the flight was dropped, but has not ended yet
 		after = e.flight.done
@@ -139,10 +151,24 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 		}
 	}
 	c.detach(e)
-	e.flight = newFlight(name, e.rec, after)
+	c.begun++
+	e.flight = newFlight(c.begun, name, e.rec, after, c.callerLeft)
 	c.place(e, now)
 	c.shrink(now)
 	return nil, e.flight, true
+}
+
+// Holds sets how many bytes of memory the answer takes that a flight reads.
+// If all such answers take too much memory, Holds may end flights that no
+// caller waits for, even this one.
+func (c *Cache) Holds(f *Flight, bytes int64, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.noRoom {
+		return
+	}
+	c.setBytes(f, bytes)
+	c.shrink(now)
 }
 
 // End ends a flight, and passes rec and err to all callers that wait for it.
@@ -160,6 +186,7 @@ func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.setBytes(f, 0)
 	e := c.entries[f.Origin]
 	if e == nil || e.flight != f { // f was dropped, and the origin got a new flight
 		return
@@ -174,7 +201,8 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 }
 
 // Size returns how many origins have a record and no fetch under way, how many
-// have a fetch under way, and how many bytes all of them take.
+// have a fetch under way, and how many bytes all of them take. Of a fetch, the
+// answer that is being read counts.
 func (c *Cache) Size() (origins, fetches int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,12 +211,16 @@ func (c *Cache) Size() (origins, fetches int, bytes int64) {
 
 // shrink evicts entries until the limits hold. Entries that have a fetch under
 // way or are pinned stay. If only the limit of bytes is exceeded, one other
-// entry stays too, because its robots.txt would be fetched again at once.
+// entry stays too, because its robots.txt would be fetched again at once. Of
+// the unattended fetches, the last one stays: a refresh can always end.
 func (c *Cache) shrink(now time.Time) {
 	for len(c.held) > 0 && !c.held[0].rec.AwaitsRetry(now) {
 		e := c.held[0]
 		c.detach(e)
 		e.linkAfter(c.lru.prev)
+	}
+	for len(c.unattended) > 1 && c.unattendedBytes > c.maxBytes/2 {
+		c.endUnattended()
 	}
 	for {
 		tooMany := len(c.entries) > c.maxCount
@@ -200,6 +232,8 @@ func (c *Cache) shrink(now time.Time) {
 			c.evict(c.held[rand.IntN(len(c.held))])
 		case idle > 1, idle == 1 && tooMany:
 			c.evict(c.lru.prev)
+		case c.bytes > c.maxBytes && len(c.unattended) > 1:
+			c.endUnattended()
 		default:
 			return
 		}
@@ -267,4 +301,47 @@ func (c *Cache) setRecord(e *entry, rec *record.Record) {
 		c.bytes -= e.rec.Cost() + c.docs.Remove(e.rec.Doc)
 	}
 	e.rec = rec
+}
+
+// callerLeft is called when a caller has left a flight.
+func (c *Cache) callerLeft(f *Flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.updateUnattended(f)
+	c.shrink(time.Now())
+}
+
+// setBytes sets how many bytes the answer of a flight takes.
+func (c *Cache) setBytes(f *Flight, bytes int64) {
+	grown := bytes - f.bytes
+	f.bytes = bytes
+	c.bytes += grown
+	if f.at > 0 {
+		c.unattendedBytes += grown
+	}
+	c.updateUnattended(f)
+}
+
+// updateUnattended adds a flight to the unattended ones, or removes it from
+// them, after a change of its bytes or callers.
+func (c *Cache) updateUnattended(f *Flight) {
+	isUnattended := f.bytes > 0 && !f.isAwaited()
+	switch {
+	case isUnattended && f.at == 0:
+		heap.Push(&c.unattended, f)
+		c.unattendedBytes += f.bytes + flightSize
+	case !isUnattended && f.at > 0:
+		heap.Remove(&c.unattended, f.at-1)
+		c.unattendedBytes -= f.bytes + flightSize
+	}
+}
+
+// endUnattended ends the oldest of the unattended flights. Its memory counts as
+// free, because reading the answer ends at once. If a caller comes before the
+// flight's End, the caller gets a new flight.
+func (c *Cache) endUnattended() {
+	f := c.unattended[0]
+	f.noRoom = true
+	f.cancel(ErrNoRoom)
+	c.setBytes(f, 0)
 }

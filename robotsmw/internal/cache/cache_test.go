@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,7 +20,7 @@ func TestCacheInvariants(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		k := &record.Kind{Tokens: []string{"ExampleBot"}}
-		c := New(8, 4000, &k.Documents)
+		c := New(8, []int64{4000, 6 * flightSize}[seed%2], &k.Documents)
 		var flights []*Flight
 		var pins []Pin
 		for range 2000 {
@@ -32,7 +33,9 @@ func TestCacheInvariants(t *testing.T) {
 					flights = append(flights, f)
 				}
 				if f != nil && rnd.IntN(3) == 0 {
-					f.Expect(&politeness.DelayError{Until: now.Add(time.Hour)})
+					if rnd.IntN(2) == 0 {
+						f.Expect(&politeness.DelayError{Until: now.Add(time.Hour)})
+					}
 					f.Leave()
 				}
 			case 2, 3:
@@ -65,12 +68,16 @@ func TestCacheInvariants(t *testing.T) {
 					pins = pins[1:]
 				}
 			}
+			if len(flights) > 0 {
+				f := flights[rnd.IntN(len(flights))]
+				c.Holds(f, int64(rnd.IntN(1500)), now)
+			}
 			for _, pin := range pins {
 				if c.entries[pin.entry.origin] != pin.entry {
 					t.Fatalf("seed %d: %s was evicted while a request waited for it", seed, pin.entry.origin)
 				}
 			}
-			if err := audit(c); err != nil {
+			if err := audit(c, flights); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
@@ -78,7 +85,7 @@ func TestCacheInvariants(t *testing.T) {
 }
 
 // audit recounts everything and returns an error for each count that is wrong.
-func audit(c *Cache) error {
+func audit(c *Cache, flights []*Flight) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	places := make(map[*entry]int)
@@ -115,6 +122,23 @@ func audit(c *Cache) error {
 			bytes += d.Cost()
 		}
 	}
+	var unattendedBytes int64
+	for _, f := range flights {
+		bytes += f.bytes
+		isUnattended := f.bytes > 0 && f.callers == 0
+		if isUnattended {
+			unattendedBytes += f.bytes + flightSize
+		}
+		if isUnattended != (f.at > 0) || f.at > 0 && c.unattended[f.at-1] != f {
+			wrong("%s has %d bytes and %d callers, and is at %d in the heap", f.Origin, f.bytes, f.callers, f.at)
+		}
+		if f.noRoom && (f.callers > 0 || f.ctx.Err() == nil) {
+			wrong("%s was ended with %d callers and cause %v", f.Origin, f.callers, context.Cause(f.ctx))
+		}
+	}
+	if unattendedBytes != c.unattendedBytes || unattendedBytes > c.maxBytes/2 && len(c.unattended) > 1 {
+		wrong("%d bytes of unattended fetches; the cache counts %d", unattendedBytes, c.unattendedBytes)
+	}
 	idle := len(c.entries) - flying - pinned - len(c.held)
 	switch {
 	case len(places) != len(c.entries) || flying != c.flying || pinned != c.pinned || bytes != c.bytes:
@@ -148,7 +172,7 @@ func TestCacheUnderContention(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := audit(c); err != nil {
+	if err := audit(c, nil); err != nil {
 		t.Error(err)
 	}
 	if n, _, bytes := c.Size(); n == 0 || n > 5000 || bytes > 1<<19 {
@@ -169,7 +193,7 @@ func put(t *testing.T, c *Cache, name string, retryAfter time.Duration, now time
 		rec = f.Prev.Failed(f.RobotsURL, now, 503, "status 503", retryAfter)
 	}
 	c.End(f, rec, nil, now)
-	if err := audit(c); err != nil {
+	if err := audit(c, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,9 +7,10 @@
 //	flight → store → fetch → record → cache, store
 //
 // load.go and again.go are what callers use: Load and LoadPinned for a request
-// that asks, and LoadAgain for one that has waited. flight.go runs one fetch from beginning to
-// end. ask.go asks the servers and makes records from their answers. loader.go
-// has what these files share. In this order, each file uses only later files.
+// that asks, and LoadAgain for one that has waited. flight.go runs one fetch
+// from beginning to end. ask.go asks the servers and makes records from their
+// answers. loader.go has what these files share. In this order, each file uses
+// only later files.
 package load
 
 import (
