@@ -90,6 +90,22 @@ func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 // Answers are remembered for five minutes, for up to 100,000 hosts. A host that
 // cannot be looked up is its own key, because requests to it will mostly fail
 // anyway.
+//
+// The key is an estimate, because a request is paced before net/http connects:
+//
+//   - The connection may be to another of the host's addresses. Two hosts that
+//     share some addresses, but not the lowest, have different keys. A machine
+//     with an IPv4 and an IPv6 address has two keys if some of its hosts have
+//     only one of them.
+//   - A dialer with its own resolver, and a connection that was made before an
+//     address changed, may lead elsewhere.
+//   - A request through a proxy has the key of its own host, not of the proxy,
+//     and the proxy looks up the host by itself.
+//   - Behind one address of a CDN or load balancer there are many machines, and
+//     one machine can have many addresses.
+//
+// Every host keeps its own pace if IPKey is the Key of a Limiter that is the
+// Within of another.
 func IPKey(r *net.Resolver) func(context.Context, *url.URL) (string, error) {
 	if r == nil {
 		r = net.DefaultResolver
@@ -335,17 +351,9 @@ func isName(host string) bool {
 // But a target in absolute form overrides the Host header (RFC 9112 §3.2.2),
 // and a proxy sends the request to the target's host.
 func checkTarget(req *http.Request) error {
-	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
+	authority, ok := targetHost(req.URL)
+	if !ok {
 		return nil
-	}
-	target := req.URL.RequestURI()
-	scheme, rest, ok := strings.Cut(target, "://")
-	if !ok || strings.ContainsAny(scheme, "/?#") {
-		return nil
-	}
-	authority := rest
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority = rest[:i]
 	}
 	key, err := HostKey(req.Context(), &url.URL{Host: authority})
 	for _, host := range []string{req.URL.Host, req.Host} {
@@ -354,6 +362,22 @@ func checkTarget(req *http.Request) error {
 		}
 	}
 	return fmt.Errorf("politeness: the request's target names another host than its URL, %q: give a URL without Opaque", abbreviated(req.URL.Host))
+}
+
+// targetHost returns the host and port in the target of a request for u, if the
+// target is in absolute form. For a URL without Opaque, it is not.
+func targetHost(u *url.URL) (host string, ok bool) {
+	if u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
+		return "", false
+	}
+	scheme, rest, ok := strings.Cut(u.RequestURI(), "://")
+	if !ok || strings.ContainsAny(scheme, "/?#") {
+		return "", false
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest, true
 }
 
 // abbreviated returns a host or URL, cut to a length that suits an error.

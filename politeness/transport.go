@@ -79,10 +79,15 @@ func (t *Transport) Validate() error {
 
 // RoundTrip waits until the request's host may be asked and makes the request.
 // It returns the errors of [Limiter.Acquire] and of Base, and some of its own.
-// A request without a host goes straight to Base. It is an error if the
-// request's target (URL.Opaque, in absolute form) names neither the host of the
-// URL nor that of the Host header. Such a request would reach the target's host
-// at another host's pace.
+// A request without a host goes straight to Base. If Base is an http.Transport
+// that sends the request to an HTTP proxy in plain text, the request's host is
+// that of its Host header, because the proxy contacts that host. To find that
+// out, RoundTrip calls Base.Proxy for a request whose Host header and URL name
+// different hosts.
+//
+// It is an error if the request's target (URL.Opaque, in absolute form) names
+// neither the host of the URL nor that of the Host header. Such a request would
+// reach the target's host at another host's pace.
 //
 // If the server refuses an HTTP/2 stream, or closes a connection before it
 // answers, net/http may send the request again by itself. RoundTrip prevents
@@ -102,7 +107,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	for range maxReplays + 1 {
 		a := new(attempt)
 		a.grant.follows = req.Response != nil
-		if err := t.limiter().acquire(req.Context(), req.URL, &a.grant); err != nil {
+		if err := t.limiter().acquire(req.Context(), t.pacedURL(req), &a.grant); err != nil {
 			if fresh.Body != nil {
 				fresh.Body.Close() // a RoundTripper closes the body on errors too
 			}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
@@ -21,17 +22,24 @@ type permit struct {
 	crawlDelay time.Duration                 // 0 if there is none
 	time       time.Time                     // of the decision
 	turn       int                           // counts how often RoundTrip has judged the request, from 1
+	pin        load.Pin                      // keeps the origin in memory until end
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
 
-	// over is set when sender has returned. If another request gets the context
-	// of this one's response, this permit says nothing about it.
+	// over is set by end, when sender has returned. If another request gets the
+	// context of this one's response, this permit does not apply to it.
 	over atomic.Bool
 }
 
 // maxTurns is how often a request is judged anew because robots.txt has run out
 // while it waited. In its last turn, the file that was read for it decides.
 const maxTurns = 3
+
+// end must be called once, when the request will not be judged again.
+func (p *permit) end() {
+	p.over.Store(true)
+	p.pin.Release(time.Now())
+}
 
 // judgeAgain returns nil if the request may be sent now. Nearly always, the
 // record by which it was allowed still decides. If there is another one, that

@@ -41,13 +41,17 @@ import (
 // Options.MaxOrigins and MaxBytes. A Store (package diskstore, redisstore)
 // keeps them over a restart or shares them.
 //
-// When memory is full, the origin that was used longest ago goes. An
-// unreachable origin stays until its next try: if it went, a server in trouble
-// would be asked too soon. But such origins hold nine tenths of the places at
-// most. Beyond that, one of them goes, at random. So a new origin is never
-// refused for want of room, and no domain can shut out the others. A fetch that
-// waits or runs takes a place too. If fetches hold all places, a new origin
-// gets one above the limit.
+// When memory is full, the least recently used origin is evicted. An
+// unreachable origin stays until its next try, because otherwise the next
+// request would be sent to a server in trouble. But such origins hold nine
+// tenths of the places at most. Beyond that, a random one of them is evicted.
+// So a new origin is never refused for want of room, and no domain can shut out
+// the others.
+//
+// An origin is not evicted while its robots.txt is fetched, or while a request
+// of a Transport to it waits for its host: that request is judged again when it
+// may be sent, by the newest file that is known. If such origins hold all
+// places, a new origin gets one above the limit.
 //
 // # One fetch
 //
@@ -58,13 +62,20 @@ import (
 // record is in memory and in force, that record is used.
 //
 // A fetch that has not got a slot is dropped when the last request that waited
-// for it has left. Nothing was sent, and nothing remains. A fetch that has got
-// a slot continues even if all requests have left, and its result is kept. A
-// refresh continues too, although no request waits for it. There is one
-// exception: while no request waits, any fetch or refresh is dropped if its
-// next slot is more than ten minutes away. A redirect may lead a fetch to a
-// host that may not be asked now. Such a fetch counts as refused until that
-// host may be asked.
+// for it has left. No request was sent, and no state is kept. A fetch that has
+// got a slot continues even if all requests have left, and its result is kept.
+// A refresh continues too, although no request waits for it. But while no
+// request waits, any fetch or refresh is dropped if its next slot is more than
+// ten minutes away. A redirect may lead a fetch to a host that may not be asked
+// now. Such a fetch counts as refused until that host may be asked.
+//
+// Servers may send a robots.txt and never finish it. Fetches that no request
+// waits for may take half of MaxBytes together. Beyond that, the oldest of them
+// are ended, except for the last one. They have no result: records stay as they
+// are, and the next request to the origin begins a new fetch. A fetch that a
+// request waits for is never ended, because the request would be lost. Each can
+// take about 500 KiB, and MaxBytes may be exceeded by that much for each
+// request that waits.
 //
 // If the fetch would have to wait beyond a request's deadline, the request
 // fails at once with a *politeness.DelayError. If the fetch of robots.txt fails
@@ -203,7 +214,7 @@ func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	if err != nil {
 		return d, &url.Error{Op: "Check", URL: cut(u.Redacted(), 700), Err: err}
 	}
-	_, err = c.decide(ctx, name, u, &d)
+	_, err = c.decide(ctx, name, u, &d, nil)
 	return d, err
 }
 
@@ -228,7 +239,11 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 // decide fills d, which must be zero, with the decision about u, a URL of the
 // origin with this name. If a record decided that will run out, decide returns
 // it. If there is an error, d stays zero.
-func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) (rec *record.Record, err error) {
+//
+// If pin is not nil, the URL will be judged again later. Then decide sets *pin,
+// which keeps the origin in memory, and which the caller must release. If there
+// is an error, it is zero.
+func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision, pin *load.Pin) (rec *record.Record, err error) {
 	switch override := c.loader.Override(name); {
 	case len(name) == 0:
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
@@ -238,7 +253,12 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
 	default:
 		var now time.Time
-		if rec, now, err = c.loader.Load(ctx, name); err != nil {
+		if pin == nil {
+			rec, now, err = c.loader.Load(ctx, name)
+		} else {
+			rec, now, *pin, err = c.loader.LoadPinned(ctx, name)
+		}
+		if err != nil {
 			return nil, err
 		}
 		c.judge(d, u, rec, now)
@@ -297,8 +317,11 @@ func target(buf []byte, u *url.URL) string {
 
 // Stats says how much a Checker holds in memory.
 type Stats struct {
-	Origins int   // origins that have a record and no fetch under way
-	Bytes   int64 // the approximate size of all records in memory
+	Origins int // origins that have a record and no fetch under way
+
+	// Bytes is the approximate size of all records in memory, and of what the
+	// fetches under way have read.
+	Bytes int64
 }
 
 // Stats returns how much the Checker holds in memory now.

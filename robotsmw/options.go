@@ -136,10 +136,12 @@ type Options struct {
 	// in memory.
 	Store Store
 
-	// MaxOrigins and MaxBytes bound the records in memory, and MaxOrigins also
-	// counts fetches under way. When memory is full, the record that was used
-	// longest ago goes: see the doc of Checker. 0 means 100,000 origins and
-	// 128 MiB.
+	// MaxOrigins and MaxBytes bound the records in memory. MaxOrigins also
+	// counts the fetches under way, and MaxBytes what they have read so far.
+	// When memory is full, the least recently used record is evicted. Fetches
+	// that no request waits for are ended, oldest first, when they take more
+	// than half of MaxBytes. What requests wait for may exceed the limits: see
+	// the doc of Checker. 0 means 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
@@ -15,9 +16,10 @@ import (
 // decideFor decides about req. If req follows a redirect, and robots.txt may
 // only be fetched later, decideFor waits for a minute, or for the Limiter's
 // Delay if that is longer. If it refused req, then each repeat would meet the
-// redirect first, and the same refusal after it.
-func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision) (*record.Record, error) {
-	rec, err := c.decide(req.Context(), name, req.URL, d)
+// redirect first, and the same refusal after it. The caller must release *pin:
+// see decide.
+func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision, pin *load.Pin) (*record.Record, error) {
+	rec, err := c.decide(req.Context(), name, req.URL, d, pin)
 	if err == nil || req.Response == nil {
 		return rec, err
 	}
@@ -25,7 +27,7 @@ func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision) (*recor
 	if c.cfg.Limiter != nil {
 		patience = max(patience, c.cfg.Limiter.Delay)
 	}
-	for last := time.Now().Add(patience + time.Second); err != nil; rec, err = c.decide(req.Context(), name, req.URL, d) {
+	for last := time.Now().Add(patience + time.Second); err != nil; rec, err = c.decide(req.Context(), name, req.URL, d, pin) {
 		delay, ok := errors.AsType[*politeness.DelayError](err)
 		if !ok {
 			return nil, err

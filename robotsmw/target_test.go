@@ -54,7 +54,7 @@ func TestShapesOfURLs(t *testing.T) {
 			var d Decision
 			name, err := appendOrigin(nil, req.URL, req.Host)
 			if err == nil {
-				_, err = c.decide(t.Context(), name, req.URL, &d)
+				_, err = c.decide(t.Context(), name, req.URL, &d, nil)
 			}
 			if err != nil || d.Allowed {
 				t.Errorf("%+v: %v %v", req.URL, d, err)

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
@@ -94,9 +96,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		// With a Limiter, sender calls s.judgeAgain when the host may be asked.
-		resp, err := t.cfg.sender.RoundTrip(out)
-		s.over.Store(true)
+		resp, err := t.send(out, s)
 		if !s.isOutdated(err) {
 			return t.receive(s, out, resp, err)
 		}
@@ -106,9 +106,16 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
+// send sends a request that prepare has returned. With a Limiter, sender calls
+// s.judgeAgain when the host is due.
+func (t *Transport) send(out *http.Request, s *sent) (*http.Response, error) {
+	defer s.end()
+	return t.cfg.sender.RoundTrip(out)
+}
+
 // prepare decides about a request and returns the request to send. It differs
 // from req in its context, its User-Agent, and the spelling of its host. The
-// context is the returned *sent.
+// context is the returned *sent, whose end must be called.
 func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, error) {
 	agent, plain := userAgentOf(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
@@ -122,7 +129,14 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 		return nil, nil, err
 	}
 	var d Decision
-	rec, err := t.checker.decideFor(req, name, &d)
+	var pin load.Pin
+	isPrepared := false
+	defer func() {
+		if !isPrepared {
+			pin.Release(time.Now())
+		}
+	}()
+	rec, err := t.checker.decideFor(req, name, &d, &pin)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,7 +149,7 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	s := &sent{
 		Context: req.Context(), examined: examined{opts: &t.cfg.page},
 		tells:  d.Reason.knowsGroup(), // otherwise the Limiter keeps the previous Crawl-delay
-		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn},
+		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn, pin: pin},
 	}
 	if t.cfg.Observer.Decided != nil {
 		s.decision.Store(new(d))
@@ -151,6 +165,7 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	if d.Reason != NotApplicable {
 		out.Host, out.URL = origin.Host(s.origin), origin.SentURL(req.URL)
 	}
+	isPrepared = true
 	return out, s, nil
 }
 

@@ -20,12 +20,26 @@ import (
 
 // A Cache holds the record of each origin, and the fetch of an origin's
 // robots.txt while it is under way. The number of origins and their memory are
-// limited. When the Cache is full, the origin that was used longest ago goes.
+// limited. When the Cache is full, the least recently used origin is evicted.
 //
-// An unreachable origin that waits for its next try is held: if it went, the
-// next request would ask a server in trouble. But a full Cache consists of held
-// origins to nine tenths at most. Beyond that, one of them goes, at random. So
-// a new origin is never refused, and no domain can shut out the others.
+// The answers that fetches have read so far count into the memory. Those that
+// no caller waits for may take half of it, so that servers that never finish an
+// answer cannot push out the records. Beyond that, the oldest of these fetches
+// are ended, but the last one stays. A fetch that callers wait for is never
+// ended. These may exceed the limit. There are at most as many as there are
+// callers.
+//
+// An origin is never evicted while its fetch is under way, or while a request
+// that was judged by its record waits to be sent (see [Cache.Pin]): the request
+// is judged again when it may be sent, and must not miss a newer file. Such
+// origins may exceed the limits. There are at most as many as there are fetches
+// and waiting requests.
+//
+// An unreachable origin that waits for its next try is held: without it, the
+// next request would be sent to a server in trouble. But a full Cache consists
+// of held origins to nine tenths at most. Beyond that, a random one of them is
+// evicted. So a new origin is never refused, and no domain can shut out the
+// others.
 type Cache struct {
 	docs     *record.Documents // shared with the crawler's record.Kind
 	maxCount int
@@ -36,7 +50,12 @@ type Cache struct {
 	lru     entry     // sentinel of the list: lru.next was used most recently
 	held    retryHeap // unreachable origins that wait for their next try
 	flying  int       // how many entries have a fetch under way
-	bytes   int64     // of all entries and documents
+	pinned  int       // how many other entries a request waits for
+	bytes   int64     // of all entries and documents, and of answers that are being read
+	begun   uint64    // how many fetches have begun
+
+	unattended      flightHeap // the fetches that read an answer while no caller waits
+	unattendedBytes int64      // of these fetches
 }
 
 // New returns a cache with these limits. It uses docs to count how many origins
@@ -62,6 +81,51 @@ func (c *Cache) Get(origin []byte) *record.Record {
 	return e.rec
 }
 
+// A Pin keeps an origin in the cache until its Release. The zero Pin keeps
+// none.
+type Pin struct {
+	cache *Cache
+	entry *entry
+}
+
+// Pin is like Get, and it keeps the origin in the cache until Release is called
+// on the Pin. It also does so if the origin has no record yet.
+func (c *Cache) Pin(origin []byte, now time.Time) (*record.Record, Pin) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[string(origin)]
+	switch {
+	case e == nil:
+		e = c.add(string(origin))
+	case e.pins == 0:
+		c.detach(e)
+	}
+	e.pins++
+	if e.pins == 1 {
+		c.place(e, now)
+		c.shrink(now)
+	}
+	return e.rec, Pin{c, e}
+}
+
+// Release ends a Pin. It must be called once only.
+func (p Pin) Release(now time.Time) {
+	if p.cache == nil {
+		return
+	}
+	c, e := p.cache, p.entry
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.pins > 1 {
+		e.pins--
+		return
+	}
+	c.detach(e)
+	e.pins--
+	c.place(e, now)
+	c.shrink(now)
+}
+
 // Begin returns the fetch under way for the origin, or a new one if there is
 // none. If started is true, the Flight is new, and the caller must make the
 // fetch and call End. If there is already a record that needs no fetch, Begin
@@ -75,10 +139,9 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 	var after <-chan struct{}
 	switch {
 	case e == nil:
-		e = &entry{origin: name}
-		c.entries[name] = e
-		c.bytes += e.cost()
+		e = c.add(name)
 	case e.flight != nil && e.flight.join():
+		c.updateUnattended(e.flight)
 		return nil, e.flight, false
 	case e.flight != nil: // the flight was dropped, but has not ended yet
 		after = e.flight.done
@@ -88,10 +151,24 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 		}
 	}
 	c.detach(e)
-	c.flying++
-	e.flight = newFlight(name, e.rec, after)
+	c.begun++
+	e.flight = newFlight(c.begun, name, e.rec, after, c.callerLeft)
+	c.place(e, now)
 	c.shrink(now)
 	return nil, e.flight, true
+}
+
+// Holds sets how many bytes of memory the answer takes that a flight reads.
+// If all such answers take too much memory, Holds may end flights that no
+// caller waits for, even this one.
+func (c *Cache) Holds(f *Flight, bytes int64, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.noRoom {
+		return
+	}
+	c.setBytes(f, bytes)
+	c.shrink(now)
 }
 
 // End ends a flight, and passes rec and err to all callers that wait for it.
@@ -109,6 +186,7 @@ func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.setBytes(f, 0)
 	e := c.entries[f.Origin]
 	if e == nil || e.flight != f { // f was dropped, and the origin got a new flight
 		return
@@ -116,39 +194,37 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	if rec != nil {
 		c.setRecord(e, rec)
 	}
-	if e.rec == nil {
-		c.evict(e)
-		return
-	}
 	c.detach(e)
-	if e.rec.InForce(now) == record.None && e.rec.AwaitsRetry(now) {
-		heap.Push(&c.held, e)
-	} else {
-		e.linkAfter(&c.lru)
-	}
+	e.flight = nil
+	c.place(e, now)
 	c.shrink(now)
 }
 
 // Size returns how many origins have a record and no fetch under way, how many
-// have a fetch under way, and how many bytes all of them take.
+// have a fetch under way, and how many bytes all of them take. Of a fetch, the
+// answer that is being read counts.
 func (c *Cache) Size() (origins, fetches int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.entries) - c.flying, c.flying, c.bytes
 }
 
-// shrink evicts entries until the limits hold. Entries with a fetch under way
-// stay. If only the limit of bytes is exceeded, one other entry stays too,
-// because its robots.txt would be fetched again at once.
+// shrink evicts entries until the limits hold. Entries that have a fetch under
+// way or are pinned stay. If only the limit of bytes is exceeded, one other
+// entry stays too, because its robots.txt would be fetched again at once. Of
+// the unattended fetches, the last one stays: a refresh can always end.
 func (c *Cache) shrink(now time.Time) {
 	for len(c.held) > 0 && !c.held[0].rec.AwaitsRetry(now) {
 		e := c.held[0]
 		c.detach(e)
 		e.linkAfter(c.lru.prev)
 	}
+	for len(c.unattended) > 1 && c.unattendedBytes > c.maxBytes/2 {
+		c.endUnattended()
+	}
 	for {
 		tooMany := len(c.entries) > c.maxCount
-		idle := len(c.entries) - c.flying - len(c.held)
+		idle := len(c.entries) - c.flying - c.pinned - len(c.held)
 		switch {
 		case !tooMany && c.bytes <= c.maxBytes:
 			return
@@ -156,19 +232,47 @@ func (c *Cache) shrink(now time.Time) {
 			c.evict(c.held[rand.IntN(len(c.held))])
 		case idle > 1, idle == 1 && tooMany:
 			c.evict(c.lru.prev)
+		case c.bytes > c.maxBytes && len(c.unattended) > 1:
+			c.endUnattended()
 		default:
 			return
 		}
 	}
 }
 
-// detach removes an entry from the list or the heap, or separates it from its
-// flight.
+// add adds an entry without a record. It is in no place yet.
+func (c *Cache) add(name string) *entry {
+	e := &entry{origin: name}
+	c.entries[name] = e
+	c.bytes += e.cost()
+	return e
+}
+
+// place puts an entry in the place where it belongs, which is also the first of
+// these cases that applies. An entry that belongs nowhere is removed.
+func (c *Cache) place(e *entry, now time.Time) {
+	switch {
+	case e.flight != nil:
+		c.flying++
+	case e.pins > 0:
+		c.pinned++
+	case e.rec == nil:
+		c.remove(e)
+	case e.rec.InForce(now) == record.None && e.rec.AwaitsRetry(now):
+		heap.Push(&c.held, e)
+	default:
+		e.linkAfter(&c.lru)
+	}
+}
+
+// detach takes an entry out of its place. The caller may then change what
+// decides about the place, and must call place or remove.
 func (c *Cache) detach(e *entry) {
 	switch {
 	case e.flight != nil:
-		e.flight = nil
 		c.flying--
+	case e.pins > 0:
+		c.pinned--
 	case e.at > 0:
 		heap.Remove(&c.held, e.at-1)
 	case e.next != nil:
@@ -178,6 +282,11 @@ func (c *Cache) detach(e *entry) {
 
 func (c *Cache) evict(e *entry) {
 	c.detach(e)
+	c.remove(e)
+}
+
+// remove removes an entry that is in no place from the cache.
+func (c *Cache) remove(e *entry) {
 	c.setRecord(e, nil)
 	c.bytes -= e.cost()
 	delete(c.entries, e.origin)
@@ -192,4 +301,47 @@ func (c *Cache) setRecord(e *entry, rec *record.Record) {
 		c.bytes -= e.rec.Cost() + c.docs.Remove(e.rec.Doc)
 	}
 	e.rec = rec
+}
+
+// callerLeft is called when a caller has left a flight.
+func (c *Cache) callerLeft(f *Flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.updateUnattended(f)
+	c.shrink(time.Now())
+}
+
+// setBytes sets how many bytes the answer of a flight takes.
+func (c *Cache) setBytes(f *Flight, bytes int64) {
+	grown := bytes - f.bytes
+	f.bytes = bytes
+	c.bytes += grown
+	if f.at > 0 {
+		c.unattendedBytes += grown
+	}
+	c.updateUnattended(f)
+}
+
+// updateUnattended adds a flight to the unattended ones, or removes it from
+// them, after a change of its bytes or callers.
+func (c *Cache) updateUnattended(f *Flight) {
+	isUnattended := f.bytes > 0 && !f.isAwaited()
+	switch {
+	case isUnattended && f.at == 0:
+		heap.Push(&c.unattended, f)
+		c.unattendedBytes += f.bytes + flightSize
+	case !isUnattended && f.at > 0:
+		heap.Remove(&c.unattended, f.at-1)
+		c.unattendedBytes -= f.bytes + flightSize
+	}
+}
+
+// endUnattended ends the oldest of the unattended flights. Its memory counts as
+// free, because reading the answer ends at once. If a caller comes before the
+// flight's End, the caller gets a new flight.
+func (c *Cache) endUnattended() {
+	f := c.unattended[0]
+	f.noRoom = true
+	f.cancel(ErrNoRoom)
+	c.setBytes(f, 0)
 }

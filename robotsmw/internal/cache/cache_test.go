@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,19 +20,22 @@ func TestCacheInvariants(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		k := &record.Kind{Tokens: []string{"ExampleBot"}}
-		c := New(8, 4000, &k.Documents)
+		c := New(8, []int64{4000, 6 * flightSize}[seed%2], &k.Documents)
 		var flights []*Flight
+		var pins []Pin
 		for range 2000 {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
 			name := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
-			switch rnd.IntN(5) {
+			switch rnd.IntN(7) {
 			case 0, 1:
 				_, f, started := c.Begin(name, now, rnd.IntN(2) == 0)
 				if started {
 					flights = append(flights, f)
 				}
 				if f != nil && rnd.IntN(3) == 0 {
-					f.Expect(&politeness.DelayError{Until: now.Add(time.Hour)})
+					if rnd.IntN(2) == 0 {
+						f.Expect(&politeness.DelayError{Until: now.Add(time.Hour)})
+					}
 					f.Leave()
 				}
 			case 2, 3:
@@ -55,8 +59,25 @@ func TestCacheInvariants(t *testing.T) {
 				c.End(f, rec, nil, now)
 			case 4:
 				c.Get([]byte(name))
+			case 5:
+				_, pin := c.Pin([]byte(name), now)
+				pins = append(pins, pin)
+			case 6:
+				if len(pins) > rnd.IntN(10) {
+					pins[0].Release(now)
+					pins = pins[1:]
+				}
 			}
-			if err := audit(c); err != nil {
+			if len(flights) > 0 {
+				f := flights[rnd.IntN(len(flights))]
+				c.Holds(f, int64(rnd.IntN(1500)), now)
+			}
+			for _, pin := range pins {
+				if c.entries[pin.entry.origin] != pin.entry {
+					t.Fatalf("seed %d: %s was evicted while a request waited for it", seed, pin.entry.origin)
+				}
+			}
+			if err := audit(c, flights); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
@@ -64,7 +85,7 @@ func TestCacheInvariants(t *testing.T) {
 }
 
 // audit recounts everything and returns an error for each count that is wrong.
-func audit(c *Cache) error {
+func audit(c *Cache, flights []*Flight) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	places := make(map[*entry]int)
@@ -77,12 +98,16 @@ func audit(c *Cache) error {
 		}
 	}
 	var bytes int64
-	flying := 0
+	flying, pinned := 0, 0
 	docs := make(map[*record.Document]bool)
 	for name, e := range c.entries {
 		bytes += e.cost()
-		if e.flight != nil {
+		switch {
+		case e.flight != nil:
 			flying++
+			places[e]++
+		case e.pins > 0:
+			pinned++
 			places[e]++
 		}
 		if places[e] != 1 || e.origin != name {
@@ -97,11 +122,29 @@ func audit(c *Cache) error {
 			bytes += d.Cost()
 		}
 	}
-	idle := len(c.entries) - flying - len(c.held)
+	var unattendedBytes int64
+	for _, f := range flights {
+		bytes += f.bytes
+		isUnattended := f.bytes > 0 && f.callers == 0
+		if isUnattended {
+			unattendedBytes += f.bytes + flightSize
+		}
+		if isUnattended != (f.at > 0) || f.at > 0 && c.unattended[f.at-1] != f {
+			wrong("%s has %d bytes and %d callers, and is at %d in the heap", f.Origin, f.bytes, f.callers, f.at)
+		}
+		if f.noRoom && (f.callers > 0 || f.ctx.Err() == nil) {
+			wrong("%s was ended with %d callers and cause %v", f.Origin, f.callers, context.Cause(f.ctx))
+		}
+	}
+	if unattendedBytes != c.unattendedBytes || unattendedBytes > c.maxBytes/2 && len(c.unattended) > 1 {
+		wrong("%d bytes of unattended fetches; the cache counts %d", unattendedBytes, c.unattendedBytes)
+	}
+	idle := len(c.entries) - flying - pinned - len(c.held)
 	switch {
-	case len(places) != len(c.entries) || flying != c.flying || bytes != c.bytes:
-		wrong("%d entries in places, %d in flight, %d bytes; the books say %d, %d and %d", len(places), flying, bytes, len(c.entries), c.flying, c.bytes)
-	case len(c.entries) > c.maxCount && flying < len(c.entries):
+	case len(places) != len(c.entries) || flying != c.flying || pinned != c.pinned || bytes != c.bytes:
+		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d",
+			len(places), flying, pinned, bytes, len(c.entries), c.flying, c.pinned, c.bytes)
+	case len(c.entries) > c.maxCount && flying+pinned < len(c.entries):
 		wrong("%d origins, of %d", len(c.entries), c.maxCount)
 	case bytes > c.maxBytes && idle+len(c.held) > 1:
 		wrong("%d bytes, with %d origins that could go", bytes, idle+len(c.held))
@@ -129,7 +172,7 @@ func TestCacheUnderContention(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := audit(c); err != nil {
+	if err := audit(c, nil); err != nil {
 		t.Error(err)
 	}
 	if n, _, bytes := c.Size(); n == 0 || n > 5000 || bytes > 1<<19 {
@@ -150,7 +193,7 @@ func put(t *testing.T, c *Cache, name string, retryAfter time.Duration, now time
 		rec = f.Prev.Failed(f.RobotsURL, now, 503, "status 503", retryAfter)
 	}
 	c.End(f, rec, nil, now)
-	if err := audit(c); err != nil {
+	if err := audit(c, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,12 +3,13 @@ package cache
 import "github.com/goodbots/courtesy/robotsmw/internal/record"
 
 // An entry is an origin in the cache. It is in the heap if it is held (see
-// Cache), and else in the list. While it has a fetch under way, it is in
-// neither.
+// Cache), and else in the list. While it has a fetch under way or is pinned, it
+// is in neither, and cannot be evicted.
 type entry struct {
 	origin     string
 	rec        *record.Record // nil until the first fetch ends
 	flight     *Flight        // nil unless a fetch is under way
+	pins       int            // how many requests wait that were judged by the record
 	prev, next *entry         // neighbours in the list
 	at         int            // 1 + index in the heap; 0 if not in the heap
 }

@@ -31,7 +31,8 @@ const (
 // flight is dropped: nothing was asked, so nothing is lost. A flight that has
 // had a slot goes on, and its result is kept. A refresh goes on too, although
 // no caller waits for it. But both are dropped if nobody waits for them and
-// their next slot is further away than [longWait].
+// their next slot is further away than [longWait], or if unfinished answers
+// take too much memory.
 type Flight struct {
 	Origin    string
 	RobotsURL string
@@ -45,6 +46,14 @@ type Flight struct {
 	// Release, if not nil, frees the slot of the fetch. The goroutine that runs
 	// the flight may set it before End, which calls it.
 	Release func()
+
+	number uint64        // counts the flights of the cache, in the order of their beginning
+	left   func(*Flight) // called when a caller has left
+
+	// Cache.mu guards these three.
+	bytes  int64 // of the answer that is being read
+	at     int   // 1 + index in Cache.unattended; 0 if not in there
+	noRoom bool  // the cache has ended the flight
 
 	done chan struct{} // closed at the end, when rec and err are set
 	rec  *record.Record
@@ -68,8 +77,9 @@ type Flight struct {
 }
 
 // newFlight returns a flight with one caller that waits for it.
-func newFlight(name string, prev *record.Record, after <-chan struct{}) *Flight {
+func newFlight(number uint64, name string, prev *record.Record, after <-chan struct{}, left func(*Flight)) *Flight {
 	f := &Flight{
+		number: number, left: left,
 		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, After: after, callers: 1,
 		done: make(chan struct{}), moved: make(chan struct{}),
 	}
@@ -136,11 +146,32 @@ func (f *Flight) Leave() { f.leave(false) }
 func (f *Flight) GoOn() { f.leave(true) }
 
 func (f *Flight) leave(refresh bool) {
+	f.removeCaller(refresh)
+	f.left(f)
+}
+
+func (f *Flight) removeCaller(refresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.callers--
 	f.refresh = f.refresh || refresh
 	f.dropIfUnwanted()
+}
+
+// isAwaited reports whether a caller waits for the flight.
+func (f *Flight) isAwaited() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.callers > 0
+}
+
+// cancel drops the flight, which no caller waits for. cause is the cause with
+// which its context ends.
+func (f *Flight) cancel(cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dropped = true
+	f.drop(cause)
 }
 
 // dropIfUnwanted drops the flight if it waits for a slot and nobody waits for
@@ -158,8 +189,8 @@ func (f *Flight) dropIfUnwanted() {
 }
 
 // Context returns a context that ends when the flight is dropped or has ended.
-// If it was dropped, the context's cause is a *politeness.DelayError. It says
-// when the flight would have got its slot.
+// If it was dropped, the context's cause is [ErrNoRoom], or a
+// *politeness.DelayError that says when the flight would have got its slot.
 func (f *Flight) Context() context.Context { return f.ctx }
 
 // Found tells the flight of a copy in the Store that is newer than Prev. The

@@ -6,6 +6,7 @@
 package fetch
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,11 @@ type Question struct {
 	// when it no longer waits.
 	Expect func(*politeness.DelayError)
 
+	// Holds is called when the question begins, and whenever its answer takes
+	// more memory: with the number of bytes that the answer takes so far, its
+	// header included. May be nil.
+	Holds func(bytes int64)
+
 	// Check is called when the question may start, if it had to ask for a slot.
 	// After an error nothing is sent, and Ask returns the error. Check must not
 	// wait. May be nil.
@@ -96,7 +102,9 @@ func (c *Client) Ask(q Question) (Answer, error) {
 	defer q.Expect(nil) // without a slot, too, it waits no longer
 	req := c.request(c.waitingContext(ctx, q, timer), q)
 	ans := Answer{Conditional: q.ETag != "" || q.LastModified != ""}
-	resp, begin, err := c.send(req, timer)
+	size := &answerSize{holds: q.Holds}
+	size.set(0)
+	resp, begin, err := c.send(req, timer, size)
 	ans.release = func() {
 		defer cancel(nil)
 		if resp != nil {
@@ -177,7 +185,7 @@ func (c *Client) request(ctx context.Context, q Question) *http.Request {
 // send sends a request and reads the beginning of the answer's body, as much as
 // is needed of it. It is decoded if the status is 2xx, or 4xx except 429. The
 // body stays open. A panic in Base or in the body is logged, and is an error.
-func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response, begin []byte, err error) {
+func (c *Client) send(req *http.Request, timer *time.Timer, size *answerSize) (resp *http.Response, begin []byte, err error) {
 	hasEnded := false
 	defer func() {
 		if !hasEnded && resp != nil { // the body has panicked, or has ended the goroutine
@@ -200,15 +208,17 @@ func (c *Client) send(req *http.Request, timer *time.Timer) (resp *http.Response
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
+	size.header = headerSize(resp.Header)
+	size.set(0)
 	switch status := resp.StatusCode; {
 	case isSuccess(resp):
 		// One byte more than MaxSize tells the parser that the file goes on.
-		if begin, err = read(req.Context(), resp, robotstxt.MaxSize+1); err != nil {
+		if begin, err = read(req.Context(), resp, robotstxt.MaxSize+1, size); err != nil {
 			err = fmt.Errorf("reading robots.txt: %w", err)
 		}
 	case status >= 400 && status <= 499 && !httpstatus.IsThrottled(status):
 		timer.Reset(min(c.Timeout, longestLook))
-		begin, _ = read(req.Context(), resp, refusal.Window) // an error does not matter: the bytes before it are enough
+		begin, _ = read(req.Context(), resp, refusal.Window, size) // an error does not matter: the bytes before it are enough
 	case status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// If a short body is read to its end, the connection can be reused. A
 		// 1xx is not read: the body of a 101 is the connection itself, which
@@ -235,10 +245,55 @@ func (c *Client) logPanic(req *http.Request, p any) {
 
 // read returns the decoded body, cut to the given number of bytes. If there is
 // an error, it returns what came before the error.
-func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) {
+func read(ctx context.Context, resp *http.Response, most int, size *answerSize) ([]byte, error) {
 	body, err := decodedBody(ctx, resp)
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(body, most))
+	if _, isPlain := body.(*bufio.Reader); !isPlain {
+		size.header += decoderSize
+	}
+	var text []byte
+	for len(text) < most && err == nil {
+		if len(text) == cap(text) {
+			more := min(max(2*cap(text), 4<<10), most)
+			size.set(more)
+			text = append(make([]byte, 0, more), text...)
+		}
+		var n int
+		n, err = body.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return text, err
+}
+
+// decoderSize is roughly how many bytes of memory a decoder takes.
+const decoderSize = 48 << 10
+
+// An answerSize reports how much memory an answer takes.
+type answerSize struct {
+	header int // bytes of the header, and of a decoder
+	holds  func(bytes int64)
+}
+
+// set reports that the body takes this many bytes now.
+func (s *answerSize) set(body int) {
+	if s.holds != nil {
+		s.holds(int64(s.header + body))
+	}
+}
+
+// headerSize returns roughly how many bytes of memory a header takes.
+func headerSize(h http.Header) int {
+	size := 0
+	for name, values := range h {
+		size += 64 + len(name)
+		for _, v := range values {
+			size += 16 + len(v)
+		}
+	}
+	return size
 }

@@ -22,10 +22,10 @@ const maxRedirects = 5
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the
 // origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
-// it is a *politeness.DelayError, [store.ErrElsewhere], or wraps
-// [politeness.ErrInvalidLimiter], and this fetch has no result. With a lock,
-// the first question is sent only if the lock lasts long enough. If releases is
-// true, the lock is released while the host rests.
+// it is a *politeness.DelayError, [store.ErrElsewhere] or [cache.ErrNoRoom], or
+// it wraps [politeness.ErrInvalidLimiter], and this fetch has no result. With a
+// lock, the first question is sent only if the lock lasts long enough. If
+// releases is true, the lock is released while the host is paused.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
 	start := time.Now()
 	done, err := l.follow(f, prev, lock, releases)
@@ -61,7 +61,7 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 		}
 		ans, err := l.answerTo(q)
 		now := time.Now()
-		if errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter) {
+		if hasNoResult(err) {
 			ans.Release()
 			return Fetch{}, err
 		}
@@ -127,6 +127,7 @@ func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev
 // record prev has for u and host.
 func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record.Record) fetch.Question {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
+	q.Holds = func(bytes int64) { l.cache.Holds(f, bytes, time.Now()) }
 	own, _ := origin.RobotsURL(f.Origin)
 	q.InTurn = u.Hostname() != own.Hostname()
 	if l.cfg.Asked != nil {
@@ -145,6 +146,12 @@ func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record
 func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 	d, _ := record.Lifetime(ans.Header, now)
 	return d
+}
+
+// hasNoResult reports whether a question that ended in err says nothing about
+// the origin, so that its record stays as it is.
+func hasNoResult(err error) bool {
+	return errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter) || errors.Is(err, cache.ErrNoRoom)
 }
 
 // isDelay reports whether the limiter refused the wait. If so, nothing was

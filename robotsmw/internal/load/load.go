@@ -6,10 +6,11 @@
 //	Load → cache → flight
 //	flight → store → fetch → record → cache, store
 //
-// load.go and again.go are what callers use: Load for a request that asks, and
-// LoadAgain for one that has waited. flight.go runs one fetch from beginning to
-// end. ask.go asks the servers and makes records from their answers. loader.go
-// has what these files share. In this order, each file uses only later files.
+// load.go and again.go are what callers use: Load and LoadPinned for a request
+// that asks, and LoadAgain for one that has waited. flight.go runs one fetch
+// from beginning to end. ask.go asks the servers and makes records from their
+// answers. loader.go has what these files share. In this order, each file uses
+// only later files.
 package load
 
 import (
@@ -17,6 +18,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/cache"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
@@ -32,8 +34,35 @@ func (l *Loader) Override(name []byte) *record.Record { return l.overrides[strin
 // has expired, if there is one. The error wraps the error of ctx, or is a
 // *politeness.DelayError. Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
+	return l.load(ctx, name, l.cache.Get(name), time.Now())
+}
+
+// A Pin keeps an origin in memory until its Release, which must be called once
+// only. The zero Pin keeps none.
+type Pin = cache.Pin
+
+// LoadPinned is like Load, for a request that will wait and be judged again by
+// LoadAgain. Until Release is called on the Pin, the origin stays in memory. If
+// there is an error, there is no Pin.
+func (l *Loader) LoadPinned(ctx context.Context, name []byte) (*record.Record, time.Time, Pin, error) {
 	now := time.Now()
-	rec := l.cache.Get(name)
+	rec, pin := l.cache.Pin(name, now)
+	isLoaded := false
+	defer func() {
+		if !isLoaded { // there is an error, or a callback has panicked
+			pin.Release(time.Now())
+		}
+	}()
+	rec, now, err := l.load(ctx, name, rec, now)
+	if err != nil {
+		return nil, now, Pin{}, err
+	}
+	isLoaded = true
+	return rec, now, pin, nil
+}
+
+// load is Load for an origin whose record in memory is rec.
+func (l *Loader) load(ctx context.Context, name []byte, rec *record.Record, now time.Time) (*record.Record, time.Time, error) {
 	switch rec.Use(now) {
 	case record.UseAndRefresh:
 		l.refresh(string(name), now)

@@ -1,0 +1,177 @@
+// Soak runs a crawler against hostile hosts for a long time, and compares its
+// memory with the bounds that it has been given:
+//
+//	go run ./integration_test/soak -for 30m
+//
+// The hosts send robots.txt files and pages that are made to be kept: bodies
+// that never end, headers of 500 KB, files of the greatest size, compressed
+// bodies that grow, redirects from host to host. The Store returns garbage,
+// fails and hangs. The workers have short deadlines, and most hosts are new.
+// Soak prints the heap now and then, and fails if it is ever more than twice
+// the bounds.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
+	"github.com/goodbots/courtesy/robotsmw/evidence"
+	"github.com/goodbots/courtesy/robotsmw/revisit"
+)
+
+// The bounds of the crawler's memory.
+const (
+	robotsBytes  = 16 << 20 // Options.MaxBytes
+	revisitBytes = 8 << 20  // revisit.Transport.MaxBytes
+	maxHosts     = 5000     // Limiter.MaxHosts
+	hostBytes    = 1 << 10  // what a host takes in a Limiter, roughly
+	recordBytes  = 32 << 20 // what waits in an evidence.Recorder: a batch to be written, and the next one
+
+	bounds = robotsBytes + revisitBytes + maxHosts*hostBytes + recordBytes
+)
+
+const (
+	workers = 16
+	maxBody = 1 << 20 // how much of a page a worker reads
+)
+
+func main() {
+	duration := flag.Duration("for", 30*time.Minute, "how long the crawl lasts")
+	flag.Parse()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	dir, err := os.MkdirTemp("", "soak")
+	if err == nil {
+		err = soak(os.Stdout, dir, *duration)
+		os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+// A crawl is a crawler with all that keeps something in memory.
+type crawl struct {
+	web      *hostileWeb
+	limiter  *politeness.Limiter
+	robots   *robotsmw.Transport
+	client   *http.Client
+	recorder *evidence.Recorder
+
+	requests, answers atomic.Int64
+
+	// visits is held for reading by each visit. The heap is measured while no
+	// visit is under way, because what is allocated during a collection of
+	// garbage counts as in use. Fetches of robots.txt go on.
+	visits sync.RWMutex
+}
+
+func newCrawl(dir string) (*crawl, error) {
+	disk, err := diskstore.Open(filepath.Join(dir, "store"))
+	if err != nil {
+		return nil, err
+	}
+	disk.MaxBytes = 64 << 20
+	c := &crawl{web: new(hostileWeb)}
+	c.limiter = &politeness.Limiter{Delay: 10 * time.Millisecond, MaxHosts: maxHosts}
+	opts := robotsmw.Options{
+		UserAgent: "SoakBot/1.0", Base: c.web, Limiter: c.limiter, Store: &hostileStore{disk},
+		MaxOrigins: maxHosts, MaxBytes: robotsBytes, AttemptTimeout: 10 * time.Second,
+	}
+	c.recorder, err = evidence.Open(filepath.Join(dir, "record"), evidence.Options{MaxBytes: 256 << 20})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.recorder.Observe(&opts); err != nil {
+		return nil, err
+	}
+	if c.robots, err = robotsmw.NewTransport(opts); err != nil {
+		return nil, err
+	}
+	c.client = &http.Client{Transport: &revisit.Transport{Base: c.robots, MaxBytes: revisitBytes, MinFresh: time.Second}}
+	return c, nil
+}
+
+// soak crawls for a time, with its files in dir. It writes the figures to out.
+// It returns an error if the memory exceeds twice the bounds.
+func soak(out io.Writer, dir string, duration time.Duration) error {
+	before := testmain.Heap()
+	c, err := newCrawl(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "bounds: %s\n", mib(bounds))
+	ctx, cancel := context.WithTimeout(context.Background(), duration)
+	defer cancel()
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(worker), 1))
+			for ctx.Err() == nil {
+				c.visits.RLock()
+				c.visit(ctx, rng)
+				c.visits.RUnlock()
+			}
+		})
+	}
+	var most int64
+	start := time.Now()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(max(duration/60, time.Second)):
+		}
+		c.visits.Lock()
+		heap := testmain.Heap() - before
+		c.visits.Unlock()
+		most = max(most, heap)
+		s := c.robots.Checker().Stats()
+		fmt.Fprintf(out, "%6.0fs: heap %s, robots.txt %s of %d origins, %d hosts paced, %d goroutines, %d requests, %d answers, %d bodies open\n",
+			time.Since(start).Seconds(), mib(heap), mib(s.Bytes), s.Origins, c.limiter.Stats().Hosts, runtime.NumGoroutine(),
+			c.requests.Load(), c.answers.Load(), c.web.open.Load())
+	}
+	wg.Wait()
+	c.recorder.Close() // an error says that the disk was too slow, which may be so here
+	fmt.Fprintf(out, "the heap was at most %s, %.2f times the bounds\n", mib(most), float64(most)/bounds)
+	if most > 2*bounds {
+		return fmt.Errorf("the heap was %s, more than twice the bounds", mib(most))
+	}
+	return nil
+}
+
+// visit requests one page and reads as much of it as it gets in a short time.
+func (c *crawl) visit(ctx context.Context, rng *rand.Rand) {
+	defer func() { recover() }() // some answers panic
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(100))*time.Millisecond)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", c.web.url(rng), nil)
+	if err != nil {
+		panic(err)
+	}
+	c.requests.Add(1)
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return
+	}
+	c.answers.Add(1)
+	defer resp.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody))
+	robotsmw.PageDirectives(resp)
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

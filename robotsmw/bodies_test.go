@@ -1,0 +1,215 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// unfinishedFiles serves robots.txt files. It sends the first 490 KB of each at
+// once, and the rest after a time, or never.
+type unfinishedFiles struct {
+	rest      func(host string) time.Duration // 0 means never
+	read      atomic.Int64                    // bytes of bodies that are not closed yet
+	requested sync.Map                        // host to *atomic.Int64, the number of its requests
+}
+
+func (w *unfinishedFiles) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != "/robots.txt" {
+		return answerOf(r, 200, "page"), nil
+	}
+	n, _ := w.requested.LoadOrStore(r.URL.Host, new(atomic.Int64))
+	n.(*atomic.Int64).Add(1)
+	begin := strings.NewReader("User-agent: *\nDisallow: /private/\n" + strings.Repeat("#", 490_000))
+	resp := answerOf(r, 200, "")
+	resp.ContentLength = -1
+	resp.Body = &unfinishedBody{web: w, request: r, begin: begin}
+	return resp, nil
+}
+
+func (w *unfinishedFiles) requests(host string) int64 {
+	n, ok := w.requested.Load(host)
+	if !ok {
+		return 0
+	}
+	return n.(*atomic.Int64).Load()
+}
+
+type unfinishedBody struct {
+	web     *unfinishedFiles
+	request *http.Request
+	begin   io.Reader
+	read    int64
+}
+
+func (b *unfinishedBody) Read(p []byte) (int, error) {
+	if n, err := b.begin.Read(p); err == nil {
+		b.read += int64(n)
+		b.web.read.Add(int64(n))
+		return n, nil
+	}
+	var after <-chan time.Time
+	if d := b.web.rest(b.request.URL.Host); d > 0 {
+		after = time.After(d)
+	}
+	select {
+	case <-after:
+		return 0, io.EOF
+	case <-b.request.Context().Done():
+		return 0, context.Cause(b.request.Context())
+	}
+}
+
+func (b *unfinishedBody) Close() error {
+	b.web.read.Add(-b.read)
+	b.read = 0
+	return nil
+}
+
+func checkWithin(t *testing.T, c *Checker, url string, d time.Duration) (Decision, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	return c.Check(ctx, mustURL(t, url))
+}
+
+// One worker gives each of 1,500 hosts 20 ms. All of them send 490 KB of their
+// robots.txt, and never the rest. The fetches go on after the worker has left,
+// but their bodies take no more than MaxBytes together.
+func TestBodies_OfFetchesThatNoCallerWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 16 << 20
+		web := &unfinishedFiles{rest: func(string) time.Duration { return 0 }}
+		c := newTestTransport(t, web, func(o *Options) { o.MaxBytes = limit }).Checker()
+		var most, mostCounted int64
+		for i := range 1500 {
+			if _, err := checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 20*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			most, mostCounted = max(most, web.read.Load()), max(mostCounted, c.Stats().Bytes)
+		}
+		if most > limit || mostCounted > limit || mostCounted < most {
+			t.Errorf("unfinished bodies took %d bytes, and %d were counted; MaxBytes is %d", most, mostCounted, limit)
+		}
+		if most < limit/4 {
+			t.Errorf("unfinished bodies took %d bytes only: fetches were ended without need", most)
+		}
+		time.Sleep(time.Hour)
+		if n := web.read.Load(); n != 0 {
+			t.Errorf("bodies with %d bytes are open", n)
+		}
+	})
+}
+
+// 40 callers wait for files whose last byte comes after ten seconds. Together,
+// the files are larger than MaxBytes. No fetch is ended, and each caller gets
+// its answer.
+func TestBodies_OfFetchesWithCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := &unfinishedFiles{rest: func(string) time.Duration { return 10 * time.Second }}
+		c := newTestTransport(t, web, func(o *Options) { o.MaxBytes = 1 << 20 }).Checker()
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() {
+				u := fmt.Sprintf("http://h%d.example/private/", i)
+				if d, err := checkWithin(t, c, u, time.Minute); err != nil || d.Reason != ByRule || d.Allowed {
+					t.Errorf("%s: %v, %v", u, d, err)
+				}
+			})
+		}
+		wg.Wait()
+		if d := time.Since(start); d > 11*time.Second {
+			t.Errorf("the last caller waited for %v", d)
+		}
+		for i := range 40 {
+			if n := web.requests(fmt.Sprintf("h%d.example", i)); n != 1 {
+				t.Errorf("h%d.example got %d requests", i, n)
+			}
+		}
+	})
+}
+
+// A fetch that was ended because of memory has no result: the next caller gets
+// the file with a new fetch, the slot of the host is free, and a file that was
+// known before is still known.
+func TestBodies_NothingIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		web := &unfinishedFiles{rest: func(string) time.Duration {
+			if slow.Load() {
+				return 20 * time.Second
+			}
+			return time.Millisecond
+		}}
+		c := newTestTransport(t, web, func(o *Options) {
+			o.MaxBytes = 1 << 20
+			o.Limiter = &politeness.Limiter{Delay: time.Second}
+		}).Checker()
+		if _, err := checkWithin(t, c, "http://known.example/", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Hour) // its refresh is due
+		slow.Store(true)
+		if d, err := checkWithin(t, c, "http://known.example/", 20*time.Millisecond); err != nil || !d.Allowed {
+			t.Fatal(d, err)
+		}
+		for i := range 10 {
+			checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 20*time.Millisecond)
+		}
+		synctest.Wait()
+		if most := web.read.Load(); most > 1<<20 {
+			t.Errorf("%d bytes of bodies are open", most)
+		}
+		for _, host := range []string{"known", "h0", "h1", "h9"} {
+			u := fmt.Sprintf("http://%s.example/private/", host)
+			if d, err := checkWithin(t, c, u, time.Minute); err != nil || d.Reason != ByRule || d.Allowed {
+				t.Errorf("%s: %v, %v", u, d, err)
+			}
+		}
+		time.Sleep(time.Minute)
+		if n := web.requests("h0.example"); n != 2 {
+			t.Errorf("h0.example got %d requests", n)
+		}
+		if s := c.Stats(); s.Bytes > 1<<20 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The Observer and the evidence learn that a request was made, and why it has
+// no result. Its origin does not count as unreachable.
+func TestBodies_AskedHasTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var causes []error
+		fetched := 0
+		web := &unfinishedFiles{rest: func(string) time.Duration { return 0 }}
+		c := newTestTransport(t, web, func(o *Options) {
+			o.MaxBytes = 1 << 20
+			o.Observer = &Observer{
+				Asked: func(_ context.Context, _ string, _ *http.Response, body []byte, err error) {
+					causes = append(causes, err)
+				},
+				Fetched: func(context.Context, Fetch) { fetched++ },
+			}
+		}).Checker()
+		for i := range 2 {
+			checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 20*time.Millisecond)
+		}
+		synctest.Wait()
+		if len(causes) != 1 || !strings.Contains(fmt.Sprint(causes[0]), "too much memory") || fetched != 0 {
+			t.Errorf("%v; %d fetches have a result", causes, fetched)
+		}
+		time.Sleep(time.Minute) // the other fetch ends
+	})
+}
