@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -15,14 +14,12 @@ import (
 // A permit is what a request was allowed by. A wait for the host's pace can
 // outlast it, so the request is judged again when it may start.
 type permit struct {
-	checker    *Checker
-	origin     string
-	url        *url.URL
-	crawlDelay time.Duration                 // 0 if there is none
-	time       time.Time                     // of the decision
-	turn       int                           // counts how often RoundTrip has judged the request, from 1
-	record     atomic.Pointer[record.Record] // nil if the decision stays valid
-	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
+	checker  *Checker
+	origin   string
+	turn     int                           // counts how often the request has been judged before it waited, from 1
+	judged   Decision                      // the decision before the wait
+	record   atomic.Pointer[record.Record] // nil if the decision stays valid
+	decision atomic.Pointer[Decision]      // the latest decision that allowed the request
 
 	// over is set when sender has returned. If another request gets the context
 	// of this one's response, this permit says nothing about it.
@@ -46,24 +43,22 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 	switch {
 	case rec == old && rec.InForce(now) != record.None: // a missing file that has run out while fetches fail allows nothing
 		return nil
-	case rec == nil && now.Sub(p.time) < time.Millisecond:
+	case rec == nil && now.Sub(p.judged.Time) < time.Millisecond:
 		return nil // asking again would get the same answer
 	case rec == nil:
 		return &outdatedError{p}
 	}
 	var d Decision
-	p.checker.judge(&d, p.url, rec, now)
+	p.checker.judge(&d, p.judged.URL, rec, now)
 	switch {
 	case !d.Allowed:
 		p.checker.decided(ctx, &d)
 		return &DisallowedError{Decision: d}
-	case d.CrawlDelay != p.crawlDelay:
+	case d.CrawlDelay != p.judged.CrawlDelay:
 		return &outdatedError{p} // the Limiter has to be told
 	}
 	p.record.Store(rec)
-	if p.decision.Load() != nil {
-		p.decision.Store(&d)
-	}
+	p.decision.Store(&d)
 	return nil
 }
 

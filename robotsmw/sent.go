@@ -11,7 +11,7 @@ import (
 // Crawl-delay. One value for this and the rest saves allocations.
 type sent struct {
 	context.Context
-	tells    bool // whether the Limiter gets the crawlDelay, a 0 like any other value
+	tells    bool // whether the Limiter gets the Crawl-delay of judged, a 0 like any other value
 	permit        // what the request is judged again by
 	examined      // what its response says
 }
@@ -26,7 +26,7 @@ func (s *sent) Value(key any) any {
 		return &s.examined
 	case politeness.CrawlDelayKey{}:
 		if s.tells && !s.over.Load() {
-			return &s.crawlDelay
+			return &s.judged.CrawlDelay
 		}
 	case page.StandsFor{}:
 		return nil // the caller's context may be that of an earlier 304
@@ -37,9 +37,8 @@ func (s *sent) Value(key any) any {
 // DecisionOf returns the decision that allowed a request of a Transport. ctx is
 // the context with which the Transport sends the request. DecisionOf is for
 // code between the Transport and the network, such as the [politeness.Observer]
-// of its Limiter. For any other context, DecisionOf returns nil. It always
-// returns nil if [Observer.Decided] is not set. The Decision is shared: do not
-// change it.
+// of its Limiter. For any other context, DecisionOf returns nil. The Decision
+// is shared: do not change it.
 func DecisionOf(ctx context.Context) *Decision {
 	s, _ := ctx.Value(sentKey{}).(*sent)
 	if s == nil {
