@@ -86,22 +86,42 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	var resp *http.Response
+	out, s, err := t.admit(req, func(out *http.Request) (err error) {
+		resp, err = t.cfg.sender.RoundTrip(out)
+		return err
+	})
+	if err != nil {
+		return resp, err
+	}
+	return t.receive(s, out, resp)
+}
+
+// admit decides about req, and calls start with the request that prepare
+// returns. If there is a Limiter, start waits for it, and the Limiter calls
+// judgeAgain when the host is due. If robots.txt is no longer in force by then,
+// start fails without having sent anything, and admit begins again. admit
+// returns what it has called start with the last time. The context of that
+// request is the *sent.
+func (t *Transport) admit(req *http.Request, start func(out *http.Request) error) (*http.Request, *sent, error) {
 	for turn := 1; ; turn++ { // see maxTurns
 		out, s, err := t.prepare(req, turn)
 		if err != nil {
 			if req.Body != nil {
 				req.Body.Close()
 			}
-			return nil, err
+			return nil, nil, err
 		}
-		// With a Limiter, sender calls s.judgeAgain when the host may be asked.
-		resp, err := t.cfg.sender.RoundTrip(out)
+		err = start(out)
 		s.over.Store(true)
 		if !s.isOutdated(err) {
-			return t.receive(s, out, resp, err)
+			if disallowed, ok := errors.AsType[*DisallowedError](err); ok {
+				err = disallowed // without the errors that wrap it
+			}
+			return out, s, err
 		}
 		if req, err = withNewBody(req); err != nil {
-			return resp, err
+			return nil, nil, err
 		}
 	}
 }
@@ -168,15 +188,9 @@ func (t *Transport) identify(agent string) error {
 	return nil
 }
 
-// receive returns what RoundTrip returns for the result of sender. It arranges
+// receive returns what RoundTrip returns for a response of sender. It arranges
 // that the response is examined for PageDirectives.
-func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err error) (*http.Response, error) {
-	if err != nil {
-		if refused, ok := errors.AsType[*DisallowedError](err); ok {
-			return nil, refused // without what Base has wrapped it in
-		}
-		return resp, err
-	}
+func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response) (*http.Response, error) {
 	if resp == nil {
 		return nil, errors.New("robotsmw: Base returned neither a response nor an error")
 	}
