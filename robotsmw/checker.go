@@ -75,9 +75,10 @@ type Checker struct {
 }
 
 // NewChecker returns a Checker with these options. The Checker fetches
-// robots.txt files and no pages. Use it for crawlers that fetch pages by other
-// means, such as a browser, or that only plan. If an option is wrong, the error
-// says which one and what to write instead.
+// robots.txt files and no pages. Use it for programs that only plan. A crawler
+// that fetches pages by other means than an http.Client, such as a browser,
+// should use Transport.Admit, which also waits for the pace. If an option is
+// wrong, the error says which one and what to write instead.
 func NewChecker(opts Options) (*Checker, error) {
 	cfg, err := opts.config()
 	if err != nil {

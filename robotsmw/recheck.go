@@ -21,8 +21,9 @@ type permit struct {
 	record   atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision atomic.Pointer[Decision]      // the latest decision that allowed the request
 
-	// over is set when sender has returned. If another request gets the context
-	// of this one's response, this permit says nothing about it.
+	// over is set when the request has been sent, has been admitted, or has
+	// failed. If another request gets the context of this one's response, this
+	// permit says nothing about it.
 	over atomic.Bool
 }
 
@@ -30,11 +31,11 @@ type permit struct {
 // while it waited. In its last turn, the file that was read for it decides.
 const maxTurns = 3
 
-// judgeAgain returns nil if the request may be sent now. Nearly always, the
-// record by which it was allowed still decides. If there is another one, that
-// decides, and the error may be a *DisallowedError. If the record has run out,
-// the error is an *outdatedError, and robots.txt has to be fetched first.
-func (p *permit) judgeAgain(ctx context.Context) error {
+// recheck returns nil if the request may be sent now. Nearly always, the record
+// by which it was allowed still decides. If there is another one, that decides,
+// and the error may be a *DisallowedError. If the record has expired, the error
+// is an *outdatedError, and robots.txt has to be fetched first.
+func (p *permit) recheck(ctx context.Context) error {
 	if p.over.Load() {
 		return nil
 	}

@@ -99,7 +99,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // admit decides about req, and calls start with the request that prepare
 // returns. If there is a Limiter, start waits for it, and the Limiter calls
-// judgeAgain when the host is due. If robots.txt is no longer in force by then,
+// recheck when the host is due. If robots.txt is no longer in force by then,
 // start fails without having sent anything, and admit begins again. admit
 // returns what it has called start with the last time. The context of that
 // request is the *sent.
@@ -160,7 +160,7 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	s.decision.Store(&s.judged)
 	if rec != nil {
 		s.record.Store(rec)
-		s.Context = politeness.WithCheck(req.Context(), s.judgeAgain)
+		s.Context = politeness.WithCheck(req.Context(), s.recheck)
 	}
 	out := req.WithContext(s)
 	if !plain {
