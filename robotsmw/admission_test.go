@@ -177,16 +177,16 @@ var errorTests = []struct {
 	{name: "not due, MaxWait -1", want: "Reason:crawl-delay", limiter: &politeness.Limiter{Delay: -1, MaxWait: -1}, err: func(v *visit) error {
 		v.file.set(robots("User-agent: *\nCrawl-delay: 10\n"))
 		v.mustEnter("http://a.example/1")()
-		return enterURL("http://a.example/2")(v)
+		return enterAtOnce(v, "http://a.example/2")
 	}},
 	{name: "no slot, MaxWait -1", want: "Reason:slot", limiter: &politeness.Limiter{Delay: -1, MaxWait: -1}, err: func(v *visit) error {
 		defer v.mustEnter("http://a.example/1")()
-		return enterURL("http://a.example/2")(v)
+		return enterAtOnce(v, "http://a.example/2")
 	}},
 	{name: "Crawl-delay over MaxCrawlDelay", want: "Reason:crawl-delay", limiter: &politeness.Limiter{Delay: -1, MaxCrawlDelay: time.Minute}, err: func(v *visit) error {
 		v.file.set(robots("User-agent: *\nCrawl-delay: 3600\n"))
 		v.mustEnter("http://a.example/1")()
-		return enterURL("http://a.example/2")(v)
+		return enterAtOnce(v, "http://a.example/2")
 	}},
 	{name: "deadline before the host is due", want: "is: " + context.DeadlineExceeded.Error(), limiter: &politeness.Limiter{Delay: time.Minute}, err: func(v *visit) error {
 		v.mustEnter("http://a.example/1")()
@@ -292,6 +292,17 @@ func enterURL(rawURL string) func(*visit) error {
 		}
 		return err
 	}
+}
+
+// enterAtOnce returns the error of a request that must not wait.
+func enterAtOnce(v *visit, rawURL string) error {
+	v.t.Helper()
+	start := time.Now()
+	err := enterURL(rawURL)(v)
+	if time.Since(start) != 0 {
+		v.t.Errorf("the error came after %v, want at once", time.Since(start))
+	}
+	return err
 }
 
 func enterCanceled(v *visit) error {
