@@ -120,7 +120,7 @@ func (t *Transport) Admit(ctx context.Context, u *url.URL) (*Admission, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Decision = *s.decision.Load()
+	a.Decision = *s.latestDecision()
 	a.Decision.URL = out.URL
 	return a, nil
 }

@@ -230,14 +230,7 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 // origin with this name. If a record decided that will run out, decide returns
 // it. If there is an error, d stays zero.
 func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) (rec *record.Record, err error) {
-	switch override := c.loader.Override(name); {
-	case len(name) == 0:
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
-	case override != nil:
-		c.judge(d, u, override, time.Now())
-	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && origin.HasPlainTarget(u):
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
-	default:
+	if !c.judgeWithoutRecord(d, u, name) {
 		var now time.Time
 		if rec, now, err = c.loader.Load(ctx, name); err != nil {
 			return nil, err
@@ -246,6 +239,23 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 	}
 	c.decided(ctx, d)
 	return rec, nil
+}
+
+// judgeWithoutRecord decides about u, a URL of the origin with this name, if no
+// record of the origin is needed, and fills d with the decision. Otherwise it
+// returns false. d must be zero.
+func (c *Checker) judgeWithoutRecord(d *Decision, u *url.URL, name []byte) bool {
+	switch override := c.loader.Override(name); {
+	case len(name) == 0:
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
+	case override != nil:
+		c.judge(d, u, override, time.Now())
+	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && origin.HasPlainTarget(u):
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
+	default:
+		return false
+	}
+	return true
 }
 
 func (c *Checker) decided(ctx context.Context, d *Decision) {

@@ -11,7 +11,7 @@ import (
 // Crawl-delay. One value for this and the rest saves allocations.
 type sent struct {
 	context.Context
-	tells    bool // whether the Limiter gets the Crawl-delay of judged, a 0 like any other value
+	tells    bool // whether the Limiter gets the crawlDelay, a 0 like any other value
 	permit        // what the request is judged again by
 	examined      // what its response says
 }
@@ -26,7 +26,7 @@ func (s *sent) Value(key any) any {
 		return &s.examined
 	case politeness.CrawlDelayKey{}:
 		if s.tells && !s.over.Load() {
-			return &s.judged.CrawlDelay
+			return &s.crawlDelay
 		}
 	case page.StandsFor{}:
 		return nil // the caller's context may be that of an earlier 304
@@ -44,5 +44,5 @@ func DecisionOf(ctx context.Context) *Decision {
 	if s == nil {
 		return nil
 	}
-	return s.decision.Load()
+	return s.latestDecision()
 }

@@ -286,6 +286,47 @@ func TestDecisionOf(t *testing.T) {
 	}
 }
 
+// DecisionOf returns what the Observer was told, and the same Decision each
+// time, whatever it is that the request was allowed by.
+func TestDecisionOf_AsDecided(t *testing.T) {
+	for _, page := range []string{
+		"http://a.example/page",
+		"http://a.example/private/help",
+		"http://a.example/robots.txt",
+		"http://mine.example/page",
+		"http://none.example/page",
+		"gopher://a.example/page",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var web robotstest.Internet
+			web.Handle("a.example", robots("User-agent: *\nDisallow: /private/\nAllow: /private/help\nCrawl-delay: 3\n"))
+			web.Handle("none.example", robotstest.Status(404))
+			var decided events
+			var got []*Decision
+			base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				if r.Header.Get("Accept") != "" { // the fetch of robots.txt
+					return web.RoundTrip(r)
+				}
+				got = append(got, DecisionOf(r.Context()), DecisionOf(r.Context()))
+				return answerOf(r, 200, ""), nil
+			})
+			tr := newTestTransport(t, base, func(o *Options) {
+				o.Observer, o.Override = decided.observer(), map[string]string{"http://mine.example": "User-agent: *\nAllow: /page\n"}
+			})
+			req, _ := http.NewRequest("GET", page, nil)
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if len(got) != 2 || got[0] != got[1] || len(decided.decisions) != 1 || !reflect.DeepEqual(*got[0], decided.decisions[0]) {
+				t.Errorf("%s: %+v, want %+v", page, got, decided.decisions)
+			}
+		})
+	}
+}
+
 // A host rests, and the copy in the Store has expired. The decision rests on
 // this copy, so observers are told of it first.
 func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -14,12 +15,14 @@ import (
 // A permit is what a request was allowed by. A wait for the host's pace can
 // outlast it, so the request is judged again when it may start.
 type permit struct {
-	checker  *Checker
-	origin   string
-	turn     int                           // counts how often the request has been judged before it waited, from 1
-	judged   Decision                      // the decision before the wait
-	record   atomic.Pointer[record.Record] // nil if the decision stays valid
-	decision atomic.Pointer[Decision]      // the latest decision that allowed the request
+	checker    *Checker
+	origin     string
+	url        *url.URL
+	crawlDelay time.Duration                 // 0 if there is none
+	time       time.Time                     // of the decision before the wait
+	turn       int                           // counts how often the request has been judged before it waited, from 1
+	record     atomic.Pointer[record.Record] // nil if the decision stays valid
+	decision   atomic.Pointer[Decision]      // nil until it is needed: see latestDecision
 
 	// over is set when the request has been sent, has been admitted, or has
 	// failed. If another request gets the context of this one's response, this
@@ -44,23 +47,44 @@ func (p *permit) recheck(ctx context.Context) error {
 	switch {
 	case rec == old && rec.InForce(now) != record.None: // a missing file that has run out while fetches fail allows nothing
 		return nil
-	case rec == nil && now.Sub(p.judged.Time) < time.Millisecond:
+	case rec == nil && now.Sub(p.time) < time.Millisecond:
 		return nil // asking again would get the same answer
 	case rec == nil:
 		return &outdatedError{p}
 	}
 	var d Decision
-	p.checker.judge(&d, p.judged.URL, rec, now)
+	p.checker.judge(&d, p.url, rec, now)
 	switch {
 	case !d.Allowed:
 		p.checker.decided(ctx, &d)
 		return &DisallowedError{Decision: d}
-	case d.CrawlDelay != p.judged.CrawlDelay:
+	case d.CrawlDelay != p.crawlDelay:
 		return &outdatedError{p} // the Limiter has to be told
 	}
+	p.decision.Store(&d) // before the record: see latestDecision
 	p.record.Store(rec)
-	p.decision.Store(&d)
 	return nil
+}
+
+// latestDecision returns the latest decision that allowed the request. For most
+// requests it is not needed, and a Decision is large. Therefore it is made from
+// the record when latestDecision is called for the first time.
+func (p *permit) latestDecision() *Decision {
+	// If recheck replaces the record after this line, it has stored a decision
+	// before.
+	rec := p.record.Load()
+	if d := p.decision.Load(); d != nil {
+		return d
+	}
+	d := new(Decision)
+	if rec != nil {
+		p.checker.judge(d, p.url, rec, p.time)
+	} else {
+		p.checker.judgeWithoutRecord(d, p.url, []byte(p.origin))
+		d.Time = p.time
+	}
+	p.decision.CompareAndSwap(nil, d)
+	return p.decision.Load()
 }
 
 // An outdatedError says that a permit no longer holds: its request has to be

@@ -155,9 +155,8 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	s := &sent{
 		Context: req.Context(), examined: examined{opts: &t.cfg.page},
 		tells:  d.Reason.knowsGroup(), // otherwise the Limiter keeps the previous Crawl-delay
-		permit: permit{checker: t.checker, origin: string(name), turn: turn, judged: d},
+		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn},
 	}
-	s.decision.Store(&s.judged)
 	if rec != nil {
 		s.record.Store(rec)
 		s.Context = politeness.WithCheck(req.Context(), s.recheck)
