@@ -86,9 +86,10 @@ type Checker struct {
 }
 
 // NewChecker returns a Checker with these options. The Checker fetches
-// robots.txt files and no pages. Use it for crawlers that fetch pages by other
-// means, such as a browser, or that only plan. If an option is wrong, the error
-// says which one and what to write instead.
+// robots.txt files and no pages. Use it for programs that only plan. A crawler
+// that fetches pages by other means than an http.Client, such as a browser,
+// should use Transport.Admit, which also waits for the pace. If an option is
+// wrong, the error says which one and what to write instead.
 func NewChecker(opts Options) (*Checker, error) {
 	cfg, err := opts.config()
 	if err != nil {
@@ -244,14 +245,7 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 // which keeps the origin in memory, and which the caller must release. If there
 // is an error, it is zero.
 func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision, pin *load.Pin) (rec *record.Record, err error) {
-	switch override := c.loader.Override(name); {
-	case len(name) == 0:
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
-	case override != nil:
-		c.judge(d, u, override, time.Now())
-	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && origin.HasPlainTarget(u):
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
-	default:
+	if !c.judgeWithoutRecord(d, u, name) {
 		var now time.Time
 		if pin == nil {
 			rec, now, err = c.loader.Load(ctx, name)
@@ -265,6 +259,23 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 	}
 	c.decided(ctx, d)
 	return rec, nil
+}
+
+// judgeWithoutRecord decides about u, a URL of the origin with this name, if no
+// record of the origin is needed, and fills d with the decision. Otherwise it
+// returns false. d must be zero.
+func (c *Checker) judgeWithoutRecord(d *Decision, u *url.URL, name []byte) bool {
+	switch override := c.loader.Override(name); {
+	case len(name) == 0:
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
+	case override != nil:
+		c.judge(d, u, override, time.Now())
+	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && origin.HasPlainTarget(u):
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
+	default:
+		return false
+	}
+	return true
 }
 
 func (c *Checker) decided(ctx context.Context, d *Decision) {

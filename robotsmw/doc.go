@@ -48,6 +48,12 @@
 // politeness.Transport below it. Crawl-delay travels in the request's context
 // and reaches the limiter in either case.
 //
+// # Other clients
+//
+// A headless browser, or any other client that cannot use an http.RoundTripper,
+// calls [Transport.Admit] before each request and [Admission.Done] after it.
+// Admit decides and waits as RoundTrip does, and returns the same errors.
+//
 // # What pages say
 //
 // [PageDirectives] returns what a response says about itself: noindex, nofollow

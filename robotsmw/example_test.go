@@ -150,8 +150,8 @@ func ExampleNewTransport() {
 
 type retries struct{ http.RoundTripper }
 
-// A crawler opens pages in a browser. Before each page, it asks the Checker,
-// and then waits for the Crawl-delay.
+// A program plans how long a crawl takes. It opens no page. To open pages in a
+// browser, see the example of Transport.Admit.
 func ExampleNewChecker() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: web()})
 	if err != nil {
@@ -163,9 +163,9 @@ func ExampleNewChecker() {
 		log.Fatal(err)
 	}
 	if decision.Allowed {
-		fmt.Println("open", u, "and wait", decision.CrawlDelay)
+		fmt.Println(u, "may be opened, one page every", decision.CrawlDelay)
 	}
-	// Output: open https://shop.example/ and wait 2s
+	// Output: https://shop.example/ may be opened, one page every 2s
 }
 
 // A crawler can ask about a URL before it puts the URL into a queue.
@@ -276,7 +276,6 @@ func ExampleDecisionOf() {
 				fmt.Println(e.URL, e.Status)
 			},
 		}},
-		Observer: &robotsmw.Observer{Decided: func(context.Context, robotsmw.Decision) {}},
 	}
 	client, err := robotsmw.NewClient(opts)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // other functions get a background context, because a fetch of robots.txt
 // belongs to none of the requests that wait for it.
 type Observer struct {
-	// Decided is called for every decision of Check and RoundTrip. If a
+	// Decided is called for every decision of Check, RoundTrip and Admit. If a
 	// request is judged again after its wait, that is one more decision. But it
 	// is not reported if another robots.txt allows the request as before.
 	Decided func(ctx context.Context, d Decision)

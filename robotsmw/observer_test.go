@@ -246,8 +246,8 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 	})
 }
 
-// If Observer.Decided is set, code below the Transport can get the decision
-// that allowed the request.
+// Code below the Transport can get the decision that allowed the request,
+// whether or not an Observer gets decisions.
 func TestDecisionOf(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
@@ -261,11 +261,10 @@ func TestDecisionOf(t *testing.T) {
 	tests := []struct {
 		name     string
 		observer *Observer
-		want     bool
 	}{
-		{"observed", &Observer{Decided: func(context.Context, Decision) {}}, true},
-		{"not observed", nil, false},
-		{"observed by one who is not told of decisions", new(Observer), false},
+		{"observed", &Observer{Decided: func(context.Context, Decision) {}}},
+		{"not observed", nil},
+		{"observed by one who is not told of decisions", new(Observer)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -276,13 +275,55 @@ func TestDecisionOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp.Body.Close()
-			if (got != nil) != tt.want || got != nil && (!got.Allowed || got.URL.Path != "/page") {
+			if got == nil || !got.Allowed || got.URL.Path != "/page" {
 				t.Errorf("got %v", got)
 			}
+			got = nil
 		})
 	}
 	if d := DecisionOf(t.Context()); d != nil {
 		t.Errorf("of a context that nobody made: %v", d)
+	}
+}
+
+// DecisionOf returns what the Observer was told, and the same Decision each
+// time, whatever it is that the request was allowed by.
+func TestDecisionOf_AsDecided(t *testing.T) {
+	for _, page := range []string{
+		"http://a.example/page",
+		"http://a.example/private/help",
+		"http://a.example/robots.txt",
+		"http://mine.example/page",
+		"http://none.example/page",
+		"gopher://a.example/page",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var web robotstest.Internet
+			web.Handle("a.example", robots("User-agent: *\nDisallow: /private/\nAllow: /private/help\nCrawl-delay: 3\n"))
+			web.Handle("none.example", robotstest.Status(404))
+			var decided events
+			var got []*Decision
+			base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				if r.Header.Get("Accept") != "" { // the fetch of robots.txt
+					return web.RoundTrip(r)
+				}
+				got = append(got, DecisionOf(r.Context()), DecisionOf(r.Context()))
+				return answerOf(r, 200, ""), nil
+			})
+			tr := newTestTransport(t, base, func(o *Options) {
+				o.Observer, o.Override = decided.observer(), map[string]string{"http://mine.example": "User-agent: *\nAllow: /page\n"}
+			})
+			req, _ := http.NewRequest("GET", page, nil)
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if len(got) != 2 || got[0] != got[1] || len(decided.decisions) != 1 || !reflect.DeepEqual(*got[0], decided.decisions[0]) {
+				t.Errorf("%s: %+v, want %+v", page, got, decided.decisions)
+			}
+		})
 	}
 }
 

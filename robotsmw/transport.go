@@ -88,29 +88,50 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	var resp *http.Response
+	out, s, err := t.admit(req, func(out *http.Request) (err error) {
+		resp, err = t.cfg.sender.RoundTrip(out)
+		return err
+	})
+	if err != nil {
+		return resp, err
+	}
+	return t.receive(s, out, resp)
+}
+
+// admit decides about req, and calls start with the request that prepare
+// returns. If there is a Limiter, start waits for it, and the Limiter calls
+// recheck when the host is due. If robots.txt is no longer in force by then,
+// start fails without having sent anything, and admit begins again. admit
+// returns what it has called start with the last time. The context of that
+// request is the *sent.
+func (t *Transport) admit(req *http.Request, start func(out *http.Request) error) (*http.Request, *sent, error) {
 	for turn := 1; ; turn++ { // see maxTurns
 		out, s, err := t.prepare(req, turn)
 		if err != nil {
 			if req.Body != nil {
 				req.Body.Close()
 			}
-			return nil, err
+			return nil, nil, err
 		}
-		resp, err := t.send(out, s)
+		err = callStart(start, out, s)
 		if !s.isOutdated(err) {
-			return t.receive(s, out, resp, err)
+			if disallowed, ok := errors.AsType[*DisallowedError](err); ok {
+				err = disallowed // without the errors that wrap it
+			}
+			return out, s, err
 		}
 		if req, err = withNewBody(req); err != nil {
-			return resp, err
+			return nil, nil, err
 		}
 	}
 }
 
-// send sends a request that prepare has returned. With a Limiter, sender calls
-// s.judgeAgain when the host is due.
-func (t *Transport) send(out *http.Request, s *sent) (*http.Response, error) {
+// callStart calls start once for what prepare has returned, and ends s, even if
+// start panics.
+func callStart(start func(out *http.Request) error, out *http.Request, s *sent) error {
 	defer s.end()
-	return t.cfg.sender.RoundTrip(out)
+	return start(out)
 }
 
 // prepare decides about a request and returns the request to send. It differs
@@ -151,12 +172,9 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 		tells:  d.Reason.knowsGroup(), // otherwise the Limiter keeps the previous Crawl-delay
 		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn, pin: pin},
 	}
-	if t.cfg.Observer.Decided != nil {
-		s.decision.Store(new(d))
-	}
 	if rec != nil {
 		s.record.Store(rec)
-		s.Context = politeness.WithCheck(req.Context(), s.judgeAgain)
+		s.Context = politeness.WithCheck(req.Context(), s.recheck)
 	}
 	out := req.WithContext(s)
 	if !plain {
@@ -185,15 +203,9 @@ func (t *Transport) identify(agent string) error {
 	return nil
 }
 
-// receive returns what RoundTrip returns for the result of sender. It arranges
+// receive returns what RoundTrip returns for a response of sender. It arranges
 // that the response is examined for PageDirectives.
-func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err error) (*http.Response, error) {
-	if err != nil {
-		if refused, ok := errors.AsType[*DisallowedError](err); ok {
-			return nil, refused // without what Base has wrapped it in
-		}
-		return resp, err
-	}
+func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response) (*http.Response, error) {
 	if resp == nil {
 		return nil, errors.New("robotsmw: Base returned neither a response nor an error")
 	}

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -271,8 +272,35 @@ func TestMain(m *testing.M) {
 }
 
 // For each request, the record has the decision that allowed the request, the
-// interval that the Limiter kept, and the reason for this interval.
+// interval that the Limiter kept, and the reason for this interval. A request
+// that a browser makes under an Admission is recorded as one of an http.Client.
 func TestARequestIsRecordedWithItsReasons(t *testing.T) {
+	t.Run("http.Client", func(t *testing.T) {
+		testReasons(t, func(t testing.TB, client *http.Client, _ http.RoundTripper, page string) { get(t, client, page) })
+	})
+	t.Run("Admit", func(t *testing.T) { testReasons(t, getAdmitted) })
+}
+
+// getAdmitted gets a page through web, under an Admission of the Transport of
+// client.
+func getAdmitted(t testing.TB, client *http.Client, web http.RoundTripper, page string) {
+	u, err := url.Parse(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admission, err := client.Transport.(*robotsmw.Transport).Admit(t.Context(), u)
+	if err != nil {
+		return
+	}
+	resp, err := (&http.Client{Transport: web}).Get(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	admission.Done(politeness.Outcome{Status: resp.StatusCode, Header: resp.Header})
+}
+
+func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTripper, string)) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		rec := mustOpen(t, dir, Options{})
@@ -291,7 +319,7 @@ func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 		}))
 		client := crawler(t, rec, &web)
 		for _, path := range []string{"/", "/cart", "/cart/help", "/busy", "/busy", "/cart"} {
-			get(t, client, "http://shop.example"+path)
+			get(t, client, &web, "http://shop.example"+path)
 		}
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)

@@ -363,10 +363,10 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 // Pace before the first use of the Limiter. A second call for the same Limiter
 // does nothing. Observe calls Pace for the Limiter of its options.
 //
-// Requests of a Transport are recorded with the decision that allowed them.
-// Requests that a crawler sends without a Transport, after asking a Checker,
-// are recorded without a decision. An audit of the record judges their URLs by
-// the robots.txt that was in force.
+// Requests of a Transport, and those that its method Admit has admitted, are
+// recorded with the decision that allowed them. Requests that a crawler sends
+// without a Transport, after asking a Checker, are recorded without a decision.
+// An audit of the record judges their URLs by the robots.txt that was in force.
 func (r *Recorder) Pace(l *politeness.Limiter) {
 	r.mu.Lock()
 	if slices.Contains(r.limiters, l) {

@@ -34,55 +34,46 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	v.write(w, http.StatusOK)
 }
 
-// errOutOfDate says that a request has waited for longer than its decision is
-// in force.
-var errOutOfDate = errors.New("gate: robots.txt has to be asked for again")
-
-// wait answers /check with wait=1 when u's host may be asked.
+// wait answers /check with wait=1 when u's host is due.
 func (h *Handler) wait(ctx context.Context, w http.ResponseWriter, u *url.URL) {
-	for {
-		d, err := h.robots.Checker().Check(ctx, u)
-		if err == nil && d.Allowed {
-			paced := politeness.WithCrawlDelay(ctx, d.CrawlDelay)
-			var grant *politeness.Grant
-			grant, err = h.limiter.Acquire(politeness.WithCheck(paced, func(context.Context) error { return h.judgeAgain(d) }), u)
-			if err == nil {
-				h.hold(ctx, w, d, grant)
-				return
-			} else if errors.Is(err, errOutOfDate) {
-				continue
-			}
-		}
-		v, _ := verdictOf(d, err)
-		v.write(w, http.StatusOK)
+	admission, err := h.robots.Admit(ctx, u)
+	if err != nil {
+		h.notAdmitted(u, err).write(w, http.StatusOK)
 		return
 	}
+	h.hold(ctx, w, admission)
 }
 
-// judgeAgain judges a URL that was allowed by the record at hand, without a
-// wait. Of another Crawl-delay the Limiter has to be told.
-func (h *Handler) judgeAgain(was robotsmw.Decision) error {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	if d, err := h.robots.Checker().Check(ended, was.URL); err != nil || d.Allowed && d.CrawlDelay != was.CrawlDelay {
-		return errOutOfDate
-	} else if !d.Allowed {
-		return &robotsmw.DisallowedError{Decision: d}
+// notAdmitted returns the verdict for an error of Admit. If robots.txt is not
+// what prevents the request, the verdict includes the decision.
+func (h *Handler) notAdmitted(u *url.URL, err error) verdict {
+	var d robotsmw.Decision
+	if _, ok := errors.AsType[*robotsmw.DisallowedError](err); !ok {
+		// A context that has ended makes Check return an error if robots.txt
+		// is not in memory, as when the fetch of robots.txt is what has to
+		// wait.
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		d, _ = h.robots.Checker().Check(ended, u)
+		if d.URL != nil && !d.Allowed { // robots.txt has changed since Admit
+			err = &robotsmw.DisallowedError{Decision: d}
+		}
 	}
-	return nil
+	v, _ := verdictOf(d, err)
+	return v
 }
 
 // hold hands a slot to the client. The slot outlives the request for it, but
 // not a client that went away meanwhile: it cannot know the id.
-func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, d robotsmw.Decision, grant *politeness.Grant) {
-	v, _ := verdictOf(d, nil)
+func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, admission *robotsmw.Admission) {
+	v, _ := verdictOf(admission.Decision, nil)
 	v.ID = rand.Text()
-	if !h.keep(v.ID, grant) {
-		grant.Done(politeness.Outcome{})
+	if !h.keep(v.ID, admission) {
+		admission.Done(politeness.Outcome{})
 		refused("too many slots are held").write(w, http.StatusServiceUnavailable)
 	} else if ctx.Err() != nil || v.write(w, http.StatusOK) != nil {
 		h.take(v.ID)
-		grant.Done(politeness.Outcome{})
+		admission.Done(politeness.Outcome{})
 	}
 }
 
@@ -94,11 +85,11 @@ func (h *Handler) done(w http.ResponseWriter, r *http.Request) {
 		refused("/done takes an id, and a status of three digits").write(w, http.StatusBadRequest)
 		return
 	}
-	grant := h.take(query.Get("id"))
-	if grant == nil {
+	admission := h.take(query.Get("id"))
+	if admission == nil {
 		refused("no slot has this id; its lease may be over").write(w, http.StatusNotFound)
 		return
 	}
-	grant.Done(politeness.Outcome{Status: status, Header: http.Header{"Retry-After": query["retry_after"]}})
+	admission.Done(politeness.Outcome{Status: status, Header: http.Header{"Retry-After": query["retry_after"]}})
 	w.WriteHeader(http.StatusNoContent)
 }

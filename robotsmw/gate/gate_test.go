@@ -457,6 +457,28 @@ func TestWait_JudgedAgain_CrawlDelay(t *testing.T) {
 	})
 }
 
+// A record of a crawl needs the decision of each request. A slot that a client
+// waits for is observed with its decision, as a page of /fetch is.
+func TestWait_ObservedWithItsDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("shop.example", shop)
+		var granted []string
+		limiter := &politeness.Limiter{Observer: &politeness.Observer{Granted: func(ctx context.Context, e politeness.Event) {
+			if !e.Exempt {
+				granted = append(granted, fmt.Sprint(e.URL, " ", robotsmw.DecisionOf(ctx)))
+			}
+		}}}
+		h := newGate(t, &web, limiter)
+		v := read(t, ask(h, "GET", about("/check", "http://shop.example/")+"&wait=1"))
+		ask(h, "POST", "/done?status=200&id="+v.ID)
+		ask(h, "GET", about("/fetch", "http://shop.example/"))
+		if len(granted) != 2 || granted[0] != granted[1] || !strings.Contains(granted[0], "allowed") {
+			t.Errorf("the Observer got %q", granted)
+		}
+	})
+}
+
 // Clients that go away hold up nobody.
 func TestWait_ClientsThatGoAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"context"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -34,7 +33,7 @@ type Handler struct {
 	under   atomic.Int64           // requests under way
 
 	mu    sync.Mutex
-	slots map[string]*politeness.Grant // held by clients, by id
+	slots map[string]*robotsmw.Admission // held by clients, by id
 }
 
 // New returns a Handler that decides and fetches by these options. If opts has
@@ -48,26 +47,24 @@ func New(opts robotsmw.Options) (*Handler, error) {
 	if opts.Limiter == nil {
 		opts.Limiter = new(politeness.Limiter)
 	}
-	// DecisionOf knows decisions only if somebody observes them.
-	opts.Observer = robotsmw.Join(opts.Observer, &robotsmw.Observer{Decided: func(context.Context, robotsmw.Decision) {}})
 	robots, err := robotsmw.NewTransport(opts)
 	if err != nil {
 		return nil, err
 	}
 	return &Handler{
-		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]*politeness.Grant),
+		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]*robotsmw.Admission),
 		timeout: maxWait + max(cmp.Or(opts.AttemptTimeout, politeness.DefaultAttemptTimeout), 0),
 	}, nil
 }
 
 // keep notes a slot for its lease. It returns false if too many are held.
-func (h *Handler) keep(id string, grant *politeness.Grant) bool {
+func (h *Handler) keep(id string, admission *robotsmw.Admission) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.slots) >= maxSlots {
 		return false
 	}
-	h.slots[id] = grant
+	h.slots[id] = admission
 	if lease := cmp.Or(h.limiter.Lease, politeness.DefaultLease); lease > 0 {
 		// The Limiter would free the slot only when another request to the
 		// host needs it.
@@ -78,10 +75,10 @@ func (h *Handler) keep(id string, grant *politeness.Grant) bool {
 
 // take returns the slot with this id, and forgets it. It returns nil if there
 // is none.
-func (h *Handler) take(id string) *politeness.Grant {
+func (h *Handler) take(id string) *robotsmw.Admission {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	grant := h.slots[id]
+	admission := h.slots[id]
 	delete(h.slots, id)
-	return grant
+	return admission
 }

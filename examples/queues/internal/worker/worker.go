@@ -1,6 +1,13 @@
 // Package worker fetches the pages of a queue. It never blocks on a host that
 // is not due: it returns when the page may come again, and its caller puts the
 // page back until then. The three commands beside it use it with three queues.
+//
+// A worker that opens pages in a browser, or with any other client that is not
+// an http.Client, calls Transport.Admit of package robotsmw before the page and
+// Done after it, instead of Do of the client here. The errors are the same. An
+// http.Client does better with the Transport itself, which also limits the time
+// of a request, keeps net/http from sending it twice in a row, and reads the
+// directives of the page.
 package worker
 
 import (

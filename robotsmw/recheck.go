@@ -20,14 +20,15 @@ type permit struct {
 	origin     string
 	url        *url.URL
 	crawlDelay time.Duration                 // 0 if there is none
-	time       time.Time                     // of the decision
-	turn       int                           // counts how often RoundTrip has judged the request, from 1
+	time       time.Time                     // of the decision before the wait
+	turn       int                           // counts how often the request has been judged before it waited, from 1
 	pin        load.Pin                      // keeps the origin in memory until end
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
-	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
+	decision   atomic.Pointer[Decision]      // nil until it is needed: see latestDecision
 
-	// over is set by end, when sender has returned. If another request gets the
-	// context of this one's response, this permit does not apply to it.
+	// over is set by end, when the request has been sent, has been admitted, or
+	// has failed. If another request gets the context of this one's response,
+	// this permit does not apply to it.
 	over atomic.Bool
 }
 
@@ -41,11 +42,11 @@ func (p *permit) end() {
 	p.pin.Release(time.Now())
 }
 
-// judgeAgain returns nil if the request may be sent now. Nearly always, the
-// record by which it was allowed still decides. If there is another one, that
-// decides, and the error may be a *DisallowedError. If the record has run out,
-// the error is an *outdatedError, and robots.txt has to be fetched first.
-func (p *permit) judgeAgain(ctx context.Context) error {
+// recheck returns nil if the request may be sent now. Nearly always, the record
+// by which it was allowed still decides. If there is another one, that decides,
+// and the error may be a *DisallowedError. If the record has expired, the error
+// is an *outdatedError, and robots.txt has to be fetched first.
+func (p *permit) recheck(ctx context.Context) error {
 	if p.over.Load() {
 		return nil
 	}
@@ -68,11 +69,30 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 	case d.CrawlDelay != p.crawlDelay:
 		return &outdatedError{p} // the Limiter has to be told
 	}
+	p.decision.Store(&d) // before the record: see latestDecision
 	p.record.Store(rec)
-	if p.decision.Load() != nil {
-		p.decision.Store(&d)
-	}
 	return nil
+}
+
+// latestDecision returns the latest decision that allowed the request. For most
+// requests it is not needed, and a Decision is large. Therefore it is made from
+// the record when latestDecision is called for the first time.
+func (p *permit) latestDecision() *Decision {
+	// If recheck replaces the record after this line, it has stored a decision
+	// before.
+	rec := p.record.Load()
+	if d := p.decision.Load(); d != nil {
+		return d
+	}
+	d := new(Decision)
+	if rec != nil {
+		p.checker.judge(d, p.url, rec, p.time)
+	} else {
+		p.checker.judgeWithoutRecord(d, p.url, []byte(p.origin))
+		d.Time = p.time
+	}
+	p.decision.CompareAndSwap(nil, d)
+	return p.decision.Load()
 }
 
 // An outdatedError says that a permit no longer holds: its request has to be

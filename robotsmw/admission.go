@@ -1,0 +1,155 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// An Admission is the permission to make one request with a client that is not
+// an http.Client. Transport.Admit returns it, and Done ends it.
+type Admission struct {
+	// Decision is the decision that allowed the request. Decision.URL is the
+	// URL to request. It is a copy of the URL that Admit was called with, with
+	// the host in ASCII.
+	Decision Decision
+
+	grant *politeness.Grant // nil if no Limiter paces the request
+}
+
+// Done ends the admission: it frees the host's slot and reports the result of
+// the request to the Limiter, which adapts the pace of the host. Call it when
+// the response has been read or the request has failed. The Outcome should have
+// the status and the header of the response, because the Limiter reads
+// Retry-After, rate limits and signs of bot protection there, and the latency,
+// which Limiter.Adaptive needs. The zero Outcome only frees the slot.
+//
+// Only the first call counts. Done of a nil Admission does nothing. It is safe
+// for concurrent use.
+func (a *Admission) Done(o politeness.Outcome) {
+	if a != nil {
+		a.grant.Done(o)
+	}
+}
+
+// Admit waits until u may be requested: robots.txt allows u, and its host is
+// due. The caller then makes one request for Admission.Decision.URL at once,
+// and calls Admission.Done when the request is over. Admit is for clients that
+// cannot use an http.RoundTripper, such as a headless browser. An http.Client
+// should use the Transport itself, whose RoundTrip does the same and also sends
+// the request, limits its time, examines the page, and calls the Limiter when
+// the body has been read. Admit is safe for concurrent use.
+//
+// As RoundTrip does, Admit checks robots.txt before the wait, and again when
+// the host is due. If robots.txt has expired by then, it is fetched first. The
+// decision is the same for every method.
+//
+// # Errors
+//
+// Admit returns the errors that RoundTrip returns before it sends a request:
+// *DisallowedError, *politeness.DelayError, and the other errors of
+// Checker.Check and politeness.Limiter.Acquire. It also returns an error if u
+// has both an Opaque part and a Host, because only net/http sends a request for
+// such a URL to that host. After an error, no slot, interval or budget has been
+// used up, and there is nothing to call Done for.
+//
+// # The pace
+//
+// The requests are paced by Options.Limiter, together with those of RoundTrip
+// and those for robots.txt. If it is nil and Options.Base is a
+// *politeness.Transport, they are paced by that Transport's Limiter, which must
+// be set. A Limiter that is further inside Base does not pace them. If there is
+// no Limiter, an allowed URL is admitted at once.
+//
+// If Limiter.MaxWait is negative, Admit never waits for the pace. If the host
+// is not due, it returns a *politeness.DelayError that contains the time at
+// which the host is due. Admit may still wait for the response to a request for
+// robots.txt.
+//
+// The end of ctx ends the wait, but not the Admission. If Done is not called,
+// the slot is freed after Limiter.Lease, 10 minutes by default. Until then, no
+// other request to the host may start, unless Limiter.Concurrency allows more
+// than one. The interval to the host's next request is counted from the return
+// of Admit. The Admission counts as one request in Limiter.Budget, even if the
+// caller sends none. Admit does not see the response, so its size does not
+// count into Budget.Bytes.
+//
+// Values of ctx are used as in RoundTrip: see politeness.WithTrace and
+// politeness.WithCheck. When the Limiter's Observer is told that the request
+// may start, DecisionOf returns the decision for the context that it gets. The
+// events of Done have a background context.
+//
+// # What the caller must do
+//
+// The Transport does not see the request. Therefore the caller must
+//
+//   - send Options.UserAgent, whose product tokens Admit has judged by;
+//   - call Admit for the target of each redirect, before it is requested, and
+//     Done for the redirect before that. Otherwise the target may wait for the
+//     slot that the redirect holds, until the Lease ends;
+//   - call Admit again before each retry;
+//   - refuse private addresses. Options.RefuseAddress sees the connections for
+//     robots.txt, but not those of the caller's client, and robots.txt may be
+//     in memory. For a client with a net.Dialer, use DialControl(PublicOnly). A
+//     client that resolves names by itself needs a proxy that refuses such
+//     addresses;
+//   - refuse schemes that the client should not open. A URL without a host,
+//     such as that of a file, is admitted at once: as with any scheme other
+//     than http, https and ftp, robots.txt does not apply to it, and
+//     Decision.Reason is NotApplicable;
+//   - read the page's directives, with packages robotsmeta and htmlmeta.
+func (t *Transport) Admit(ctx context.Context, u *url.URL) (*Admission, error) {
+	limiter, err := t.cfg.limiter()
+	if err != nil {
+		return nil, err
+	}
+	if u != nil {
+		// The Limiter and the Decision keep the URL until Done. The caller may
+		// change its own.
+		u = new(*u)
+	}
+	req := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{"User-Agent": {t.cfg.UserAgent}}}
+	a := new(Admission)
+	out, s, err := t.admit(req.WithContext(ctx), func(out *http.Request) (err error) {
+		a.grant, err = acquire(limiter, out)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.Decision = *s.latestDecision()
+	a.Decision.URL = out.URL
+	return a, nil
+}
+
+// acquire waits until the request may be made by a client other than net/http.
+// If the limiter is nil or the URL has no host, the request does not wait, and
+// the Grant is nil.
+func acquire(limiter *politeness.Limiter, req *http.Request) (*politeness.Grant, error) {
+	ctx, u := req.Context(), req.URL
+	if u.Opaque != "" && u.Host != "" {
+		return nil, errors.New("robotsmw: the URL has an Opaque part, so its String has no host: give a URL with a Path to Admit")
+	}
+	if limiter != nil && u.Host != "" {
+		return limiter.Acquire(ctx, u)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, nil
+}
+
+// limiter returns the Limiter of sender. It returns nil if sender has none.
+func (c *config) limiter() (*politeness.Limiter, error) {
+	paced, ok := c.sender.(*politeness.Transport)
+	if !ok {
+		return nil, nil
+	}
+	if paced.Limiter == nil {
+		return nil, errors.New("robotsmw: Admit cannot share the pace of Options.Base, a politeness.Transport without a Limiter: set its Limiter")
+	}
+	return paced.Limiter, nil
+}

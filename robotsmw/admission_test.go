@@ -1,0 +1,778 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A door lets a request through, or returns the error for which it was not
+// sent. With RoundTrip, the request is sent. done ends it.
+type door func(ctx context.Context, tr *Transport, u *url.URL) (done func(), err error)
+
+var doors = map[string]door{
+	"RoundTrip": func(ctx context.Context, tr *Transport, u *url.URL) (done func(), err error) {
+		resp, err := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: make(http.Header)}).WithContext(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return func() { resp.Body.Close() }, nil
+	},
+	"Admit": func(ctx context.Context, tr *Transport, u *url.URL) (done func(), err error) {
+		a, err := tr.Admit(ctx, u)
+		if err != nil {
+			if a != nil {
+				return nil, fmt.Errorf("an Admission and an error: %w", err)
+			}
+			return nil, err
+		}
+		return func() { a.Done(politeness.Outcome{Status: 200}) }, nil
+	},
+}
+
+// A visit is a test that goes through one door.
+type visit struct {
+	t       *testing.T
+	door    door
+	web     *robotstest.Internet
+	file    *switchable // the robots.txt of a.example
+	limiter *politeness.Limiter
+	tr      *Transport
+}
+
+// newVisit returns a visit to a.example, whose robots.txt is the constant open.
+// The Transport has the limiter, which may be nil.
+func newVisit(t *testing.T, d door, limiter *politeness.Limiter, edit ...func(*Options)) *visit {
+	t.Helper()
+	v := &visit{t: t, door: d, web: new(robotstest.Internet), file: new(switchable), limiter: limiter}
+	v.file.set(robots(open, "Cache-Control: max-age=300"))
+	v.web.Handle("a.example", siteOf(v.file, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "page") })))
+	if limiter != nil {
+		limiter.Logger = slog.New(slog.DiscardHandler)
+	}
+	v.tr = newTestTransport(t, v.web, append([]func(*Options){func(o *Options) {
+		o.Limiter, o.AttemptTimeout = limiter, -1
+	}}, edit...)...)
+	return v
+}
+
+// enter goes through the door.
+func (v *visit) enter(ctx context.Context, rawURL string) (done func(), err error) {
+	v.t.Helper()
+	return v.door(ctx, v.tr, mustURL(v.t, rawURL))
+}
+
+// mustEnter is like enter. An error ends the test.
+func (v *visit) mustEnter(rawURL string) (done func()) {
+	v.t.Helper()
+	done, err := v.enter(v.t.Context(), rawURL)
+	if err != nil {
+		v.t.Fatalf("%s: %v", rawURL, err)
+	}
+	return done
+}
+
+// idle fails the test if a request waits or holds a slot.
+func (v *visit) idle() {
+	v.t.Helper()
+	synctest.Wait()
+	if v.limiter == nil {
+		return
+	}
+	if s := v.limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
+		v.t.Errorf("%d requests wait, and %d are in flight", s.Waiting, s.InFlight)
+	}
+}
+
+// knownErrors are all that a caller may look for with errors.Is.
+var knownErrors = []error{
+	ErrDisallowed, ErrUnreachable, ErrAddressRefused, politeness.ErrInvalidLimiter,
+	context.Canceled, context.DeadlineExceeded, syscall.ECONNREFUSED, errUnwanted,
+}
+
+var errUnwanted = errors.New("no longer wanted")
+
+// describe returns everything that a caller can learn from an error of either
+// door.
+func describe(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	text := err.Error()
+	for _, known := range knownErrors {
+		if errors.Is(err, known) {
+			text += "\nis: " + known.Error()
+		}
+	}
+	text += fmt.Sprintf("\ntype: %T", err)
+	if disallowed, ok := errors.AsType[*DisallowedError](err); ok {
+		text += fmt.Sprintf("\nDisallowedError: %v", disallowed.Decision)
+	}
+	if delayed, ok := errors.AsType[*politeness.DelayError](err); ok {
+		text += fmt.Sprintf("\nDelayError: %+v", *delayed)
+	}
+	return text
+}
+
+var errorTests = []struct {
+	name    string
+	want    string              // a part of what describe returns
+	limiter *politeness.Limiter // copied for each door; nil means none
+	edit    func(*Options)
+	err     func(v *visit) error
+}{
+	{name: "nil URL", want: "the URL is nil", err: func(v *visit) error {
+		_, err := v.door(v.t.Context(), v.tr, nil)
+		return err
+	}},
+	{name: "no scheme", want: "no scheme", err: enterURL("//a.example/")},
+	{name: "relative", want: "no scheme", err: enterURL("/page")},
+	{name: "no host", want: "no host", err: enterURL("http:///page")},
+	{name: "opaque", want: "no host", err: enterURL("http:a.example/page")},
+	{name: "host too long", want: "longer than", err: enterURL("http://" + strings.Repeat("a", 300) + "/")},
+	{name: "port too large", want: "its port is not a number", err: enterURL("http://a.example:65536/")},
+	{name: "target of another origin", want: "names another origin", err: func(v *visit) error {
+		_, err := v.door(v.t.Context(), v.tr, &url.URL{Scheme: "http", Host: "a.example", Opaque: "http://b.example/"})
+		return err
+	}},
+
+	{name: "rule", want: "line 2 of robots.txt", err: enterURL("http://a.example/private/")},
+	{name: "rule, with a Limiter", want: "is: " + ErrDisallowed.Error(), limiter: &politeness.Limiter{}, err: enterURL("http://a.example/private/")},
+	{name: "dot segments", want: "as /private/", err: enterURL("http://a.example/x/%2e%2e/private/")},
+	{name: "userinfo", want: "user:xxxxx@a.example", err: enterURL("http://user:secret@a.example/private/")},
+	{name: "Override", want: "set for this origin", edit: func(o *Options) {
+		o.Override = map[string]string{"http://a.example": shut}
+	}, err: enterURL("http://a.example/")},
+	{name: "robots.txt forbidden", want: "counts as a disallow", edit: func(o *Options) { o.DisallowForbidden = true }, err: func(v *visit) error {
+		v.file.set(status(403))
+		return enterURL("http://a.example/")(v)
+	}},
+	{name: "robots.txt unreachable", want: "is: " + ErrUnreachable.Error(), err: func(v *visit) error {
+		v.file.set(status(503))
+		return enterURL("http://a.example/")(v)
+	}},
+	{name: "connection refused", want: "is: " + syscall.ECONNREFUSED.Error(), err: func(v *visit) error {
+		v.web.Fail("a.example", syscall.ECONNREFUSED)
+		return enterURL("http://a.example/")(v)
+	}},
+	{name: "no such host", want: "check the spelling", err: enterURL("http://nowhere.example/")},
+	{name: "address refused", want: "is: " + ErrAddressRefused.Error(), err: func(v *visit) error {
+		v.web.Fail("a.example", refusedAddress())
+		return enterURL("http://a.example/")(v)
+	}},
+
+	{name: "not due, MaxWait -1", want: "Reason:crawl-delay", limiter: &politeness.Limiter{Delay: -1, MaxWait: -1}, err: func(v *visit) error {
+		v.file.set(robots("User-agent: *\nCrawl-delay: 10\n"))
+		v.mustEnter("http://a.example/1")()
+		return enterAtOnce(v, "http://a.example/2")
+	}},
+	{name: "no slot, MaxWait -1", want: "Reason:slot", limiter: &politeness.Limiter{Delay: -1, MaxWait: -1}, err: func(v *visit) error {
+		defer v.mustEnter("http://a.example/1")()
+		return enterAtOnce(v, "http://a.example/2")
+	}},
+	{name: "Crawl-delay over MaxCrawlDelay", want: "Reason:crawl-delay", limiter: &politeness.Limiter{Delay: -1, MaxCrawlDelay: time.Minute}, err: func(v *visit) error {
+		v.file.set(robots("User-agent: *\nCrawl-delay: 3600\n"))
+		v.mustEnter("http://a.example/1")()
+		return enterAtOnce(v, "http://a.example/2")
+	}},
+	{name: "deadline before the host is due", want: "is: " + context.DeadlineExceeded.Error(), limiter: &politeness.Limiter{Delay: time.Minute}, err: func(v *visit) error {
+		v.mustEnter("http://a.example/1")()
+		ctx, cancel := context.WithTimeout(v.t.Context(), 30*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := v.enter(ctx, "http://a.example/2")
+		if time.Since(start) != 0 {
+			v.t.Errorf("the error came after %v, want at once", time.Since(start))
+		}
+		return err
+	}},
+	{name: "deadline before robots.txt can be fetched", want: "type: *politeness.DelayError", limiter: &politeness.Limiter{Delay: time.Minute}, err: func(v *visit) error {
+		rest(v.t, v.limiter, "http://a.example/page", time.Hour)
+		ctx, cancel := context.WithTimeout(v.t.Context(), 30*time.Second)
+		defer cancel()
+		_, err := v.enter(ctx, "http://a.example/")
+		return err
+	}},
+	{name: "Budget spent", want: "Reason:budget", limiter: &politeness.Limiter{Delay: -1, Budget: politeness.Budget{Requests: 2}}, err: func(v *visit) error {
+		v.mustEnter("http://a.example/1")() // after robots.txt
+		return enterURL("http://a.example/2")(v)
+	}},
+	{name: "Key fails", want: "no key today", limiter: &politeness.Limiter{Key: func(context.Context, *url.URL) (string, error) {
+		return "", errors.New("no key today")
+	}}, edit: func(o *Options) { o.Override = map[string]string{"http://a.example": ""} }, err: enterURL("http://a.example/")},
+	{name: "invalid Limiter inside Base", want: "is: " + politeness.ErrInvalidLimiter.Error(), edit: func(o *Options) {
+		o.Base = wrapping{&politeness.Transport{Base: o.Base, Limiter: &politeness.Limiter{Jitter: -1}}}
+	}, err: enterURL("http://a.example/")},
+
+	{name: "canceled before", want: "is: " + context.Canceled.Error(), limiter: &politeness.Limiter{}, err: enterCanceled},
+	{name: "canceled before, without a Limiter", want: "is: " + context.Canceled.Error(), err: enterCanceled},
+	{name: "canceled before, with robots.txt in memory", want: "is: " + context.Canceled.Error(), limiter: &politeness.Limiter{}, err: func(v *visit) error {
+		v.mustEnter("http://a.example/1")()
+		return enterCanceled(v)
+	}},
+	{name: "canceled before, with robots.txt in memory, without a Limiter", want: "context canceled", err: func(v *visit) error {
+		v.mustEnter("http://a.example/1")()
+		return enterCanceled(v)
+	}},
+	{name: "canceled while robots.txt is fetched", want: "is: " + context.Canceled.Error(), limiter: &politeness.Limiter{}, err: func(v *visit) error {
+		v.file.set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(10 * time.Second) }))
+		return enterCanceledAfter(v, time.Second)
+	}},
+	{name: "canceled while robots.txt waits for its host", want: "is: " + context.Canceled.Error(), limiter: &politeness.Limiter{}, err: func(v *visit) error {
+		rest(v.t, v.limiter, "http://a.example/page", 5*time.Second)
+		return enterCanceledAfter(v, time.Second)
+	}},
+	{name: "canceled while the host is not due", want: "is: " + context.Canceled.Error(), limiter: &politeness.Limiter{Delay: time.Minute}, err: func(v *visit) error {
+		v.mustEnter("http://a.example/1")()
+		return enterCanceledAfter(v, time.Second)
+	}},
+	{name: "canceled while the slot is taken", want: "is: " + context.Canceled.Error(), limiter: &politeness.Limiter{Delay: -1}, err: func(v *visit) error {
+		defer v.mustEnter("http://a.example/1")()
+		return enterCanceledAfter(v, time.Second)
+	}},
+	{name: "canceled for a cause", want: "is: " + errUnwanted.Error(), limiter: &politeness.Limiter{Delay: time.Minute}, err: func(v *visit) error {
+		v.mustEnter("http://a.example/1")()
+		ctx, cancel := context.WithCancelCause(v.t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errUnwanted) })
+		_, err := v.enter(ctx, "http://a.example/2")
+		return err
+	}},
+
+	{name: "disallowed while it waits", want: "Disallow: /", limiter: &politeness.Limiter{Delay: -1, Lease: time.Hour}, err: func(v *visit) error {
+		done := v.mustEnter("http://a.example/1")
+		v.file.set(robots(shut))
+		time.AfterFunc(400*time.Second, done)
+		return enterURL("http://a.example/2")(v)
+	}},
+	{name: "disallowed by a file that another request has loaded", want: "type: *robotsmw.DisallowedError", limiter: &politeness.Limiter{Delay: -1, Lease: time.Hour}, err: func(v *visit) error {
+		done := v.mustEnter("http://a.example/1")
+		v.file.set(robots(shut))
+		time.AfterFunc(280*time.Second, func() { // begins a refresh
+			v.tr.Checker().Check(context.Background(), mustURL(v.t, "http://a.example/"))
+		})
+		time.AfterFunc(290*time.Second, done)
+		return enterURL("http://a.example/2")(v)
+	}},
+	{name: "unreachable while it waits", want: "is: " + ErrUnreachable.Error(), limiter: &politeness.Limiter{Delay: -1, Lease: time.Hour}, err: func(v *visit) error {
+		v.file.set(status(404, "Cache-Control: max-age=300"))
+		done := v.mustEnter("http://a.example/1")
+		v.file.set(status(503))
+		time.AfterFunc(400*time.Second, done)
+		return enterURL("http://a.example/2")(v)
+	}},
+	{name: "the caller's check fails", want: "is: " + errUnwanted.Error(), limiter: &politeness.Limiter{}, err: func(v *visit) error {
+		ctx := politeness.WithCheck(v.t.Context(), func(context.Context) error { return errUnwanted })
+		_, err := v.enter(ctx, "http://a.example/")
+		return err
+	}},
+
+	{name: "none", want: "no error", limiter: &politeness.Limiter{}, err: enterURL("http://a.example/")},
+	{name: "none, without a Limiter", want: "no error", err: enterURL("http://a.example/")},
+	{name: "robots.txt itself", want: "no error", err: enterURL("http://a.example/robots.txt")},
+}
+
+func enterURL(rawURL string) func(*visit) error {
+	return func(v *visit) error {
+		done, err := v.enter(v.t.Context(), rawURL)
+		if err == nil {
+			done()
+		}
+		return err
+	}
+}
+
+// enterAtOnce returns the error of a request that must not wait.
+func enterAtOnce(v *visit, rawURL string) error {
+	v.t.Helper()
+	start := time.Now()
+	err := enterURL(rawURL)(v)
+	if time.Since(start) != 0 {
+		v.t.Errorf("the error came after %v, want at once", time.Since(start))
+	}
+	return err
+}
+
+func enterCanceled(v *visit) error {
+	ctx, cancel := context.WithCancel(v.t.Context())
+	cancel()
+	_, err := v.enter(ctx, "http://a.example/2")
+	return err
+}
+
+func enterCanceledAfter(v *visit, d time.Duration) error {
+	ctx, cancel := context.WithCancel(v.t.Context())
+	time.AfterFunc(d, cancel)
+	start := time.Now()
+	_, err := v.enter(ctx, "http://a.example/2")
+	if time.Since(start) != d {
+		v.t.Errorf("the error came after %v, want %v", time.Since(start), d)
+	}
+	return err
+}
+
+// A program uses the Transport for some pages and a browser for others. Both
+// get the same errors, and after an error, nothing waits and no slot is held.
+func TestAdmit_ErrorsOfRoundTrip(t *testing.T) {
+	for _, tt := range errorTests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := make(map[string]string)
+			for name, d := range doors {
+				synctest.Test(t, func(t *testing.T) {
+					var limiter *politeness.Limiter
+					if l := tt.limiter; l != nil {
+						limiter = &politeness.Limiter{Delay: l.Delay, MaxWait: l.MaxWait, MaxCrawlDelay: l.MaxCrawlDelay, Budget: l.Budget, Key: l.Key, Lease: l.Lease}
+					}
+					var edit []func(*Options)
+					if tt.edit != nil {
+						edit = append(edit, tt.edit)
+					}
+					v := newVisit(t, d, limiter, edit...)
+					got[name] = describe(tt.err(v))
+					if !strings.Contains(got[name], tt.want) {
+						t.Errorf("%s: %s\nwant %q in it", name, got[name], tt.want)
+					}
+					time.Sleep(20 * time.Second) // the fetch of robots.txt may go on without its callers
+					v.idle()
+				})
+			}
+			if got["Admit"] != got["RoundTrip"] {
+				t.Errorf("Admit: %s\nRoundTrip: %s", got["Admit"], got["RoundTrip"])
+			}
+		})
+	}
+}
+
+// 50 pages of a host wait for a browser that has opened another one. Meanwhile
+// robots.txt changes so that it forbids all of them. When the browser is done,
+// robots.txt has expired. It is read once more, and no page is admitted.
+func TestAdmit_DisallowedWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, doors["Admit"], &politeness.Limiter{Lease: time.Hour})
+		done := v.mustEnter("http://a.example/1")
+		v.file.set(robots(shut))
+		errs := make(chan error, 50)
+		for i := range cap(errs) {
+			go func() {
+				_, err := v.enter(t.Context(), fmt.Sprintf("http://a.example/%d", i))
+				errs <- err
+			}()
+		}
+		time.Sleep(400 * time.Second)
+		start := time.Now()
+		done()
+		for range cap(errs) {
+			err := <-errs
+			if disallowed, ok := errors.AsType[*DisallowedError](err); !ok || disallowed.Decision.Rule != "/" {
+				t.Errorf("%v, want the rule that disallows the page", err)
+			}
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("the last page was refused after %v", took)
+		}
+		if n := robotsFetches(v.web, "a.example"); n != 2 {
+			t.Errorf("robots.txt was fetched %d times, want twice", n)
+		}
+		v.idle()
+	})
+}
+
+// robots.txt changes while a page waits, but still allows it. The Admission has
+// the decision by the new file, and so has the Limiter's Observer.
+func TestAdmit_DecisionByTheNewFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var granted []*Decision
+		limiter := &politeness.Limiter{Delay: -1, Lease: time.Hour, Observer: &politeness.Observer{
+			Granted: func(ctx context.Context, e politeness.Event) {
+				if !e.Exempt {
+					granted = append(granted, DecisionOf(ctx))
+				}
+			},
+		}}
+		v := newVisit(t, nil, limiter)
+		first, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.file.set(robots("User-agent: *\nDisallow: /other/\nAllow: /2\n"))
+		time.AfterFunc(280*time.Second, func() { // begins a refresh, and the file in force is replaced
+			v.tr.Checker().Check(context.Background(), mustURL(t, "http://a.example/"))
+		})
+		time.AfterFunc(290*time.Second, func() { first.Done(politeness.Outcome{}) })
+		second, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Done(politeness.Outcome{})
+		if d := second.Decision; d.Rule != "/2" || d.Line != 3 {
+			t.Errorf("the decision is %v, want line 3 of the new file", d)
+		}
+		if len(granted) != 2 || granted[1] == nil || granted[1].Rule != "/2" {
+			t.Errorf("the Observer got %v", granted)
+		}
+	})
+}
+
+// A scheduler reuses one url.URL for all its pages. The Admission, and the
+// events of the Limiter, keep the URL that was admitted.
+func TestAdmit_CallerChangesTheURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended []string
+		limiter := &politeness.Limiter{Observer: &politeness.Observer{Ended: func(_ context.Context, e politeness.Event) {
+			ended = append(ended, e.URL.Path)
+		}}}
+		v := newVisit(t, nil, limiter)
+		u := mustURL(t, "http://a.example/first")
+		a, err := v.tr.Admit(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Path = "/second"
+		if got := a.Decision.URL.Path; got != "/first" {
+			t.Errorf("the Decision is about %s", got)
+		}
+		a.Done(politeness.Outcome{Status: 200})
+		if len(ended) != 2 || ended[1] != "/first" {
+			t.Errorf("the Observer got %v, want robots.txt and the page", ended)
+		}
+		if u.Path != "/second" {
+			t.Errorf("the caller's URL has become %v", u)
+		}
+	})
+}
+
+// A browser converts a host by rules of its own. It gets the host in the form
+// in which robots.txt was requested.
+func TestAdmit_HostInASCII(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, nil)
+		v.web.Handle("xn--bcher-kva.example", robots(open))
+		a, err := v.tr.Admit(t.Context(), mustURL(t, "http://BÜCHER.example/page?q=1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := a.Decision.URL.String(), "http://xn--bcher-kva.example/page?q=1"; got != want {
+			t.Errorf("the URL is %s, want %s", got, want)
+		}
+	})
+}
+
+// Only the first Done counts: another page may have the slot when the second
+// one is called.
+func TestAdmission_DoneTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, &politeness.Limiter{Delay: -1})
+		admit := func() *Admission {
+			t.Helper()
+			a, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		first := admit()
+		first.Done(politeness.Outcome{Status: 200})
+		second := admit()
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { first.Done(politeness.Outcome{Status: 429}) })
+		}
+		wg.Wait()
+		if s := v.limiter.Stats(); s.InFlight != 1 {
+			t.Errorf("%d requests are in flight, want 1", s.InFlight)
+		}
+		second.Done(politeness.Outcome{Status: 200})
+		start := time.Now()
+		admit().Done(politeness.Outcome{})
+		if time.Since(start) != 0 {
+			t.Errorf("the host was paused for %v, although the first 429 came with a second Done", time.Since(start))
+		}
+		v.idle()
+	})
+}
+
+// A program forgets Done. The host's next page is admitted when the lease ends.
+func TestAdmission_DoneNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, &politeness.Limiter{Lease: time.Minute})
+		ctx, cancel := context.WithCancel(t.Context())
+		forgotten, err := v.tr.Admit(ctx, mustURL(t, "http://a.example/1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel() // the end of the context does not end the request
+		start := time.Now()
+		next, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/2"))
+		if err != nil || time.Since(start) != time.Minute {
+			t.Fatalf("after %v: %v, want an Admission after a minute", time.Since(start), err)
+		}
+		forgotten.Done(politeness.Outcome{})
+		if s := v.limiter.Stats(); s.InFlight != 1 {
+			t.Errorf("%d requests are in flight, want 1", s.InFlight)
+		}
+		next.Done(politeness.Outcome{})
+		v.idle()
+	})
+}
+
+func TestAdmission_DoneWithoutAGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		(*Admission)(nil).Done(politeness.Outcome{Status: 200})
+		new(Admission).Done(politeness.Outcome{Status: 200})
+		a, err := newVisit(t, nil, nil).tr.Admit(t.Context(), mustURL(t, "http://a.example/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Done(politeness.Outcome{Status: 429})
+		a.Done(politeness.Outcome{})
+	})
+}
+
+// Without a Limiter, an allowed URL is admitted at once, however many there
+// are.
+func TestAdmit_WithoutALimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, nil)
+		v.file.set(robots("User-agent: *\nCrawl-delay: 60\n"))
+		start := time.Now()
+		for range 10 {
+			if _, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/")); err != nil {
+				t.Error(err)
+			}
+		}
+		if time.Since(start) != 0 {
+			t.Errorf("it took %v", time.Since(start))
+		}
+	})
+}
+
+// The pace is that of Base if it is a politeness.Transport. If that has no
+// Limiter that Admit can use, Admit must not ignore the pace.
+func TestAdmit_LimiterInBase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := new(politeness.Limiter)
+		v := newVisit(t, nil, nil, func(o *Options) { o.Base = &politeness.Transport{Base: o.Base, Limiter: limiter} })
+		start := time.Now()
+		for range 3 {
+			a, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Done(politeness.Outcome{})
+		}
+		if time.Since(start) != 3*time.Second { // after robots.txt
+			t.Errorf("it took %v, want 3s", time.Since(start))
+		}
+		v = newVisit(t, nil, nil, func(o *Options) { o.Base = &politeness.Transport{Base: o.Base} })
+		if a, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/")); err == nil || a != nil || !strings.Contains(err.Error(), "set its Limiter") {
+			t.Errorf("%v, %v; want an error about the Limiter", a, err)
+		}
+	})
+}
+
+// The Outcome that a browser reports counts as the response of a RoundTrip
+// does.
+func TestAdmission_DoneWithARetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, doors["RoundTrip"], new(politeness.Limiter))
+		a, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Done(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"100"}}})
+		start := time.Now()
+		v.mustEnter("http://a.example/2")()
+		if time.Since(start) != 100*time.Second {
+			t.Errorf("the next page was sent after %v, want 100s", time.Since(start))
+		}
+	})
+}
+
+// A browser is redirected within its host, which has one slot. After Done, the
+// target is due an interval after the redirect.
+func TestAdmit_Redirect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, &politeness.Limiter{Delay: 5 * time.Second})
+		start := time.Now()
+		for _, hop := range []string{"/old", "/newer", "/newest", "/private/"} {
+			a, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example"+hop))
+			if hop == "/private/" {
+				if !errors.Is(err, ErrDisallowed) {
+					t.Errorf("%v, want ErrDisallowed", err)
+				}
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Done(politeness.Outcome{Status: 301})
+		}
+		if time.Since(start) != 15*time.Second {
+			t.Errorf("three hops took %v, want 15s", time.Since(start))
+		}
+		v.idle()
+	})
+}
+
+// robots.txt does not apply to a file or a WebSocket. A host is paced whatever
+// the scheme is.
+func TestAdmit_OtherSchemes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, &politeness.Limiter{Delay: time.Minute})
+		start := time.Now()
+		for _, tt := range []struct {
+			url  string
+			took time.Duration
+		}{
+			{"file:///etc/passwd", 0},
+			{"mailto:a@a.example", 0},
+			{"ws://a.example/", 0},
+			{"ws://a.example/", time.Minute},
+			{"file:///etc/passwd", time.Minute},
+		} {
+			a, err := v.tr.Admit(t.Context(), mustURL(t, tt.url))
+			if err != nil || a.Decision.Reason != NotApplicable || a.Decision.URL.String() != tt.url {
+				t.Errorf("%s: %+v, %v", tt.url, a, err)
+			}
+			if time.Since(start) != tt.took {
+				t.Errorf("%s: after %v, want %v", tt.url, time.Since(start), tt.took)
+			}
+			a.Done(politeness.Outcome{})
+		}
+		if n := len(v.web.Log()); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+// net/http sends the Opaque part of a URL to the URL's host. Any other client
+// gets the URL as a string, which leaves the host out: "http:/page" leads a
+// browser to the host "page".
+func TestAdmit_OpaquePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, new(politeness.Limiter))
+		for _, u := range []*url.URL{
+			{Scheme: "http", Host: "a.example", Opaque: "/page"},
+			{Scheme: "http", Host: "a.example", Opaque: "//a.example/page"},
+			{Scheme: "http", Host: "a.example", Path: "http://a.example/page"},
+			{Scheme: "ws", Host: "a.example", Opaque: "//b.example/page"},
+		} {
+			if a, err := v.tr.Admit(t.Context(), u); err == nil || a != nil {
+				t.Errorf("%#v: admitted as %v", u, a.Decision.URL)
+			}
+		}
+		time.Sleep(time.Minute)
+		v.idle()
+	})
+}
+
+// An admission is observed as a request is.
+func TestAdmit_Observers(t *testing.T) {
+	type key struct{}
+	events := make(map[string][]string)
+	for name, d := range doors {
+		synctest.Test(t, func(t *testing.T) {
+			note := func(format string, args ...any) { events[name] = append(events[name], fmt.Sprintf(format, args...)) }
+			limiter := &politeness.Limiter{Observer: &politeness.Observer{
+				Granted: func(ctx context.Context, e politeness.Event) {
+					if !e.Exempt {
+						note("granted %s for %v, delay %v, Crawl-delay %v, decision %v", e.URL, e.Wait, e.Delay, e.CrawlDelay, DecisionOf(ctx))
+					}
+				},
+				Answered: func(_ context.Context, e politeness.Event) {
+					if !e.Exempt {
+						note("answered %s with %d, request %d", e.URL, e.Status, e.Request)
+					}
+				},
+				Ended: func(_ context.Context, e politeness.Event) {
+					if !e.Exempt {
+						note("ended %s after %v with %d", e.URL, e.Wait, e.Status)
+					}
+				},
+				Refused: func(ctx context.Context, e politeness.Event) {
+					note("refused %s, %v, %v", e.Host, e.Reason, DecisionOf(ctx))
+				},
+			}}
+			v := newVisit(t, d, limiter, func(o *Options) {
+				o.Observer = &Observer{Decided: func(ctx context.Context, d Decision) { note("decided %v for %v", d, ctx.Value(key{})) }}
+			})
+			v.file.set(robots(open + "Crawl-delay: 3\n"))
+			ctx := context.WithValue(politeness.WithTrace(t.Context(), &politeness.Trace{
+				Queued:  func(until time.Time, why politeness.Reason) { note("queued until %v, %v", until, why) },
+				Granted: func(at time.Time) { note("trace: granted at %v", at) },
+			}), key{}, "the caller")
+			for _, page := range []string{"/1", "/2", "/private/"} {
+				done, err := v.enter(ctx, "http://a.example"+page)
+				if err != nil {
+					note("%v", err)
+					continue
+				}
+				time.Sleep(time.Second)
+				done()
+			}
+			short, cancel := context.WithTimeout(ctx, time.Millisecond)
+			defer cancel()
+			_, err := v.enter(short, "http://a.example/3")
+			note("%v", err)
+		})
+	}
+	admitted, sent := strings.Join(events["Admit"], "\n"), strings.Join(events["RoundTrip"], "\n")
+	// With RoundTrip, the Limiter is told of the answer when the header comes.
+	// With Admit, it is told of it by Done.
+	if len(events["Admit"]) < 12 || admitted != sent {
+		t.Errorf("Admit:\n%s\nRoundTrip:\n%s", admitted, sent)
+	}
+}
+
+// Admit gets the context of an earlier response, as a program may pass on. Only
+// what is known of Admit's own URL counts.
+func TestAdmit_ContextOfAnEarlierResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, &politeness.Limiter{Delay: -1})
+		v.web.Handle("b.example", robots("User-agent: *\nCrawl-delay: 50\n"))
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://b.example/", nil)
+		resp, err := v.tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		v.web.Handle("b.example", robots(shut))
+		time.Sleep(25 * time.Hour)
+		start := time.Now()
+		for range 2 {
+			a, err := v.tr.Admit(resp.Request.Context(), mustURL(t, "http://a.example/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Done(politeness.Outcome{})
+		}
+		if time.Since(start) != 0 {
+			t.Errorf("it took %v: the Crawl-delay of another host was kept", time.Since(start))
+		}
+	})
+}
+
+// With StrictIdentity, RoundTrip refuses a request with a foreign User-Agent.
+// Admit sees no header: the caller sends Options.UserAgent.
+func TestAdmit_StrictIdentity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(t, nil, nil, func(o *Options) {
+			o.UserAgent, o.ProductTokens, o.StrictIdentity = "Anything/1.0 (+https://example.com/bot)", []string{"ExampleBot"}, true
+		})
+		if _, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/")); err != nil {
+			t.Error(err)
+		}
+	})
+}
