@@ -36,7 +36,8 @@ import (
 // robots.txt, unless one has a Base, Store, Proxy, client or transport of its
 // own. Logger and Observer may differ.
 //
-// As in plain colly, setting a client while requests are under way is a race.
+// As in plain colly, setting a client or a transport while requests are under
+// way is a data race. The package doc says what may happen to these requests.
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
@@ -50,6 +51,10 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	}
 	if _, ok := gateOf(b).(*hub); ok {
 		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
+	}
+	if !sealable() {
+		cmp.Or(opts.Logger, slog.Default()).Warn("collyrobots: this version of colly makes requests in another way: if a transport is " +
+			"set while requests are under way, one of them may be sent by it without a check of robots.txt")
 	}
 	client := *b.client
 	outer := opts.Outer

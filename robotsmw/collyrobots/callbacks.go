@@ -25,6 +25,7 @@ func (m *member) register() {
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
 // first makes a request that was put back and is due now.
 func (m *member) beforeRequest(r *colly.Request) {
+	seal(r)
 	if !m.c.Async && !markOf(r).own {
 		m.parked.runDue()
 	}

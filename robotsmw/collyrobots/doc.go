@@ -93,8 +93,19 @@
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more
 //     LimitRule; and UserAgent, if it is colly's.
 //
-// Open: without Add, a client that a clone's OnRequestHeaders sets sends that
-// one request past the extension; so does a transport set there without a
-// cookie jar, and a clone made after Init, until its collector has made a
-// request.
+// # What the extension cannot prevent
+//
+// A program may set a transport while requests are under way. Then a request
+// that is just being sent goes through the extension or fails with ErrBypassed.
+// There are exceptions, because colly has no way to prevent them:
+//
+//   - A transport that ignores the context of its request sends the request.
+//     Those of net/http do not.
+//   - The requests of a clone that was not added may be sent. The chance is
+//     tiny if several goroutines are the reason. It is certain if the clone's
+//     OnRequestHeaders sets a client, or sets a transport while the collector
+//     has no cookie jar.
+//
+// Also, a clone that was made after Collector.Init bypasses the extension until
+// its collector has made a request.
 package collyrobots

@@ -16,13 +16,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// ErrBypassed is the error of every request after somebody has set a transport
-// that hides addresses from Options.RefuseAddress. These requests are not sent.
-// A transport hides addresses if it has a dial function of its own, or is not
-// an *http.Transport.
-var ErrBypassed = errors.New("collyrobots: refused, because the transport that was set after Attach (SetProxy, SetProxyFunc, " +
-	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
-	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")
+// ErrBypassed is the error of a request that was not sent because the extension
+// would not have checked it. errors.Is finds it. There are two reasons:
+//
+// A transport was set that hides addresses from Options.RefuseAddress: it has a
+// dial function of its own, or is not an *http.Transport. All requests fail
+// until another transport is set.
+//
+// A transport was set while the request was about to be sent. A Retry of the
+// request goes through the extension.
+var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
+
+// errHidden is the ErrBypassed of a transport that hides addresses.
+var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProxy, SetProxyFunc, SetClient, WithTransport or "+
+	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
+	"and Attach the transport as Options.Base, or the proxy as Options.Proxy", ErrBypassed)
 
 // longest is how long an attempt may take at most.
 const longest = 24 * time.Hour
@@ -133,16 +141,18 @@ func (h *hub) Match(string) bool {
 	return true
 }
 
-// jar wraps the client's cookie jar. For each request, an http.Client asks its
-// jar just before it reads its transport. So the wrapper can call sync there.
+// jar wraps the client's cookie jar. For each request, an http.Client gets the
+// cookies just before it reads its transport, so the wrapper can call sync
+// there.
 type jar struct {
 	http.CookieJar
 	hub *hub
 }
 
 func (j *jar) Cookies(u *url.URL) []*http.Cookie {
+	cookies := j.CookieJar.Cookies(u)
 	j.hub.sync()
-	return j.CookieJar.Cookies(u)
+	return cookies
 }
 
 // now implements sender.
@@ -219,7 +229,7 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 	}
 	own, ok := t.(*http.Transport)
 	if !ok || t != http.DefaultTransport && dials(own) {
-		return nil, ErrBypassed
+		return nil, errHidden
 	}
 	own = own.Clone()
 	own.DialContext = address.Dialer(x.opts.RefuseAddress).DialContext
