@@ -33,8 +33,11 @@ func (m *member) beforeRequest(r *colly.Request) {
 
 // afterFailure runs before all OnError handlers, which may Retry the request.
 func (m *member) afterFailure(r *colly.Response, err error) {
-	if r.Headers == nil {
-		r.Headers = new(http.Header) // so that handlers need not check for nil
+	if r.Headers == nil && isRefusal(err) {
+		// In plain colly, Headers is nil if the server has not answered, and
+		// programs retry then. A refusal is not such a failure: it is final, or
+		// the extension knows until when it lasts.
+		r.Headers = new(http.Header)
 	}
 	m.restoreCached(r.Request)
 	if r.StatusCode == 0 {

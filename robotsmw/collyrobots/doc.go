@@ -63,6 +63,9 @@
 // Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. A refused
 // address is one if robots.txt had to be fetched first.
 //
+// As in plain colly, Response.Headers is nil in OnError if the server did not
+// answer. It is empty if the extension refused the request, which was not sent.
+//
 // # Retries in OnError
 //
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
