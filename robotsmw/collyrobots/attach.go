@@ -43,18 +43,32 @@ import (
 // if the collector has a transport that hides addresses from
 // Options.RefuseAddress, or whose method Validate() error returns one, if
 // Options.Outer returns nil, or if Attach does not know this version of colly.
-// After an error, the collector is as it was before.
+// After an error, the collector sends nothing: all its requests, and those of
+// its clones, fail with this error, until an Attach succeeds. If the collector
+// has an Extension already, that one goes on working.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
+	x, err := newExtension(c, opts)
+	if err != nil {
+		if !errors.Is(err, errAttached) && !errors.Is(err, errUninitialized) {
+			failClosed(c, err)
+		}
+		return nil, err
+	}
+	return x, nil
+}
+
+var errAttached = errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
+
+func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	b, err := backendOf(c)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := gateOf(b).(*hub); ok {
-		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
-	}
-	if !sealable() {
-		cmp.Or(opts.Logger, slog.Default()).Warn("collyrobots: this version of colly makes requests in another way: if a transport is " +
-			"set while requests are under way, one of them may be sent by it without a check of robots.txt")
+	if h, ok := gateOf(b).(*hub); ok {
+		if h.x.failed == nil {
+			return nil, errAttached
+		}
+		h.release()
 	}
 	client := *b.client
 	outer := opts.Outer
@@ -100,6 +114,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if err != nil {
 		return nil, err
 	}
+	logLosses(x.opts.Logger)
 	x.inner, x.checker, x.tokens = robots, robots.Checker(), robots.Checker().Tokens()
 	if outer != nil {
 		x.inner = outer(robots)

@@ -14,7 +14,8 @@ import (
 
 // register adds the member's callbacks to its collector.
 func (m *member) register() {
-	beFirst(m.c, m.beforeRequest, m.afterFailure)
+	onRequestFirst(m.c, m.beforeRequest)
+	onErrorFirst(m.c, m.afterFailure)
 	m.c.OnRequest(m.onRequest)
 	m.c.OnResponseHeaders(m.onResponseHeaders)
 	m.c.OnResponse(m.onResponse)

@@ -21,8 +21,10 @@
 // see AbsoluteURL.
 //
 // Attach reads a few unexported fields of colly. It is tested with colly v2.3.0
-// and the newest commit. If colly has other fields, Attach returns an error
-// that says what to write instead.
+// and the newest commit. If colly lacks a field on which a promise of this
+// package depends, Attach returns an error that says what to write instead. If
+// it lacks another one, Attach logs what is lost. After an error of Attach, the
+// collector sends nothing, and all its requests fail with this error.
 //
 // # When a crawl seems to hang
 //

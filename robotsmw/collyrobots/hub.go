@@ -16,17 +16,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// ErrBypassed is the error of a request that was not sent because the extension
-// would not have checked it. errors.Is finds it. There are two reasons:
-//
-// A transport was set that hides addresses from Options.RefuseAddress: it has a
-// dial function of its own, or is not an *http.Transport. All requests fail
-// until another transport is set.
-//
-// A transport was set while the request was about to be sent. A Retry of the
-// request goes through the extension.
-var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
-
 // errHidden is the ErrBypassed of a transport that hides addresses.
 var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProxy, SetProxyFunc, SetClient, WithTransport or "+
 	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
@@ -57,7 +46,7 @@ type hub struct {
 // through the hub, which sends them through base and notices what is set on the
 // collectors.
 func (x *Extension) newHub(b backend, base http.RoundTripper, timeout time.Duration) *hub {
-	h := &hub{x: x, backend: b, base: base, timeout: timeout}
+	h := &hub{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
 	h.copy()
 	if set := h.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
 		h.take(set)
@@ -168,6 +157,10 @@ func (h *hub) now() (base http.RoundTripper, timeout time.Duration, err error) {
 
 // take makes the hub send its requests through t, unless admit refuses t.
 func (h *hub) take(t http.RoundTripper) {
+	if h.x.failed != nil {
+		h.base = t
+		return
+	}
 	if h.x.sharing != nil {
 		h.x.sharing.left.Store(true)
 	}

@@ -2,6 +2,7 @@ package collyrobots
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -9,6 +10,17 @@ import (
 
 	"github.com/gocolly/colly/v2"
 )
+
+// ErrBypassed is the error of a request that was not sent because the extension
+// would not have checked it. errors.Is finds it. There are two reasons:
+//
+// A transport was set that hides addresses from Options.RefuseAddress: it has a
+// dial function of its own, or is not an *http.Transport. All requests fail
+// until another transport is set.
+//
+// A transport was set while the request was about to be sent. A Retry of the
+// request goes through the extension.
+var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
 
 // How a request that another transport gets is kept from being sent:
 //
@@ -57,10 +69,13 @@ func (s sealed) Err() error { return ended.Err() }
 // be called before any other OnRequest handler, because a handler may replace
 // r.Headers.
 func seal(r *colly.Request) {
-	if !sealable() {
+	if !sealable() || !known().has("requestCallbacks") {
 		return
 	}
 	req := (*http.Request)(unsafe.Add(unsafe.Pointer(r.Headers), -int(unsafe.Offsetof(http.Request{}.Header))))
+	if req.Context().Value(sealedKey{}) != nil {
+		return
+	}
 	*req = *req.WithContext(sealed{Context: req.Context()})
 }
 
