@@ -36,20 +36,39 @@ import (
 // robots.txt, unless one has a Base, Store, Proxy, client or transport of its
 // own. Logger and Observer may differ.
 //
-// As in plain colly, setting a client while requests are under way is a race.
+// As in plain colly, setting a client or a transport while requests are under
+// way is a data race. The package doc says what may happen to these requests.
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
 // Options.RefuseAddress, or whose method Validate() error returns one, if
 // Options.Outer returns nil, or if Attach does not know this version of colly.
-// After an error, the collector is as it was before.
+// After an error, the collector sends nothing: all its requests, and those of
+// its clones, fail with this error, until an Attach succeeds. If the collector
+// has an Extension already, that one goes on working.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
+	x, err := newExtension(c, opts)
+	if err != nil {
+		if !errors.Is(err, errAttached) && !errors.Is(err, errUninitialized) {
+			failClosed(c, err)
+		}
+		return nil, err
+	}
+	return x, nil
+}
+
+var errAttached = errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
+
+func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	b, err := backendOf(c)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := gateOf(b).(*hub); ok {
-		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
+	if h, ok := gateOf(b).(*hub); ok {
+		if h.x.failed == nil {
+			return nil, errAttached
+		}
+		h.release()
 	}
 	client := *b.client
 	outer := opts.Outer
@@ -95,6 +114,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if err != nil {
 		return nil, err
 	}
+	logLosses(x.opts.Logger)
 	x.inner, x.checker, x.tokens = robots, robots.Checker(), robots.Checker().Tokens()
 	if outer != nil {
 		x.inner = outer(robots)

@@ -114,7 +114,7 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 		if c.collector == nil || c.collector == twice || c.collector.Context == nil {
 			continue
 		}
-		// The collector is as it was, so Attach succeeds with right options.
+		// Attach succeeds with the right options.
 		c.collector.WithTransport(shop())
 		if _, err := collyrobots.Attach(c.collector, good); err != nil {
 			t.Errorf("%s: after the error, Attach with right options returns %v", name, err)
@@ -153,7 +153,7 @@ func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ collector, rule reflect.Type }{
 		"no backend":            {reflect.TypeFor[struct{}](), rule},
 		"a backend by value":    {reflect.TypeFor[struct{ backend struct{} }](), rule},
-		"no callbacks":          {reflect.TypeFor[struct{ backend *struct{} }](), rule},
+		"an empty backend":      {reflect.TypeFor[struct{ backend *struct{} }](), rule},
 		"another kind of slots": {collector, reflect.TypeFor[struct{ waitChan chan struct{} }]()},
 		"no matcher":            {collector, reflect.TypeFor[struct{ waitChan chan bool }]()},
 		"another matcher": {collector, reflect.TypeFor[struct {

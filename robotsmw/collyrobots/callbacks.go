@@ -14,7 +14,8 @@ import (
 
 // register adds the member's callbacks to its collector.
 func (m *member) register() {
-	beFirst(m.c, m.beforeRequest, m.afterFailure)
+	onRequestFirst(m.c, m.beforeRequest)
+	onErrorFirst(m.c, m.afterFailure)
 	m.c.OnRequest(m.onRequest)
 	m.c.OnResponseHeaders(m.onResponseHeaders)
 	m.c.OnResponse(m.onResponse)
@@ -25,6 +26,7 @@ func (m *member) register() {
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
 // first makes a request that was put back and is due now.
 func (m *member) beforeRequest(r *colly.Request) {
+	seal(r)
 	if !m.c.Async && !markOf(r).own {
 		m.parked.runDue()
 	}
@@ -32,8 +34,11 @@ func (m *member) beforeRequest(r *colly.Request) {
 
 // afterFailure runs before all OnError handlers, which may Retry the request.
 func (m *member) afterFailure(r *colly.Response, err error) {
-	if r.Headers == nil {
-		r.Headers = new(http.Header) // so that handlers need not check for nil
+	if r.Headers == nil && isRefusal(err) {
+		// In plain colly, Headers is nil if the server has not answered, and
+		// programs retry then. A refusal is not such a failure: it is final, or
+		// the extension knows until when it lasts.
+		r.Headers = new(http.Header)
 	}
 	m.restoreCached(r.Request)
 	if r.StatusCode == 0 {

@@ -21,8 +21,10 @@
 // see AbsoluteURL.
 //
 // Attach reads a few unexported fields of colly. It is tested with colly v2.3.0
-// and the newest commit. If colly has other fields, Attach returns an error
-// that says what to write instead.
+// and the newest commit. If colly lacks a field on which a promise of this
+// package depends, Attach returns an error that says what to write instead. If
+// it lacks another one, Attach logs what is lost. After an error of Attach, the
+// collector sends nothing, and all its requests fail with this error.
 //
 // # When a crawl seems to hang
 //
@@ -63,6 +65,9 @@
 // Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. A refused
 // address is one if robots.txt had to be fetched first.
 //
+// As in plain colly, Response.Headers is nil in OnError if the server did not
+// answer. It is empty if the extension refused the request, which was not sent.
+//
 // # Retries in OnError
 //
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
@@ -93,8 +98,19 @@
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more
 //     LimitRule; and UserAgent, if it is colly's.
 //
-// Open: without Add, a client that a clone's OnRequestHeaders sets sends that
-// one request past the extension; so does a transport set there without a
-// cookie jar, and a clone made after Init, until its collector has made a
-// request.
+// # What the extension cannot prevent
+//
+// A program may set a transport while requests are under way. Then a request
+// that is just being sent goes through the extension or fails with ErrBypassed.
+// There are exceptions, because colly has no way to prevent them:
+//
+//   - A transport that ignores the context of its request sends the request.
+//     Those of net/http do not.
+//   - The requests of a clone that was not added may be sent. The chance is
+//     tiny if several goroutines are the reason. It is certain if the clone's
+//     OnRequestHeaders sets a client, or sets a transport while the collector
+//     has no cookie jar.
+//
+// Also, a clone that was made after Collector.Init bypasses the extension until
+// its collector has made a request.
 package collyrobots

@@ -2,6 +2,7 @@ package collyrobots
 
 import (
 	"reflect"
+	"testing"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/queue"
@@ -20,7 +21,31 @@ func Lines(x *Extension) (n int) {
 
 // Known returns the error that Attach would return if colly had these types.
 func Known(collector, rule reflect.Type) error {
-	return checkFields(collector, rule, reflect.TypeFor[colly.Request]())
+	return layoutOf(collector, rule, reflect.TypeFor[colly.Request]()).err
+}
+
+// NotFatal are the names of the fields without which Attach works.
+func NotFatal() (names []string) {
+	for _, f := range fields {
+		if !f.fatal {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// WithoutField makes the package believe that colly lacks a field, until the
+// test ends. An unknown name stands for a fatal field.
+func WithoutField(t testing.TB, name string) {
+	real := known
+	t.Cleanup(func() { known = real })
+	without := layout{err: unknown("no " + name)}
+	for _, f := range fields {
+		if f.name == name && !f.fatal {
+			without = layout{missing: map[string]string{name: f.lost}}
+		}
+	}
+	known = func() layout { return without }
 }
 
 // WakeOf returns the channel on which AddRequest wakes a queue that runs.

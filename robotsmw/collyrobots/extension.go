@@ -63,6 +63,7 @@ type Extension struct {
 	first   *colly.Collector  // the collector that Attach was given
 	main    sender            // its hub, which also fetches robots.txt
 	inner   http.RoundTripper // the robots transport, or Options.Outer around it
+	failed  error             // of Attach, so that nothing may be sent; otherwise nil
 	checker *robotsmw.Checker
 	tokens  []string // the checker's
 	sharing *sharing // nil means that robots.txt is not shared

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -30,6 +31,14 @@ type failedBody struct {
 	checked bool        // colly would check redirects for visited URLs; a Retry skips this
 	repeats int         // how many times the extension has repeated the request because of a 429 or 503
 	header  http.Header // what the request had before judgeCached changed it; nil if it did not
+}
+
+// isRefusal reports whether the extension has refused a request, so that it was
+// not sent.
+func isRefusal(err error) bool {
+	_, delayed := errors.AsType[*politeness.DelayError](err)
+	return delayed || errors.Is(err, robotsmw.ErrDisallowed) || errors.Is(err, robotsmw.ErrUnreachable) ||
+		errors.Is(err, robotsmw.ErrAddressRefused) || errors.Is(err, ErrBypassed)
 }
 
 // isLost reports whether err means that a request got no answer. It does not if

@@ -29,11 +29,13 @@ func (x *Extension) ask(c *colly.Collector, URL string, depth int) error {
 	if err != nil || u.Host == "" {
 		return nil // colly reports what is wrong with the URL
 	}
-	errWould := errors.New("the collector would visit it")
-	try := &colly.Request{Method: http.MethodGet, URL: u, Depth: depth, Headers: new(http.Header)}
-	*ownerOf(try) = closed(c, func() error { return errWould })
-	if err := try.Do(); err != errWould {
-		return err
+	if canClose() {
+		errWould := errors.New("the collector would visit it")
+		try := &colly.Request{Method: http.MethodGet, URL: u, Depth: depth, Headers: new(http.Header)}
+		*ownerOf(try) = closed(c, func() error { return errWould })
+		if err := try.Do(); err != errWould {
+			return err
+		}
 	}
 	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
 		return err
@@ -54,7 +56,11 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 	if x.AbsoluteURL(e.Request, target) == "" {
 		return fmt.Errorf("%w: the page %s says so of its link to %s", ErrNoFollow, e.Request.URL, target)
 	}
-	if err := x.ask(*ownerOf(e.Request), target, e.Request.Depth+1); err != nil {
+	c := x.first
+	if canClose() {
+		c = *ownerOf(e.Request)
+	}
+	if err := x.ask(c, target, e.Request.Depth+1); err != nil {
 		return err
 	}
 	return e.Request.Visit(target)

@@ -1,16 +1,19 @@
 package collyrobots_test
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 	"go.uber.org/goleak"
@@ -23,6 +26,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if duration, err := time.ParseDuration(os.Getenv(stressVariable)); err == nil {
+		if err := stress(duration); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	// In a synctest bubble, all timers share one context of the race detector.
 	// If two processors run such timers at the same time, the race detector of
 	// Go 1.26 crashes. Each body that is read has a timer.

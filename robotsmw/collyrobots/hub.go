@@ -16,13 +16,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// ErrBypassed is the error of every request after somebody has set a transport
-// that hides addresses from Options.RefuseAddress. These requests are not sent.
-// A transport hides addresses if it has a dial function of its own, or is not
-// an *http.Transport.
-var ErrBypassed = errors.New("collyrobots: refused, because the transport that was set after Attach (SetProxy, SetProxyFunc, " +
-	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
-	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")
+// errHidden is the ErrBypassed of a transport that hides addresses.
+var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProxy, SetProxyFunc, SetClient, WithTransport or "+
+	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
+	"and Attach the transport as Options.Base, or the proxy as Options.Proxy", ErrBypassed)
 
 // longest is how long an attempt may take at most.
 const longest = 24 * time.Hour
@@ -49,7 +46,7 @@ type hub struct {
 // through the hub, which sends them through base and notices what is set on the
 // collectors.
 func (x *Extension) newHub(b backend, base http.RoundTripper, timeout time.Duration) *hub {
-	h := &hub{x: x, backend: b, base: base, timeout: timeout}
+	h := &hub{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
 	h.copy()
 	if set := h.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
 		h.take(set)
@@ -133,16 +130,18 @@ func (h *hub) Match(string) bool {
 	return true
 }
 
-// jar wraps the client's cookie jar. For each request, an http.Client asks its
-// jar just before it reads its transport. So the wrapper can call sync there.
+// jar wraps the client's cookie jar. For each request, an http.Client gets the
+// cookies just before it reads its transport, so the wrapper can call sync
+// there.
 type jar struct {
 	http.CookieJar
 	hub *hub
 }
 
 func (j *jar) Cookies(u *url.URL) []*http.Cookie {
+	cookies := j.CookieJar.Cookies(u)
 	j.hub.sync()
-	return j.CookieJar.Cookies(u)
+	return cookies
 }
 
 // now implements sender.
@@ -158,6 +157,10 @@ func (h *hub) now() (base http.RoundTripper, timeout time.Duration, err error) {
 
 // take makes the hub send its requests through t, unless admit refuses t.
 func (h *hub) take(t http.RoundTripper) {
+	if h.x.failed != nil {
+		h.base = t
+		return
+	}
 	if h.x.sharing != nil {
 		h.x.sharing.left.Store(true)
 	}
@@ -219,7 +222,7 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 	}
 	own, ok := t.(*http.Transport)
 	if !ok || t != http.DefaultTransport && dials(own) {
-		return nil, ErrBypassed
+		return nil, errHidden
 	}
 	own = own.Clone()
 	own.DialContext = address.Dialer(x.opts.RefuseAddress).DialContext

@@ -16,10 +16,107 @@ import (
 // This file is the only one that knows colly's unexported fields. All clones of
 // a collector share a backend, which has the http.Client and the LimitRules.
 // Colly has no getter for either. SetProxy, SetProxyFunc, SetClient,
-// WithTransport and Appengine change the client or its transport without
-// telling anybody. This file would not be needed if colly had three more
-// methods: a getter for the client, a getter for the LimitRules, and a
-// SetTransport that callbacks cannot bypass.
+// WithTransport and Appengine change the client or its transport without a
+// notice. This file would not be needed if colly had three more methods: a
+// getter for the client, a getter for the LimitRules, and a SetTransport that
+// callbacks cannot bypass.
+//
+// Besides, the package relies on the order of colly's calls. TestCollyOrder
+// fails if colly changes it:
+//
+//  1. Request.Retry and Request.Do rewind the body by Seek before all else.
+//  2. The visited set is asked last of all checks, after those of the depth,
+//     MaxRequests and the filters. A URL that is refused there stays unvisited.
+//  3. OnRequest handlers run in the order of their registration, in the
+//     goroutine of the request, before colly looks into its cache directory.
+//  4. LimitRules are matched before the OnRequestHeaders handlers run, in the
+//     goroutine of the request. Only the first that matches counts.
+//  5. The client is read after the OnRequestHeaders handlers, which run in the
+//     order of their registration.
+//  6. The client gets the cookies before it reads its transport.
+//  7. OnError handlers run in the order of their registration.
+
+// fields are the unexported fields that the package uses. If colly lacks one of
+// the fatal ones, or one has another type, a promise would be broken, and
+// Attach returns an error. Without one of the others, Attach logs what is lost.
+var fields = []struct {
+	of    structure
+	name  string
+	want  reflect.Type
+	fatal bool
+	lost  string // what the package cannot do without the field
+}{
+	{theBackend, "Client", reflect.TypeFor[*http.Client](), true, "a transport that is set later would bypass the extension"},
+	{theBackend, "LimitRules", reflect.TypeFor[[]*colly.LimitRule](), true, "a transport that a clone sets later would bypass the extension"},
+	{theBackend, "lock", reflect.TypeFor[*sync.RWMutex](), true, "LimitRules could not be read while another goroutine adds one"},
+	{theRule, "waitChan", reflect.TypeFor[chan bool](), true, "a request would hold the slot of its LimitRule while it waits for its host"},
+	{theCollector, "requestCallbacks", reflect.TypeFor[[]colly.RequestCallback](), false,
+		"if a transport is set while requests are under way, one of them may be sent by it without a check of robots.txt; " +
+			"and what is put back may be repeated later than it could be"},
+	{theCollector, "errorCallbacks", reflect.TypeFor[[]colly.ErrorCallback](), false,
+		"a Retry of a refused request in an OnError handler that was registered before Attach is not ended"},
+	{theCollector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback](), false,
+		"if an OnRequestHeaders handler that was registered after Attach sets a client, the request fails with ErrBypassed"},
+	{theCollector, "store", reflect.TypeFor[storage.Storage](), false,
+		"Request.Visit of a nofollow link aborts the request without an error, and its URL counts as visited; " +
+			"Extension.Visit and Follow fetch robots.txt also for URLs that the collector would not visit"},
+	{theRequest, "collector", reflect.TypeFor[*colly.Collector](), false, "the same as without the store"},
+}
+
+// A structure is one of colly's types that have these fields. Two more fields
+// cannot be described by a type, and are fatal: Collector.backend, which is a
+// pointer to a struct, and LimitRule.compiledGlob, which is an interface with
+// the method Match.
+type structure int
+
+const (
+	theBackend structure = iota
+	theRule
+	theCollector
+	theRequest
+)
+
+// A layout says which of the fields this version of colly has.
+type layout struct {
+	err     error             // a fatal one is missing
+	missing map[string]string // of the others, those that are missing, with what is lost
+}
+
+func (l layout) has(name string) bool { return l.missing[name] == "" }
+
+// known is the layout of this version of colly. Tests replace it.
+var known = sync.OnceValue(func() layout {
+	return layoutOf(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule](), reflect.TypeFor[colly.Request]())
+})
+
+func layoutOf(collector, rule, request reflect.Type) layout {
+	pointer, ok := collector.FieldByName("backend")
+	if !ok || pointer.Type.Kind() != reflect.Pointer || pointer.Type.Elem().Kind() != reflect.Struct {
+		return layout{err: unknown("the Collector has no backend that is a pointer to a struct")}
+	}
+	matcher, ok := rule.FieldByName("compiledGlob")
+	if !ok || matcher.Type.Kind() != reflect.Interface || !reflect.TypeFor[gate]().Implements(matcher.Type) {
+		return layout{err: unknown("a LimitRule has no compiledGlob that is an interface with Match")}
+	}
+	types := map[structure]reflect.Type{theBackend: pointer.Type.Elem(), theRule: rule, theCollector: collector, theRequest: request}
+	l := layout{missing: make(map[string]string)}
+	for _, f := range fields {
+		if field, ok := types[f.of].FieldByName(f.name); ok && field.Type == f.want {
+			continue
+		}
+		if f.fatal {
+			return layout{err: unknown(fmt.Sprintf("%v.%s is missing or no %v: %s", types[f.of], f.name, f.want, f.lost))}
+		}
+		l.missing[f.name] = f.lost
+	}
+	return l
+}
+
+func unknown(difference string) error {
+	return fmt.Errorf("collyrobots: Attach does not know this version of colly (%s): use colly v2.3.0, or do without Attach: "+
+		"t, err := robotsmw.NewTransport(…), then c.WithTransport(t) and c.SetRequestTimeout(0), and never set another transport, "+
+		"proxy or client", difference)
+}
 
 // backend gives access to the backend that some collectors share.
 type backend struct {
@@ -33,7 +130,7 @@ var errUninitialized = errors.New("collyrobots: the collector is nil or was not 
 // backendOf returns a collector's backend. It fails if this version of colly
 // has other fields than layout.go expects.
 func backendOf(c *colly.Collector) (backend, error) {
-	if err := known(); err != nil {
+	if err := known().err; err != nil {
 		return backend{}, err
 	}
 	if c == nil {
@@ -64,20 +161,41 @@ func fieldOf[T any](pointer reflect.Value, name string) *T {
 }
 
 // headerCallbacksOf returns where a collector has its OnRequestHeaders
-// handlers.
+// handlers, or nil if that is not known.
 func headerCallbacksOf(c *colly.Collector) *[]colly.RequestCallback {
+	if !known().has("requestHeadersCallbacks") {
+		return nil
+	}
 	return field[[]colly.RequestCallback](c, "requestHeadersCallbacks")
 }
 
 // backendAt returns where a collector has the address of its backend.
 func backendAt(c *colly.Collector) *unsafe.Pointer { return field[unsafe.Pointer](c, "backend") }
 
-// beFirst registers callbacks before those that the collector has already.
-func beFirst(c *colly.Collector, onRequest colly.RequestCallback, onError colly.ErrorCallback) {
-	requests, errs := field[[]colly.RequestCallback](c, "requestCallbacks"), field[[]colly.ErrorCallback](c, "errorCallbacks")
-	*requests = slices.Insert(*requests, 0, onRequest)
-	*errs = slices.Insert(*errs, 0, onError)
+// onRequestFirst registers a handler before those that the collector has
+// already, or after them if that is not known.
+func onRequestFirst(c *colly.Collector, f colly.RequestCallback) {
+	if !known().has("requestCallbacks") {
+		c.OnRequest(f)
+		return
+	}
+	handlers := field[[]colly.RequestCallback](c, "requestCallbacks")
+	*handlers = slices.Insert(*handlers, 0, f)
 }
+
+// onErrorFirst is like onRequestFirst for OnError.
+func onErrorFirst(c *colly.Collector, f colly.ErrorCallback) {
+	if !known().has("errorCallbacks") {
+		c.OnError(f)
+		return
+	}
+	handlers := field[[]colly.ErrorCallback](c, "errorCallbacks")
+	*handlers = slices.Insert(*handlers, 0, f)
+}
+
+// canClose reports whether a Request can be given another collector with
+// another visited set, that is, whether storeOf and ownerOf may be called.
+func canClose() bool { return known().has("store") && known().has("collector") }
 
 // storeOf returns where a collector has its visited set.
 func storeOf(c *colly.Collector) *storage.Storage { return field[storage.Storage](c, "store") }
@@ -125,51 +243,14 @@ func gateOf(b backend) any {
 	return matcherOf((*b.rules)[0]).Interface()
 }
 
+// closeGate removes the gate of a backend.
+func closeGate(b backend) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	*b.rules = slices.Delete(slices.Clone(*b.rules), 0, 1)
+}
+
 func matcherOf(rule *colly.LimitRule) reflect.Value {
 	v := reflect.ValueOf(rule).Elem().FieldByName("compiledGlob")
 	return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
-}
-
-// known returns nil if colly has the expected fields. Otherwise the error says
-// what is different, and what to write instead of Attach.
-var known = sync.OnceValue(func() error {
-	return checkFields(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule](), reflect.TypeFor[colly.Request]())
-})
-
-func checkFields(collector, rule, request reflect.Type) error {
-	pointer, ok := collector.FieldByName("backend")
-	if !ok || pointer.Type.Kind() != reflect.Pointer || pointer.Type.Elem().Kind() != reflect.Struct {
-		return unknown("the Collector has no backend that is a pointer to a struct")
-	}
-	shared := pointer.Type.Elem()
-	for _, f := range []struct {
-		in   reflect.Type
-		name string
-		want reflect.Type
-	}{
-		{collector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback]()},
-		{collector, "requestCallbacks", reflect.TypeFor[[]colly.RequestCallback]()},
-		{collector, "errorCallbacks", reflect.TypeFor[[]colly.ErrorCallback]()},
-		{collector, "store", reflect.TypeFor[storage.Storage]()},
-		{request, "collector", reflect.TypeFor[*colly.Collector]()},
-		{shared, "Client", reflect.TypeFor[*http.Client]()},
-		{shared, "LimitRules", reflect.TypeFor[[]*colly.LimitRule]()},
-		{shared, "lock", reflect.TypeFor[*sync.RWMutex]()},
-		{rule, "waitChan", reflect.TypeFor[chan bool]()},
-	} {
-		if field, ok := f.in.FieldByName(f.name); !ok || field.Type != f.want {
-			return unknown(fmt.Sprintf("%v.%s is missing or no %v", f.in, f.name, f.want))
-		}
-	}
-	matcher, ok := rule.FieldByName("compiledGlob")
-	if !ok || matcher.Type.Kind() != reflect.Interface || !reflect.TypeFor[gate]().Implements(matcher.Type) {
-		return unknown("a LimitRule has no compiledGlob that is an interface with Match")
-	}
-	return nil
-}
-
-func unknown(difference string) error {
-	return fmt.Errorf("collyrobots: Attach does not know this version of colly, so it could not keep what is set later from "+
-		"getting round it (%s): use colly v2.3.0, or do without Attach: t, err := robotsmw.NewTransport(…), then "+
-		"c.WithTransport(t) and c.SetRequestTimeout(0), and never set another transport, proxy or client", difference)
 }

@@ -49,6 +49,13 @@ func (m *member) sync() {
 func (m *member) beLast() {
 	m.last.Lock()
 	defer m.last.Unlock()
+	if m.headerCallbacks == nil { // whether the member's handler is the last is not known
+		if m.headers == 0 {
+			m.c.OnRequestHeaders(m.onRequestHeaders)
+			m.headers = 1
+		}
+		return
+	}
 	if len(*m.headerCallbacks) != m.headers {
 		m.c.OnRequestHeaders(m.onRequestHeaders)
 		m.headers = len(*m.headerCallbacks)

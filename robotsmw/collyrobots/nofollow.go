@@ -61,6 +61,9 @@ func (m *member) noFollow(page *colly.Response) {
 	r := page.Request
 	m.marks.put(r).noFollow.Store(true)
 	page.Ctx = r.Ctx
+	if !canClose() {
+		return // refuseChild ends the requests for its links
+	}
 	if *ownerOf(r) != m.c {
 		return // the page said so in its header already
 	}

@@ -15,13 +15,14 @@ import (
 // page is a request for a page on its way. The hub makes it the context of the
 // request. The outlet finds it there. A request for robots.txt has none.
 type page struct {
-	context.Context
-	trace   politeness.Trace
-	hub     *hub
-	since   time.Time       // when the request came to the hub
-	sent    time.Time       // when the request left for the first time
-	attempt context.Context // ends at the latest when the attempt may take no longer
-	proxy   string          // the proxy that colly's switcher chose; "" means none
+	context.Context                 // the request's own, which ends when the request has to end
+	values          context.Context // the context that the hub got: colly adds its HTTPTrace to a sealed one
+	trace           politeness.Trace
+	hub             *hub
+	since           time.Time       // when the request came to the hub
+	sent            time.Time       // when the request left for the first time
+	attempt         context.Context // ends at the latest when the attempt may take no longer
+	proxy           string          // the proxy that colly's switcher chose; "" means none
 }
 
 type pageKey struct{}
@@ -35,7 +36,10 @@ func (p *page) Value(key any) any {
 			return true
 		}
 	}
-	return p.Context.Value(key)
+	if isCancelKey(key) {
+		return p.Context.Value(key)
+	}
+	return p.values.Value(key)
 }
 
 // outlet is the transport by which requests leave, after the wait for their

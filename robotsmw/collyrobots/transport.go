@@ -33,7 +33,8 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if err := h.sync(); err != nil {
 		return nil, err
 	}
-	p := &page{Context: req.Context(), hub: h, since: time.Now(), attempt: req.Context()}
+	own := unseal(req.Context())
+	p := &page{Context: own, values: req.Context(), hub: h, since: time.Now(), attempt: own}
 	p.trace.Queued = func(until time.Time, why politeness.Reason) { x.pause(req.URL, time.Now(), until, why) }
 	out := req.WithContext(politeness.WithTrace(p, &p.trace))
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
@@ -88,7 +89,7 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	}
 	turn := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), atOnce)
 	if x.loops.note(req.URL.Hostname(), req.URL.String(), turn) {
-		sleepUntil(req.Context(), time.Now().Add(turn))
+		sleepUntil(unseal(req.Context()), time.Now().Add(turn))
 	}
 	return err
 }

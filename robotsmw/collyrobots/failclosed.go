@@ -1,0 +1,78 @@
+package collyrobots
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// failClosed makes all requests of a collector fail with err, the error of
+// Attach. A program that ignores the error must not crawl without a check of
+// robots.txt.
+func failClosed(c *colly.Collector, err error) {
+	b, unknownLayout := backendOf(c)
+	if unknownLayout != nil {
+		failClosedByAPI(c, err)
+		return
+	}
+	x := &Extension{first: c, failed: err, opts: robotsmw.Options{Logger: slog.New(slog.DiscardHandler)}}
+	x.main = x.newHub(b, (*b.client).Transport, (*b.client).Timeout)
+	onRequestFirst(c, func(r *colly.Request) {
+		seal(r)
+		if h, err := x.hubOf(c); err == nil { // otherwise a later Attach has succeeded
+			h.sync()
+		}
+	})
+}
+
+// release undoes failClosed for a backend.
+func (h *hub) release() {
+	h.sync()
+	client := *h.client
+	client.Transport, client.Timeout = h.base, h.timeout
+	if own, ok := client.Jar.(*jar); ok {
+		client.Jar = own.CookieJar
+	}
+	*h.backend.client = &client
+	closeGate(h.backend)
+}
+
+// failClosedByAPI is failClosed for a version of colly that Attach does not
+// know. It sets the client for each request, because whether the program has
+// set another one is not known.
+func failClosedByAPI(c *colly.Collector, err error) {
+	if c == nil || c.Context == nil {
+		return // it was not initialized, and cannot make a request
+	}
+	client := &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	})}
+	transport := client.Transport
+	refuse := func(*colly.Request) {
+		client.Transport = transport
+		c.SetClient(client)
+	}
+	refuse(nil)
+	c.OnRequestHeaders(refuse)
+}
+
+// logLosses logs what cannot be done with this version of colly.
+func logLosses(logger *slog.Logger) {
+	lost := slices.Collect(maps.Values(known().missing))
+	if !sealable() {
+		lost = append(lost, "if a transport is set while requests are under way, one of them may be sent by it without a check of robots.txt")
+	}
+	if len(lost) > 0 {
+		slices.Sort(lost)
+		logger.Warn("collyrobots: this version of colly lacks what some promises need: " + strings.Join(slices.Compact(lost), "; "))
+	}
+}

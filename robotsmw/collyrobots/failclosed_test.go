@@ -1,0 +1,144 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+)
+
+// A program ignores the error of Attach and crawls. It must not send anything,
+// no matter what it sets before or after Attach, on a clone too.
+func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
+	noOuter := func(http.RoundTripper) http.RoundTripper { return nil }
+	for name, opts := range map[string]robotsmw.Options{
+		"no User-Agent":    {},
+		"Outer returns":    {UserAgent: agent, Outer: noOuter},
+		"hidden addresses": {UserAgent: agent, RefuseAddress: robotsmw.PublicOnly},
+		"unknown colly":    {UserAgent: agent},
+	} {
+		for when, set := range map[string]func(c *colly.Collector, do func(*colly.Collector)){
+			"at once":   func(c *colly.Collector, do func(*colly.Collector)) { do(c) },
+			"OnRequest": func(c *colly.Collector, do func(*colly.Collector)) { c.OnRequest(func(*colly.Request) { do(c) }) },
+			"OnRequestHeaders": func(c *colly.Collector, do func(*colly.Collector)) {
+				c.OnRequestHeaders(func(*colly.Request) { do(c) })
+			},
+			"not at all": func(*colly.Collector, func(*colly.Collector)) {},
+			"Init":       func(c *colly.Collector, do func(*colly.Collector)) { c.Init(); do(c) },
+		} {
+			for way, change := range ways {
+				for _, clone := range []bool{false, true} {
+					if name == "unknown colly" && (when != "at once" && when != "OnRequest" || clone) {
+						continue // only the public API is left, and keeps the collector itself from sending
+					}
+					if clone && (when == "OnRequestHeaders" || when == "Init") {
+						continue // the package doc says that this cannot be prevented
+					}
+					web, other := shop(), shop()
+					c := colly.NewCollector()
+					c.WithTransport(web)
+					t.Run("", func(t *testing.T) {
+						if name == "unknown colly" {
+							collyrobots.WithoutField(t, "Client")
+						}
+						ext, want := collyrobots.Attach(c, opts)
+						if ext != nil || want == nil {
+							t.Fatalf("%s: Attach = %v, %v", name, ext, want)
+						}
+						d := c
+						if clone {
+							d = c.Clone()
+						}
+						set(d, func(c *colly.Collector) { change(c, other, "http://127.0.0.1:1") })
+						var got error
+						d.OnError(func(_ *colly.Response, err error) { got = err })
+						d.Visit("http://shop.example/shoes")
+						if !errors.Is(got, want) && !errors.Is(got, collyrobots.ErrBypassed) {
+							t.Errorf("%s, %s in %s, clone %v: OnError got %v, want %v", name, way, when, clone, got, want)
+						}
+						d.Visit("http://shop.example/cart")
+						for _, r := range append(web.Log(), other.Log()...) {
+							if r.Status != 0 {
+								t.Errorf("%s, %s in %s, clone %v: %s was requested", name, way, when, clone, r.URL)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// After an error, a program calls Attach again with options that are right.
+// Then the collector works with the transport that was set last.
+func TestAttachAgainAfterAnError(t *testing.T) {
+	web := shop()
+	users := &http.Client{Transport: &http.Transport{DialContext: new(net.Dialer).DialContext}}
+	c := colly.NewCollector()
+	c.SetClient(users)
+	for range 2 {
+		if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, RefuseAddress: robotsmw.PublicOnly}); err == nil {
+			t.Fatal("Attach returned no error")
+		}
+	}
+	c.WithTransport(web)
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	if err := c.Visit("http://shop.example/shoes"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		t.Error(err)
+	}
+	wantAsked(t, web, "GET http://shop.example/shoes")
+}
+
+// A later version of colly may lack a field. Attach works without it if no
+// promise depends on it, and logs what is lost.
+func TestAttachWithoutAField(t *testing.T) {
+	for _, name := range collyrobots.NotFatal() {
+		t.Run(name, func(t *testing.T) {
+			collyrobots.WithoutField(t, name)
+			var log strings.Builder
+			web := shop()
+			web.Handle("nofollow.example", withRobotsAnd(map[string]string{"X-Robots-Tag": "nofollow", "Content-Type": "text/html"}, "<a href=/link>a</a>"))
+			c := colly.NewCollector()
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if strings.Count(log.String(), "level=WARN") != 1 {
+				t.Errorf("the log has\n%s", &log)
+			}
+			c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+				follow(e)
+				ext.Follow(e)
+			})
+			d := c.Clone()
+			if err := ext.Add(d); err != nil {
+				t.Error(err)
+			}
+			for _, c := range []*colly.Collector{c, d} {
+				c.OnError(func(r *colly.Response, _ error) { r.Request.Retry() })
+			}
+			for _, c := range []*colly.Collector{c, d, c.Clone()} {
+				c.AllowURLRevisit = true
+				c.Visit("http://shop.example/")
+				if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+					t.Errorf("Visit = %v", err)
+				}
+				ext.Visit("http://shop.example/cart")
+			}
+			c.Visit("http://nofollow.example/")
+			got := asked(web)
+			if slices.Contains(got, "GET http://shop.example/cart") || slices.Contains(got, "GET http://nofollow.example/link") ||
+				!slices.Contains(got, "GET http://shop.example/shoes") || !slices.Contains(got, "GET http://nofollow.example/") {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package collyrobots
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/storage"
+)
+
+// The recorder notes what colly and its http.Client call.
+type recorder struct{ calls []string }
+
+func (r *recorder) note(call string) { r.calls = append(r.calls, call) }
+
+func (r *recorder) Match(string) bool { r.note("Match"); return true }
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.note("RoundTrip")
+	if req.URL.Path == "/fails" {
+		return nil, errors.New("failed")
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+}
+
+type recordingJar struct{ *recorder }
+
+func (j recordingJar) Cookies(*url.URL) []*http.Cookie     { j.note("Cookies"); return nil }
+func (j recordingJar) SetCookies(*url.URL, []*http.Cookie) {}
+
+type recordingStore struct {
+	storage.Storage
+	*recorder
+}
+
+func (s recordingStore) IsVisited(id uint64) (bool, error) {
+	s.note("IsVisited")
+	return s.Storage.IsVisited(id)
+}
+
+func (s recordingStore) Visited(id uint64) error {
+	s.note("Visited")
+	return s.Storage.Visited(id)
+}
+
+type recordingBody struct {
+	*bytes.Reader
+	*recorder
+}
+
+func (b recordingBody) Seek(offset int64, whence int) (int64, error) {
+	b.note("Seek")
+	return b.Reader.Seek(offset, whence)
+}
+
+// If colly changes the order of its calls, the list in layout.go is wrong, and
+// so is what relies on that order.
+func TestCollyOrder(t *testing.T) {
+	setUp := func() (*colly.Collector, *recorder) {
+		r := new(recorder)
+		c := colly.NewCollector()
+		b, err := backendOf(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, handler := range []string{"first", "second"} {
+			c.OnRequest(func(*colly.Request) { r.note("OnRequest, the " + handler) })
+			c.OnRequestHeaders(func(*colly.Request) { r.note("OnRequestHeaders, the " + handler) })
+			c.OnError(func(*colly.Response, error) { r.note("OnError, the " + handler) })
+		}
+		c.OnResponseHeaders(func(*colly.Response) { r.note("OnResponseHeaders") })
+		c.OnResponse(func(*colly.Response) { r.note("OnResponse") })
+		openGate(b, r)
+		*storeOf(c) = recordingStore{*storeOf(c), r}
+		// Only the client that is set last sends, so it is read after that.
+		c.OnRequestHeaders(func(*colly.Request) { c.SetClient(&http.Client{Transport: r, Jar: recordingJar{r}}) })
+		return c, r
+	}
+	sending := []string{"OnRequest, the first", "OnRequest, the second", "Match", "OnRequestHeaders, the first", "OnRequestHeaders, the second", "Cookies", "RoundTrip"}
+	for _, test := range []struct {
+		name string
+		do   func(c *colly.Collector)
+		want []string
+	}{
+		{"a page", func(c *colly.Collector) { c.Visit("http://a.example/") },
+			slices.Concat([]string{"IsVisited", "Visited"}, sending, []string{"OnResponseHeaders", "OnResponse"})},
+		{"a failure", func(c *colly.Collector) { c.Visit("http://a.example/fails") },
+			slices.Concat([]string{"IsVisited", "Visited"}, sending, []string{"OnError, the first", "OnError, the second"})},
+		{"too deep", func(c *colly.Collector) {
+			c.MaxDepth = 1
+			requestAt(c, 2).Do()
+		}, nil},
+		{"MaxRequests", func(c *colly.Collector) {
+			c.MaxRequests = 1
+			c.Visit("http://a.example/")
+			c.Visit("http://a.example/2")
+		}, slices.Concat([]string{"IsVisited", "Visited"}, sending, []string{"OnResponseHeaders", "OnResponse"})},
+		{"a filter", func(c *colly.Collector) {
+			c.DisallowedURLFilters = []*regexp.Regexp{regexp.MustCompile("a.example")}
+			c.Visit("http://a.example/")
+		}, nil},
+		{"an aborted request", func(c *colly.Collector) {
+			c.OnRequest(func(r *colly.Request) { r.Abort() })
+			c.Visit("http://a.example/")
+		}, slices.Concat([]string{"IsVisited", "Visited"}, sending[:2])},
+	} {
+		c, r := setUp()
+		test.do(c)
+		if !slices.Equal(r.calls, test.want) {
+			t.Errorf("%s: the calls are\n\t%s\nwant\n\t%s", test.name, strings.Join(r.calls, "\n\t"), strings.Join(test.want, "\n\t"))
+		}
+	}
+
+	// A Retry rewinds the body, and asks nothing else before.
+	c, r := setUp()
+	var retry *colly.Request
+	c.OnResponse(func(resp *colly.Response) { retry = resp.Request })
+	c.Request("POST", "http://a.example/", nil, nil, nil)
+	retry.Body = recordingBody{bytes.NewReader(nil), r}
+	r.calls = nil
+	retry.Retry()
+	if want := append([]string{"Seek"}, sending...); len(r.calls) < len(want) || !slices.Equal(r.calls[:len(want)], want) {
+		t.Errorf("a Retry calls %v", r.calls)
+	}
+}
+
+// requestAt returns a request of a collector at a depth.
+func requestAt(c *colly.Collector, depth int) *colly.Request {
+	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
+	r := &colly.Request{Method: http.MethodGet, URL: u, Depth: depth, Headers: new(http.Header)}
+	*ownerOf(r) = c
+	return r
+}
+
+// The extension reaches the http.Request of a colly Request by its Headers.
+func TestCollyHeadersAreThoseOfTheRequest(t *testing.T) {
+	if !sealable() {
+		t.Error("Request.Headers is not the Header of the http.Request: seal has no effect")
+	}
+}
