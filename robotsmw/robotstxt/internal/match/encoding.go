@@ -20,7 +20,7 @@ package match
 const (
 	literalStar   = 0x80 // in targets: "*" or "%2A"; in patterns: "%2A"
 	literalDollar = 0x81 // in targets: "$" or "%24"; in patterns: "%24", or a "$" that is not final
-	eitherPercent = 0x82 // in patterns: the "%" of a "%2F" or "%3F" that may match in the path or in the query
+	eitherPercent = 0x82 // in patterns: the "%" of a "%2F" or "%3F" that may be in path or query
 )
 
 const upperhex = "0123456789ABCDEF"
