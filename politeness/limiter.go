@@ -56,8 +56,9 @@ type Limiter struct {
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
 	// host's Crawl-delay is longer, the first request to the host starts, and
 	// further requests are refused with a [*DelayError] until the Crawl-delay
-	// is over. If the owner of the host has agreed to a shorter one, set that in
-	// PerHost. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no maximum.
+	// is over. If the owner of the host has agreed to a shorter one, set that
+	// in PerHost. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no
+	// maximum.
 	MaxCrawlDelay time.Duration
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota

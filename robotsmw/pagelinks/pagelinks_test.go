@@ -24,7 +24,7 @@ func list(links []Link) string {
 	var b strings.Builder
 	for _, l := range links {
 		b.WriteString(l.URL.String())
-		for name, on := range map[string]bool{"(nofollow)": l.NoFollow, "(ugc)": hasWord(l.Rel, "ugc"), "(sponsored)": hasWord(l.Rel, "sponsored")} {
+		for name, on := range map[string]bool{"(nofollow)": l.NoFollow, "(ugc)": hasRel(l.Rel, "ugc"), "(sponsored)": hasRel(l.Rel, "sponsored")} {
 			if on {
 				b.WriteString(name)
 			}

@@ -14,64 +14,56 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// maxBytes is how many bytes of a body Read takes at most. It protects a
-// crawler from pages that never end.
+// maxBytes is the maximum number of bytes of a body that Read reads.
 const maxBytes = 16 << 20
 
-// Read reads the HTML page in resp, which must come from a robotsmw.Transport.
-// It closes the body and returns the page's links, judged as by FromHTML. Of a
-// body of more than 16 MiB, the rest is left unread and Page.Truncated is true.
-// Read does not read a response without HTML, because such a response has no
-// links. Nor does it read a response that is surely a refusal
-// (robotsmw.Page.Refusal), because the links of a refusal are not the site's.
+// Read reads the HTML page in a response of a [robotsmw.Transport], closes the
+// body, and returns the links of the page as FromHTML does. If the body has
+// more than 16 MiB, the rest is not read and Page.Truncated is true.
 //
-// If the body cannot be read, Read returns an error and no Page. If ctx ends
-// while a Checker judges the links, Read returns the Page together with an
-// error that wraps the error of ctx. If a single link could not be judged, its
-// Err says why. A body with a content coding is an error: a caller that sets
-// Accept-Encoding has to decode the body and call FromHTML.
+// Read does not read a response that is not HTML, because it has no links, and
+// a response that is certainly from bot protection (robotsmw.Page.Refusal),
+// because its links are not those of the site. The Page then has no links.
+//
+// If the body cannot be read, Read returns an error and no Page. It also
+// returns an error if the body has a Content-Encoding, which happens only if
+// the caller sets Accept-Encoding. Such a caller should decode the body and
+// call FromHTML. If ctx is canceled while links are checked, Read returns both
+// the Page and an error that wraps the error of ctx.
 func Read(ctx context.Context, resp *http.Response, checker *robotsmw.Checker) (*Page, error) {
 	defer resp.Body.Close()
 	if resp.Request == nil || resp.Request.URL == nil {
-		return nil, errors.New("pagelinks: the response names no request, so its links lead nowhere: set Response.Request")
+		return nil, errors.New("pagelinks: Response.Request and its URL must be set, because links are relative to it")
 	}
 	u := resp.Request.URL
-	if says := robotsmw.PageDirectives(resp); says.State == robotsmw.PageHeaderOnly || says.Refusal.Sure {
+	says := robotsmw.PageDirectives(resp)
+	if says.State == robotsmw.PageHeaderOnly || says.Refusal.Sure {
 		return &Page{URL: u, Says: says, checker: checker, base: u}, nil
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, fmt.Errorf("pagelinks: the body of %s is in the coding %q: undo it and call FromHTML, or leave Accept-Encoding to http.Transport", u, coding)
+		return nil, fmt.Errorf("pagelinks: body of %s has Content-Encoding %q: decode it and call FromHTML, or do not set Accept-Encoding", u, coding)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
-	resp.Body.Close() // now PageDirectives returns what the body says, too
+	resp.Body.Close()
+	says = robotsmw.PageDirectives(resp) // including the directives of the body, which has been read
 	truncated := len(body) > maxBytes
 	body = body[:min(len(body), maxBytes)]
-	p, err := FromHTML(ctx, inUTF8(body, resp.Header.Get("Content-Type")), u, robotsmw.PageDirectives(resp), checker)
+	p, err := FromHTML(ctx, toUTF8(body, resp.Header.Get("Content-Type")), u, says, checker)
 	if p != nil {
 		p.Truncated = p.Truncated || truncated
 	}
 	return p, err
 }
 
-// inUTF8 converts a page in UTF-16 to UTF-8. It returns any other page as it
-// is, because addresses and rel attributes can be read in every charset that
-// contains ASCII.
-func inUTF8(page []byte, contentType string) []byte {
-	var order binary.ByteOrder = binary.LittleEndian
-	kind := strings.ToLower(contentType)
-	switch {
-	case bytes.HasPrefix(page, []byte{0xfe, 0xff}), bytes.HasPrefix(page, []byte{0, '<'}):
-		order = binary.BigEndian
-	case bytes.HasPrefix(page, []byte{0xff, 0xfe}), bytes.HasPrefix(page, []byte{'<', 0}):
-	case bytes.HasPrefix(page, []byte{'<'}):
-		return page
-	case strings.Contains(kind, "utf-16be"):
-		order = binary.BigEndian
-	case strings.Contains(kind, "utf-16"):
-	default:
+// toUTF8 converts a page in UTF-16 to UTF-8. It does not change other pages,
+// because links and rel attributes can be parsed in every charset that extends
+// ASCII.
+func toUTF8(page []byte, contentType string) []byte {
+	order := utf16Order(page, contentType)
+	if order == nil {
 		return page
 	}
 	units := make([]uint16, len(page)/2)
@@ -79,4 +71,25 @@ func inUTF8(page []byte, contentType string) []byte {
 		units[i] = order.Uint16(page[2*i:])
 	}
 	return []byte(string(utf16.Decode(units)))
+}
+
+// utf16Order returns the byte order of a page in UTF-16, or nil if the page has
+// another encoding. A byte order mark or "<" at the beginning of the page
+// overrides the Content-Type.
+func utf16Order(page []byte, contentType string) binary.ByteOrder {
+	beginsWith := func(prefix ...byte) bool { return bytes.HasPrefix(page, prefix) }
+	contentType = strings.ToLower(contentType)
+	switch {
+	case beginsWith(0xfe, 0xff), beginsWith(0, '<'):
+		return binary.BigEndian
+	case beginsWith(0xff, 0xfe), beginsWith('<', 0):
+		return binary.LittleEndian
+	case beginsWith('<'):
+		return nil
+	case strings.Contains(contentType, "utf-16be"):
+		return binary.BigEndian
+	case strings.Contains(contentType, "utf-16"):
+		return binary.LittleEndian
+	}
+	return nil
 }

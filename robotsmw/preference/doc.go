@@ -1,8 +1,8 @@
-// Package preference reads what the owner of a page says about the use of the
-// page for search, for training AI, or as input to AI.
+// Package preference determines whether the owner of a page allows its use for
+// search, for AI training, or as input to AI.
 //
 //	in := preference.Input{
-//		Robots: decision.File(), // nil without robotsmw.Options.KeepFiles
+//		Robots: decision.File(), // requires robotsmw.Options.KeepFiles
 //		Tokens: checker.Tokens(),
 //		Target: "/article?id=1",
 //		Header: resp.Header,
@@ -13,55 +13,53 @@
 //		log.Print(v) // deny by Content-Usage in robots.txt, line 2: train-ai=n
 //	}
 //
-// The caller names a use and gets an [Answer]: allow, deny or unknown. The
-// evidence says which signal gave the answer, where, and in which words. This
-// package fetches nothing, and it does not decide what a crawler may fetch:
-// robots.txt does. The caller decides what to do if the answer is unknown.
+// The result for a use is an [Answer], which is allow, deny or unknown, and the
+// statements of the owner that it is based on. The package sends no requests,
+// and it does not determine what a crawler may fetch, which depends only on the
+// rules of robots.txt. What to do if the answer is unknown is up to the caller.
 //
-// # What is read
+// # Signals
 //
 //	Content-Usage    robots.txt, header     AIPREF, Internet-Drafts
-//	Content-Signal   robots.txt, header     contentsignals.org; no standard
+//	Content-Signal   robots.txt, header     contentsignals.org; not standardized
 //	TDMRep           header, meta, a file   W3C Community Group report
-//	noai, noimageai  X-Robots-Tag, meta     a convention begun by DeviantArt
+//	noai, noimageai  X-Robots-Tag, meta     a convention introduced by DeviantArt
 //	noml             X-Robots-Tag, meta     noml.info
 //	policy tokens    robots.txt             an Internet-Draft
 //	RSL              a file                 RSL 1.0 (rslstandard.org/rsl)
 //
-// A policy token is a name such as Google-Extended. The caller fetches the
-// files of TDMRep (/.well-known/tdmrep.json) and RSL, if they are to be read.
+// A policy token is a name such as Google-Extended in a user-agent line. The
+// files of TDMRep (/.well-known/tdmrep.json) and RSL are optional, and the
+// caller must fetch them. [Input.Licenses] returns the URLs of RSL files.
 //
-// Documents that may still change are named with number and date in
-// Statement.Draft, and nowhere else.
+// [Input.For] and [ParseRSL] document how each signal is interpreted. The field
+// Statement.Draft contains the version of a specification that may still
+// change. The directive noindex is not a signal, because it controls what may
+// be shown; see package robotsmeta.
 //
-// [Input.For] and [ParseRSL] say by which rules each of them is read.
-// [Input.Licenses] lists the addresses of RSL files. [Input.ContentUse] says
-// how far a page may be reused.
+// # Combining signals
 //
-// noindex is not one of these signals: it says what may be shown. Package
-// robotsmeta reads it.
+// If any signal denies a use, the answer is deny. If none denies it and one
+// allows it, the answer is allow. Otherwise the answer is unknown. Invalid
+// input is part of the evidence, but never allows a use.
 //
-// # How statements combine
+// Each use is answered separately. For example, "ai-use=n" denies [AIInput],
+// but does not affect [TrainAI] or [Search]. According to the vocabulary of
+// AIPREF (§4.3), the other labels do not apply to a use that meets all
+// conditions of search. A search engine should therefore query only Search, and
+// a crawler with several purposes should query each of them.
 //
-// One signal that denies outweighs all signals that allow. If none denies and
-// one allows, the answer is allow. Otherwise the answer is unknown: silence is
-// silence. What cannot be read is part of the evidence, and never allows.
+// # Limits
 //
-// This package limits how much it reads. What lies beyond a limit might deny,
-// so beyond it no answer is allow, and the evidence names the limit:
+// If the input exceeds a limit, the rest of it might deny a use. The answer is
+// then never allow, and the evidence includes the limit:
 //
-//	a robots.txt                                500 KiB (robotstxt.MaxSize)
-//	lines of Content-Usage, of Content-Signal   256 each, in our group
-//	one such line                               64 KiB
-//	all lines of a header field together        64 KiB
-//	X-Robots-Tag and metas                      see robotsmeta.Directives.Truncated
-//	tdmrep.json                                 1 MiB, 1,000 entries, 64 KiB for a location
+//	robots.txt                                     500 KiB (robotstxt.MaxSize)
+//	Content-Usage lines, Content-Signal lines      256 each, of the robot's groups
+//	one such line                                  64 KiB
+//	all lines of a header field                    64 KiB
+//	X-Robots-Tag and metas                         see robotsmeta.Directives.Truncated
+//	tdmrep.json                                    1 MiB, 1,000 entries, 64 KiB for a location
 //	License lines and Links, if Input.RSL is set   256
-//	an RSL file                                 1 MiB, 30,000 tags, 64 KiB for a url: ParseRSL fails
-//
-// One label answers one use. A page that says "ai-use=n" denies [AIInput], and
-// says nothing about [TrainAI] or [Search]. The vocabulary of AIPREF (§4.3) has
-// search override the other two labels: they do not bind a use that meets all
-// conditions of search. So if you only search, ask about Search alone. If you
-// do more with a page, ask about each use.
+//	an RSL file                                    1 MiB, 30,000 tags, 64 KiB for a url: ParseRSL fails
 package preference

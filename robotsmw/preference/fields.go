@@ -9,87 +9,105 @@ import (
 )
 
 const (
-	maxField   = 64 << 10 // how many bytes a field may have, all its lines in a header together
-	maxFields  = 256      // how many fields of one kind, licences and unknown labels are read from a file
-	maxRaw     = 300      // how many bytes of a field a statement shows
-	maxUnknown = 16       // how many unknown labels of one field are listed
+	maxField   = 64 << 10 // maximum size of a line of robots.txt, or of all lines of a header field, in bytes
+	maxFields  = 256      // maximum number of lines of a kind, licenses or unknown labels in a file
+	maxRaw     = 300      // maximum size of Statement.Raw in bytes
+	maxUnknown = 16       // maximum number of unknown labels of a line
 )
 
-// header returns the lines of a field, each as a statement that has no answer
-// yet. It returns false if they are longer than maxField, and then only the
-// first of them, marked as cut.
-func (in Input) header(signal string) (lines []Statement, ok bool) {
+// headerFields returns the lines of a header field as statements without
+// answers. If they have more than maxField bytes, ok is false, and the result
+// is the first line, which is marked as truncated.
+func (in Input) headerFields(signal string) (lines []Statement, ok bool) {
 	size := 0
-	for i, text := range in.Header.Values(signal) {
-		if size += len(text) + len(", "); size > maxField {
-			first := append(lines, Statement{Signal: signal, Where: "header", Line: 1, Raw: text})[:1]
-			first[0].cut = true
-			return first, false
+	for i, value := range in.Header.Values(signal) {
+		lines = append(lines, Statement{Signal: signal, Where: "header", Line: i + 1, Raw: value})
+		size += len(value) + len(", ")
+		if size > maxField {
+			lines[0].truncated = true
+			return lines[:1], false
 		}
-		lines = append(lines, Statement{Signal: signal, Where: "header", Line: i + 1, Raw: text})
 	}
 	return lines, true
 }
 
-// inForce looks at the fields of our group that have one of the given names. It
-// returns the field with the longest path that matches the target, or several
-// fields if their paths are equally long. The statements have no answer yet. If
-// a limit hides further fields, which may be in force instead, unread names it.
-func (in Input) inForce(signal string, names ...string) (best []Statement, unread *Statement) {
+// robotsFields returns, as statements without answers, the lines of robots.txt
+// that apply to the crawler, have one of the given names, and have the longest
+// path that matches the target. If a limit was exceeded, truncated describes
+// it, because a line that was not parsed may have a longer path.
+func (in Input) robotsFields(signal string, names ...string) (longest []Statement, truncated *Statement) {
 	if in.Robots == nil {
 		return nil, nil
 	}
-	unread = in.endOfRobots(signal)
-	n := 0
+	if s, ok := in.truncatedRobots(signal); ok {
+		truncated = &s
+	}
+	count := 0
 	for group := range in.Robots.GroupsFor(in.Tokens...) {
 		for _, field := range group.Fields {
-			if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field.Name) }) {
+			hasName := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field.Name) })
+			if !hasName {
 				continue
 			}
-			if n++; n > maxFields {
-				return best, &Statement{
-					Signal: signal, Where: "robots.txt", Line: field.Line, cut: true,
+			count++
+			if count > maxFields {
+				return longest, &Statement{
+					Signal: signal, Where: "robots.txt", Line: field.Line, truncated: true,
 					Raw: fmt.Sprintf("there are more than %d such lines", maxFields),
 				}
 			}
-			path, text := cutPath(field.Value)
-			s := Statement{Signal: signal, Where: "robots.txt", Line: field.Line, Path: path, Raw: text}
-			switch {
-			case !matches(s.pattern(), in.target()):
-			case len(best) == 0 || longer(s.pattern(), best[0].pattern(), in.target()):
-				best = []Statement{s}
-			case !longer(best[0].pattern(), s.pattern(), in.target()):
-				best = append(best, s)
-			}
+			path, value := cutPath(field.Value)
+			s := Statement{Signal: signal, Where: "robots.txt", Line: field.Line, Path: path, Raw: value}
+			longest = appendLongest(longest, s, in.target(), Statement.pattern)
 		}
 	}
-	return best, unread
+	return longest, truncated
 }
 
-// endOfRobots returns a statement that the end of robots.txt was not read, or
-// nil if all of it was.
-func (in Input) endOfRobots(signal string) *Statement {
-	if !in.Robots.Truncated() {
-		return nil
+// appendLongest adds x to the elements of longest, all of which have the same
+// length of pattern, unless the pattern of x is shorter or does not match the
+// target. If it is longer, x replaces the other elements.
+func appendLongest[T any](longest []T, x T, target string, pattern func(T) string) []T {
+	p := pattern(x)
+	if !matches(p, target) {
+		return longest
 	}
-	return &Statement{
-		Signal: signal, Where: "robots.txt", cut: true,
+	if len(longest) > 0 {
+		current := pattern(longest[0])
+		if isLonger(current, p, target) {
+			return longest
+		}
+		if isLonger(p, current, target) {
+			longest = nil
+		}
+	}
+	return append(longest, x)
+}
+
+// truncatedRobots returns a statement that robots.txt exceeds the limit of
+// package robotstxt. ok is false if it does not.
+func (in Input) truncatedRobots(signal string) (s Statement, ok bool) {
+	s = Statement{
+		Signal: signal, Where: "robots.txt", truncated: true,
 		Raw: fmt.Sprintf("the file has more than %d KiB", robotstxt.MaxSize>>10),
 	}
+	return s, in.Robots.Truncated()
 }
 
-// cutPath splits the value of a field into a path and what follows the path. A
-// path begins with "/" and ends at the first space or tab.
+// cutPath cuts the value of a line into a path, which begins with "/" and ends
+// before white space, and the rest. Both may be empty.
 func cutPath(value string) (path, rest string) {
 	if !strings.HasPrefix(value, "/") {
 		return "", value
 	}
-	if end := strings.IndexAny(value, " \t"); end >= 0 {
-		return value[:end], strings.Trim(value[end:], " \t")
+	end := strings.IndexAny(value, " \t")
+	if end < 0 {
+		return value, ""
 	}
-	return value, ""
+	return value[:end], strings.Trim(value[end:], " \t")
 }
 
+// pattern returns the pattern that the target must match.
 func (s Statement) pattern() string {
 	if s.Path == "" {
 		return "/"

@@ -2,27 +2,26 @@ package preference
 
 import "strings"
 
-// A License is the address of the terms on which an owner licenses the use of a
-// page (RSL 1.0).
+// A License is the location of the license terms for a page (RSL 1.0).
 type License struct {
-	URL   string `json:"url"`   // as written
+	URL   string `json:"url"`   // unchanged; may be relative
 	Where string `json:"where"` // "robots.txt" or "header"
-	Line  int    `json:"line"`  // line in robots.txt, or number of the header line
+	Line  int    `json:"line"`  // line number in robots.txt or in the header field, counted from 1
 }
 
-// Licenses returns up to 256 licences: those that robots.txt names for the
-// whole origin (License lines), then those that the header names (Link with
-// rel="license"). If the Link fields have more than 64 KiB, they name none.
-// Package pagelinks lists those that the page itself names.
+// Licenses returns the License lines of robots.txt, which apply to the whole
+// site, and the Link header lines with rel="license". It returns at most 256
+// licenses, and ignores Link lines if they have more than 64 KiB. Licenses in
+// the page itself are available from package pagelinks.
 func (in Input) Licenses() []License {
 	all, _ := in.licenses()
 	return all
 }
 
-// licenses returns the result of Licenses, and whether a limit hides others.
-func (in Input) licenses() (all []License, cut bool) {
+// licenses returns the result of Licenses, and whether a limit was exceeded.
+func (in Input) licenses() (all []License, truncated bool) {
 	if in.Robots != nil {
-		cut = in.Robots.Truncated()
+		truncated = in.Robots.Truncated()
 		for f := range in.Robots.Fields("License") {
 			if f.Value == "" {
 				continue
@@ -33,7 +32,7 @@ func (in Input) licenses() (all []License, cut bool) {
 			all = append(all, License{strings.Clone(f.Value), "robots.txt", f.Line})
 		}
 	}
-	lines, ok := in.header("Link")
+	lines, ok := in.headerFields("Link")
 	if !ok {
 		return all, true
 	}
@@ -41,7 +40,7 @@ func (in Input) licenses() (all []License, cut bool) {
 		_, links, _ := strings.Cut(line.Raw, "<")
 		for link := range strings.SplitSeq(links, "<") {
 			target, params, ok := strings.Cut(link, ">")
-			if !ok || !isLicense(params) {
+			if !ok || !hasRelLicense(params) {
 				continue
 			}
 			if len(all) == maxFields {
@@ -50,26 +49,21 @@ func (in Input) licenses() (all []License, cut bool) {
 			all = append(all, License{strings.Clone(target), "header", line.Line})
 		}
 	}
-	return all, cut
+	return all, truncated
 }
 
-// isLicense reports whether the parameters of a link have rel="license". The
-// comma before the next link may follow them.
-func isLicense(params string) bool {
+// hasRelLicense reports whether the parameters of a link, which may end with a
+// comma, include rel="license".
+func hasRelLicense(params string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")
-		rel := strings.Trim(value, "\", \t")
-		if strings.EqualFold(strings.TrimSpace(name), "rel") && hasWord(rel, "license") {
-			return true
+		if !strings.EqualFold(strings.TrimSpace(name), "rel") {
+			continue
 		}
-	}
-	return false
-}
-
-func hasWord(s, word string) bool {
-	for w := range strings.FieldsSeq(s) {
-		if strings.EqualFold(w, word) {
-			return true
+		for relation := range strings.FieldsSeq(strings.Trim(value, "\", \t")) {
+			if strings.EqualFold(relation, "license") {
+				return true
+			}
 		}
 	}
 	return false

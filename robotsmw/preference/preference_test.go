@@ -303,11 +303,11 @@ func TestLicenses(t *testing.T) {
 	}
 	many := Input{Robots: robots(slices.Repeat([]string{"License: x"}, 1000)...), Header: header("Link", strings.Repeat("<x>;rel=license,", 1000))}
 	if n := len(many.Licenses()); n != maxFields {
-		t.Errorf("%d licences of a thousand", n)
+		t.Errorf("%d licenses of a thousand", n)
 	}
 	many.Robots = nil
 	if n := len(many.Licenses()); n != maxFields {
-		t.Errorf("%d licences of a thousand in a header", n)
+		t.Errorf("%d licenses of a thousand in a header", n)
 	}
 }
 

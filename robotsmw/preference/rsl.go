@@ -10,40 +10,41 @@ import (
 	"strings"
 )
 
-// An RSL is a file of RSL 1.0 (Really Simple Licensing): the terms for parts of
-// a site. ParseRSL returns one. The zero RSL says nothing. An RSL is safe for
-// concurrent use.
+// An RSL is a parsed RSL 1.0 file (Really Simple Licensing), which contains
+// license terms for parts of a site. The zero value has no terms. An RSL is
+// immutable, and safe for concurrent use by multiple goroutines.
 type RSL struct{ contents []rslContent }
 
-// An rslContent is one content element: terms for the URLs that its url
-// matches.
+// An rslContent is a content element: terms for the URLs that match its url.
 type rslContent struct {
-	URL      string       `xml:"url,attr"`    // empty means any URL
-	Server   string       `xml:"server,attr"` // the server that must grant the licences, even free ones; empty if none
+	URL      string       `xml:"url,attr"`    // "" for all URLs
+	Server   string       `xml:"server,attr"` // the server that grants the licenses; "" if none is needed
 	Licenses []rslLicense `xml:"https://rslstandard.org/rsl license"`
 }
 
-// An rslLicense is one license element. If a content element has several, it is
-// enough to meet the terms of one.
+// An rslLicense is a license element. If a content element contains several,
+// users may choose one of them.
 type rslLicense struct {
 	Permits   []rslTerm `xml:"https://rslstandard.org/rsl permits"`
 	Prohibits []rslTerm `xml:"https://rslstandard.org/rsl prohibits"`
 	Reporting *struct{} `xml:"https://rslstandard.org/rsl reporting"`
 	Payment   struct {
-		Type     string `xml:"type,attr"`                            // empty or "free" means no payment
-		Custom   string `xml:"https://rslstandard.org/rsl custom"`   // the address of the full terms, for people
-		Standard string `xml:"https://rslstandard.org/rsl standard"` // the same, if there is no custom
+		Type     string `xml:"type,attr"`                            // "" or "free" if there is no payment
+		Custom   string `xml:"https://rslstandard.org/rsl custom"`   // the URL of the terms
+		Standard string `xml:"https://rslstandard.org/rsl standard"` // the URL of the terms, if Custom is empty
 	} `xml:"https://rslstandard.org/rsl payment"`
 }
 
 // An rslTerm is a permits or prohibits element.
 type rslTerm struct {
-	Type string `xml:"type,attr"` // "usage", or who or where the licence is for
+	Type string `xml:"type,attr"` // usageTerm, or a limit of the license to users or countries
 	Text string `xml:",chardata"`
 	line int
 }
 
-// UnmarshalXML also sets the line.
+const usageTerm = "usage"
+
+// UnmarshalXML implements [xml.Unmarshaler]. It sets the line.
 func (t *rslTerm) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	t.line, _ = d.InputPos()
 	type withoutMethods rslTerm
@@ -51,96 +52,94 @@ func (t *rslTerm) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 }
 
 const (
-	maxRSL     = 1 << 20 // how many bytes a file may have
-	maxRSLTags = 30_000  // how many tags a file may have
-	usage      = "usage"
+	maxRSL       = 1 << 20 // maximum size of a file in bytes
+	maxRSLTags   = 30_000
+	rslNamespace = "https://rslstandard.org/rsl"
 )
 
-// ParseRSL parses a file of RSL 1.0, which the caller has fetched from one of
-// the addresses that [Input.Licenses] lists. It skips unknown elements, and
-// what follows the first element. For a file that has more than 1 MiB, 30,000
-// tags or a url of more than 64 KiB, is not XML, or is not RSL, ParseRSL
-// returns only an error.
+// ParseRSL parses an RSL 1.0 file, such as one of those listed by
+// [Input.Licenses]. Unknown elements are skipped. ParseRSL returns an error if
+// the file is not valid XML or not RSL, or if it has more than 1 MiB, 30,000
+// tags, or a url of more than 64 KiB.
 //
-// The path of a content element's url matches like a pattern of robots.txt. An
-// empty url is read as "/", which matches everything. Of the elements that
-// match, only those with the longest path are used. A url with another scheme
-// or host than Input.Target does not match, unless the target has no host. The
-// known usage words are "all", "ai-all", "ai-train" (also "train-ai"),
-// "ai-input" and "search". What a licence prohibits is denied. What it permits
-// is allowed if the permission is free and for everybody. If a permission has a
-// condition, the answer is unknown, and the evidence names the condition. A
-// permission has a condition if somebody must pay for it (attribution counts as
-// a payment), get the licence from a server, or report the use. A permission
-// that only some users or countries have counts as one with a condition too.
-// Within one licence, "prohibits" outweighs "permits". A content element with
-// several licences offers a choice. So a licence that permits, even with a
-// condition, outweighs those that prohibit. A use that no licence names gets no
-// answer.
+// # Selecting content elements
 //
-// RSL's errata (rslstandard.org/rsl/errata) say that the association of License
-// lines with groups was clarified on 2026-01-16, and the revalidation of RSL
-// files on 2026-02-19. The clarified text itself was not found. License lines
-// are read from the whole robots.txt, whatever group they stand in, as RSL's
-// guide to robots.txt says. How long an RSL file may be kept is up to the
-// caller, who fetches it: by HTTP's rules, if in doubt.
+// The path of the url of a content element is matched like a pattern in
+// robots.txt; an empty url matches everything. Of the matching elements, only
+// those with the longest path are used. If both the url and Input.Target have a
+// host, schemes and hosts must also be equal.
+//
+// # Terms
+//
+// A license prohibits or permits uses by the words "all", "ai-all", "ai-train"
+// (or "train-ai"), "ai-input" and "search". A prohibited use is denied. A
+// permitted use is allowed, unless the permission has conditions, in which case
+// the answer is unknown and the evidence lists the conditions. Conditions are a
+// payment (including attribution), a license server, reporting, and a limit to
+// some users or countries. Within a license, "prohibits" overrides "permits".
+// If a content element has several licenses, a license that permits a use
+// overrides others that prohibit it, because users may choose. A use that is
+// not mentioned has no answer.
+//
+// # License lines and caching
+//
+// License lines in robots.txt apply to the whole site, as in RSL's guide to
+// robots.txt, even if they are within a group. According to the errata
+// (rslstandard.org/rsl/errata), their association with groups was clarified on
+// 2026-01-16, but the clarified text has not been found. How long an RSL file
+// may be cached is up to the caller; HTTP caching is a good default.
 func ParseRSL(body []byte) (*RSL, error) {
-	if len(body) > maxRSL || bytes.Count(body, []byte("<")) > maxRSLTags {
-		return nil, fmt.Errorf("preference: an RSL file of %d bytes: at most %d are read, and %d tags", len(body), maxRSL, maxRSLTags)
+	if len(body) > maxRSL {
+		return nil, fmt.Errorf("preference: parsing RSL file: file has %d bytes, maximum is %d", len(body), maxRSL)
+	}
+	if tags := bytes.Count(body, []byte("<")); tags > maxRSLTags {
+		return nil, fmt.Errorf("preference: parsing RSL file: file has %d tags, maximum is %d", tags, maxRSLTags)
 	}
 	var file struct {
 		XMLName  xml.Name     `xml:"https://rslstandard.org/rsl rsl"`
 		Contents []rslContent `xml:"https://rslstandard.org/rsl content"`
 	}
 	d := xml.NewDecoder(bytes.NewReader(body))
-	d.DefaultSpace = "https://rslstandard.org/rsl" // of files that name none
+	d.DefaultSpace = rslNamespace
 	err := d.Decode(&file)
 	if err == io.EOF {
-		err = errors.New("there is no element in it")
+		err = errors.New("file has no element")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("preference: reading an RSL file: %w", err)
+		return nil, fmt.Errorf("preference: parsing RSL file: %w", err)
 	}
 	for _, c := range file.Contents {
 		if len(c.URL) > maxPattern {
-			return nil, fmt.Errorf("preference: reading an RSL file: a url of %d bytes: at most %d are read", len(c.URL), maxPattern)
+			return nil, fmt.Errorf("preference: parsing RSL file: url has %d bytes, maximum is %d", len(c.URL), maxPattern)
 		}
 	}
 	return &RSL{file.Contents}, nil
 }
 
-// inForce returns the content elements that apply to a target. Several elements
-// may match the target. Only those with the longest pattern apply.
-func (f *RSL) inForce(target string) []rslContent {
-	var best []rslContent
-	for _, c := range f.contents {
-		pattern, ok := c.pattern(target)
-		if !ok || !matches(pattern, target) {
-			continue
-		}
-		if len(best) > 0 {
-			longest, _ := best[0].pattern(target)
-			switch {
-			case longer(pattern, longest, target):
-				best = best[:0]
-			case longer(longest, pattern, target):
-				continue
-			}
-		}
-		best = append(best, c)
+// contentsFor returns the content elements that apply to a target, which are
+// those with the longest pattern that matches.
+func (f *RSL) contentsFor(target string) []rslContent {
+	pattern := func(c rslContent) string {
+		p, _ := c.pattern(target)
+		return p
 	}
-	return best
+	var longest []rslContent
+	for _, c := range f.contents {
+		if _, ok := c.pattern(target); ok {
+			longest = appendLongest(longest, c, target, pattern)
+		}
+	}
+	return longest
 }
 
-// pattern returns the url of a content element as a pattern of robots.txt. If
-// the url and the target both have a host, and the hosts or the schemes differ,
-// it returns false.
-func (c rslContent) pattern(target string) (string, bool) {
-	scheme, rest, isAbsolute := strings.Cut(c.URL, "://")
-	switch {
-	case c.URL == "":
+// pattern returns the url of a content element as a pattern of robots.txt. ok
+// is false if the scheme or host of the url differs from that of the target.
+func (c rslContent) pattern(target string) (pattern string, ok bool) {
+	if c.URL == "" {
 		return "/", true
-	case !isAbsolute:
+	}
+	scheme, rest, isAbsolute := strings.Cut(c.URL, "://")
+	if !isAbsolute {
 		return c.URL, true
 	}
 	host, path := rest, "/"
@@ -156,8 +155,8 @@ func (c rslContent) pattern(target string) (string, bool) {
 	return path, sameHost && strings.EqualFold(u.Scheme, scheme)
 }
 
-// rslUses maps each usage word of RSL to the uses that it stands for. RSL's
-// guides write train-ai instead of ai-train.
+// rslUses maps the words of a usage term to uses. The guides of RSL use
+// "train-ai" instead of "ai-train".
 var rslUses = map[string][]Use{
 	"all":      {Search, TrainAI, AIInput},
 	"ai-all":   {TrainAI, AIInput},
@@ -167,10 +166,12 @@ var rslUses = map[string][]Use{
 	"search":   {Search},
 }
 
-// words returns the usage words of a term, in lower case.
-func (t rslTerm) words() []string {
-	if t.Type != usage {
+// usageWords returns the words of a usage term in lower case, and nil for any
+// other term.
+func (t rslTerm) usageWords() []string {
+	if t.Type != usageTerm {
 		return nil
 	}
-	return strings.FieldsFunc(strings.ToLower(t.Text), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
+	isSeparator := func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) }
+	return strings.FieldsFunc(strings.ToLower(t.Text), isSeparator)
 }

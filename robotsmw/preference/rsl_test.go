@@ -14,7 +14,7 @@ func rslFile(contents ...string) string {
 }
 
 // forAllURLs returns a content element for all URLs, with these
-// licences.
+// licenses.
 func forAllURLs(licenses ...string) string {
 	return `<content url="/"><license>` + strings.Join(licenses, "</license><license>") + `</license></content>`
 }
@@ -63,11 +63,11 @@ func TestRSL(t *testing.T) {
 		{"to some", one(permitsTraining + `<permits type="user">non-commercial</permits>`), "unknown unknown unknown"},
 		{"not to some", one(permitsTraining + `<prohibits type="geo">EU</prohibits>`), "unknown unknown unknown"},
 		{"to those who report", one(permitsTraining + `<reporting type="telemetry" profile="x"/>`), "unknown unknown unknown"},
-		{"with a licence from a server", withRSL(t, "/", rslFile(`<content url="/" server="https://a.example/olp"><license>`+permitsTraining+`</license></content>`)), "unknown unknown unknown"},
+		{"with a license from a server", withRSL(t, "/", rslFile(`<content url="/" server="https://a.example/olp"><license>`+permitsTraining+`</license></content>`)), "unknown unknown unknown"},
 
-		{"a choice of licences, one is for all", one(prohibitsTraining, permitsTraining), "unknown allow unknown"},
-		{"a choice of licences, one is to be paid", one(prohibitsTraining, permitsTraining+`<payment type="purchase"/>`), "unknown unknown unknown"},
-		{"a choice of licences, none permits", one(prohibitsTraining, `<prohibits type="usage">all</prohibits>`), "deny deny deny"},
+		{"a choice of licenses, one is for all", one(prohibitsTraining, permitsTraining), "unknown allow unknown"},
+		{"a choice of licenses, one is to be paid", one(prohibitsTraining, permitsTraining+`<payment type="purchase"/>`), "unknown unknown unknown"},
+		{"a choice of licenses, none permits", one(prohibitsTraining, `<prohibits type="usage">all</prohibits>`), "deny deny deny"},
 
 		{"another path", at("/b", of("/a")), "unknown unknown unknown"},
 		{"the path", at("/a/b?c", of("/a")), "unknown deny unknown"},
@@ -95,7 +95,7 @@ func TestRSL(t *testing.T) {
 		{"without a namespace", withRSL(t, "/", `<rsl>`+forAllURLs(prohibitsTraining)+`</rsl>`), "unknown deny unknown"},
 		{"with a prefix", withRSL(t, "/", `<r:rsl xmlns:r="https://rslstandard.org/rsl"><r:content url="/"><r:license><r:prohibits type="usage">all</r:prohibits></r:license></r:content></r:rsl>`), "deny deny deny"},
 		{"another vocabulary in it", withRSL(t, "/", rslFile(`<content url="/" xmlns:x="urn:x"><x:license><permits type="usage">all</permits></x:license><schema><license/></schema><license><!-- a --><x:permits type="usage">search</x:permits><permits type="usage"><b>search</b>ai-input</permits></license></content>`)), "unknown unknown allow"},
-		{"terms outside of a licence", withRSL(t, "/", rslFile(`<content url="/"><permits type="usage">all</permits></content>`)), "unknown unknown unknown"},
+		{"terms outside of a license", withRSL(t, "/", rslFile(`<content url="/"><permits type="usage">all</permits></content>`)), "unknown unknown unknown"},
 	})
 }
 
@@ -112,10 +112,10 @@ func TestRSL_Evidence(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s: %v at %s, terms %q", s.Use, s, s.Path, s.Policy))
 	}
 	want := []string{
-		`search: unknown by RSL in RSL file, line 5: permits search ai-input, payment use, licence from https://a.example/olp at /news/, terms "https://a.example/terms"`,
+		`search: unknown by RSL in RSL file, line 5: permits search ai-input, payment use, license from https://a.example/olp at /news/, terms "https://a.example/terms"`,
 		`train-ai: deny by RSL in RSL file, line 3: prohibits ai-train at /news/, terms ""`,
 		`train-ai-images: deny by RSL in RSL file, line 3: prohibits ai-train at /news/, terms ""`,
-		`ai-input: unknown by RSL in RSL file, line 5: permits search ai-input, payment use, licence from https://a.example/olp at /news/, terms "https://a.example/terms"`,
+		`ai-input: unknown by RSL in RSL file, line 5: permits search ai-input, payment use, license from https://a.example/olp at /news/, terms "https://a.example/terms"`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -140,7 +140,7 @@ func TestParseRSL_Errors(t *testing.T) {
 		"an entity of a DTD": {`<!DOCTYPE rsl [<!ENTITY a "all">]>` + strings.Replace(good[strings.Index(good, "<rsl"):], "all", "&a;", 1), "entity"},
 		"another encoding":   {strings.Replace(good, "UTF-8", "UTF-16", 1), "encoding"},
 		"too long":           {good + strings.Repeat(" ", 1<<20), "bytes"},
-		"too many elements":  {rslFile(strings.Repeat(`<content url="/"/>`, 30_000)), "30000 tags"},
+		"too many elements":  {rslFile(strings.Repeat(`<content url="/"/>`, 30_000)), "maximum is 30000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := ParseRSL([]byte(tt.text))

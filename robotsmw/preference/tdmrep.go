@@ -11,33 +11,36 @@ import (
 )
 
 const (
-	maxTDMRep   = 1 << 20 // bytes
-	maxTDMRules = 1000
+	maxTDMRep     = 1 << 20 // maximum size of tdmrep.json in bytes
+	maxTDMEntries = 1000
 )
 
-// tdm returns what TDMRep says. A meta overrides the header, and the header
-// overrides the file. TDMRep is about text and data mining, and training begins
-// with such mining. So tdm has an answer only for training.
-func (in Input) tdm() (all []Statement) {
-	for _, read := range []func() (said []Statement, ok bool){in.tdmMetas, in.tdmHeader, in.tdmFile} {
-		said, ok := read()
-		if i := slices.IndexFunc(said, func(s Statement) bool { return s.Answer == Deny }); i >= 0 {
-			return append(all, said[i])
+// tdmRep returns the statements of TDMRep: those of the first source that has
+// an answer, or those of all sources if there is no answer. All of them are
+// about training, which requires text and data mining.
+func (in Input) tdmRep() []Statement {
+	sources := []func() (all []Statement, complete bool){in.tdmMetas, in.tdmHeader, in.tdmFile}
+	var unanswered []Statement
+	for _, source := range sources {
+		all, complete := source()
+		for _, answer := range []Answer{Deny, Allow} {
+			hasAnswer := func(s Statement) bool { return s.Answer == answer }
+			if i := slices.IndexFunc(all, hasAnswer); i >= 0 {
+				return append(unanswered, all[i])
+			}
 		}
-		if i := slices.IndexFunc(said, func(s Statement) bool { return s.Answer == Allow }); i >= 0 {
-			return append(all, said[i])
-		}
-		if all = append(all, said...); !ok {
-			return all
+		unanswered = append(unanswered, all...)
+		if !complete {
+			// The next source must not allow what this source may deny.
+			return unanswered
 		}
 	}
-	return all
+	return unanswered
 }
 
-// reservation returns a statement with the given value of tdm-reservation: 1
-// denies, 0 allows, and any other value says nothing.
-func reservation(where string, line int, raw, value, policy string) Statement {
-	s := Statement{Use: TrainAI, Answer: Unknown, Signal: tdmReservation, Where: where, Line: line, Raw: raw, Policy: policy}
+// newReservation returns a statement with the given value of tdm-reservation.
+func newReservation(where string, line int, raw, value string) Statement {
+	s := Statement{Use: TrainAI, Answer: Unknown, Signal: tdmReservation, Where: where, Line: line, Raw: raw}
 	switch strings.TrimSpace(value) {
 	case "1":
 		s.Answer = Deny
@@ -47,89 +50,99 @@ func reservation(where string, line int, raw, value, policy string) Statement {
 	return s
 }
 
-func (in Input) tdmMetas() (said []Statement, ok bool) {
-	policy := ""
-	for r := range in.Page.Rules() {
-		switch {
-		case r.Source != robotsmeta.Meta:
-		case r.Name == "tdm-policy":
-			policy = r.Value
-		case r.Name == "tdm-reservation":
-			said = append(said, reservation("meta", r.Line, "tdm-reservation: "+r.Raw, r.Value, ""))
-		}
-	}
-	// Rules yields only the first 256 rules of a page. The result of Says
-	// includes the later ones.
-	isReserved := func(s Statement) bool { return s.Answer == Deny }
-	if in.Page.Says("tdm-reservation") && !slices.ContainsFunc(said, isReserved) {
-		said = append(said, reservation("meta", 0, "tdm-reservation: 1", "1", ""))
-	}
-	for i := range said {
-		said[i].Policy = policy
-	}
-	return said, true
+// newTruncatedTDM returns a statement that the input exceeds a limit.
+func newTruncatedTDM(where string, line int, raw string) Statement {
+	s := newReservation(where, line, unreadablePrefix+raw, "")
+	s.truncated = true
+	return s
 }
 
-// If the header is too long to be read, the file must not allow what the header
-// may deny: ok is false then.
-func (in Input) tdmHeader() (said []Statement, ok bool) {
-	lines, ok := in.header(tdmReservation)
+func (in Input) tdmMetas() (all []Statement, complete bool) {
+	policy := ""
+	for r := range in.Page.Rules() {
+		if r.Source != robotsmeta.Meta {
+			continue
+		}
+		switch r.Name {
+		case "tdm-policy":
+			policy = r.Value
+		case "tdm-reservation":
+			all = append(all, newReservation("meta", r.Line, "tdm-reservation: "+r.Raw, r.Value))
+		}
+	}
+	// Rules yields only the first 256 directives of a page, but Says reports
+	// all of them.
+	isReserved := func(s Statement) bool { return s.Answer == Deny }
+	if in.Page.Says("tdm-reservation") && !slices.ContainsFunc(all, isReserved) {
+		all = append(all, newReservation("meta", 0, "tdm-reservation: 1", "1"))
+	}
+	for i := range all {
+		all[i].Policy = policy
+	}
+	return all, true
+}
+
+func (in Input) tdmHeader() (all []Statement, complete bool) {
 	policy := in.Header.Get("Tdm-Policy")
 	if len(policy) > maxField {
 		policy = ""
 	}
+	lines, ok := in.headerFields(tdmReservation)
 	if !ok {
-		return []Statement{cutOff(reservation("header", 1, "cannot be read: "+lines[0].Raw, "", policy))}, false
+		s := newTruncatedTDM("header", 1, lines[0].Raw)
+		s.Policy = policy
+		return []Statement{s}, false
 	}
 	for _, l := range lines {
-		said = append(said, reservation("header", l.Line, tdmReservation+": "+l.Raw, l.Raw, policy))
+		s := newReservation("header", l.Line, tdmReservation+": "+l.Raw, l.Raw)
+		s.Policy = policy
+		all = append(all, s)
 	}
-	return said, true
+	return all, true
 }
 
-// tdmFile reads the file. The first entry whose location matches counts.
-// Entries without a location, and those with a reservation other than 0 and 1,
-// are passed over. An entry that is too long, or too far from the beginning, to
-// be read may be the one that counts.
-func (in Input) tdmFile() (said []Statement, ok bool) {
+// A tdmEntry is an entry of tdmrep.json.
+type tdmEntry struct {
+	Location    string          `json:"location"`
+	Reservation json.RawMessage `json:"tdm-reservation"` // a number or a string
+	Policy      string          `json:"tdm-policy"`
+}
+
+// tdmFile returns the statement of the first entry that has a valid reservation
+// and a location that matches. If a limit is exceeded before that entry,
+// tdmFile returns a statement without an answer.
+func (in Input) tdmFile() (all []Statement, complete bool) {
+	const where = "tdmrep.json"
 	if in.TDMRep == nil {
 		return nil, true
 	}
 	var entries []json.RawMessage
-	text := bytes.TrimPrefix(in.TDMRep, []byte("\ufeff")) // some editors write a byte order mark
-	isLong := len(text) > maxTDMRep
-	if isLong || json.Unmarshal(text, &entries) != nil {
-		s := reservation("tdmrep.json", 0, "cannot be read: "+string(in.TDMRep[:min(len(in.TDMRep), maxRaw)]), "", "")
-		s.cut = isLong
+	text := bytes.TrimPrefix(in.TDMRep, []byte("\ufeff")) // byte order mark
+	isTooLong := len(text) > maxTDMRep
+	if isTooLong || json.Unmarshal(text, &entries) != nil {
+		s := newTruncatedTDM(where, 0, string(in.TDMRep[:min(len(in.TDMRep), maxRaw)]))
+		s.truncated = isTooLong
 		return []Statement{s}, false
 	}
-	for _, raw := range entries[:min(len(entries), maxTDMRules)] {
-		var e struct {
-			Location    string          `json:"location"`
-			Reservation json.RawMessage `json:"tdm-reservation"`
-			Policy      string          `json:"tdm-policy"`
-		}
+	for _, raw := range entries[:min(len(entries), maxTDMEntries)] {
+		var e tdmEntry
 		if json.Unmarshal(raw, &e) != nil || e.Location == "" {
 			continue
 		}
 		if len(e.Location) > maxPattern {
-			return []Statement{cutOff(reservation("tdmrep.json", 0, "cannot be read: "+e.Location, "", ""))}, true
+			return []Statement{newTruncatedTDM(where, 0, e.Location)}, true
 		}
 		value := strings.Trim(string(e.Reservation), `"`)
-		s := reservation("tdmrep.json", 0, "tdm-reservation: "+value, value, e.Policy)
-		if s.Path = e.Location; s.Answer != Unknown && matches(e.Location, in.target()) {
+		s := newReservation(where, 0, "tdm-reservation: "+value, value)
+		s.Path = e.Location
+		s.Policy = e.Policy
+		if s.Answer != Unknown && matches(e.Location, in.target()) {
 			return []Statement{s}, true
 		}
 	}
-	if len(entries) > maxTDMRules {
-		raw := fmt.Sprintf("cannot be read: there are more than %d entries", maxTDMRules)
-		return []Statement{cutOff(reservation("tdmrep.json", 0, raw, "", ""))}, true
+	if len(entries) > maxTDMEntries {
+		raw := fmt.Sprintf("there are more than %d entries", maxTDMEntries)
+		return []Statement{newTruncatedTDM(where, 0, raw)}, true
 	}
 	return nil, true
-}
-
-// cutOff returns s, marked as one that a limit hides in part or as a whole.
-func cutOff(s Statement) Statement {
-	s.cut = true
-	return s
 }

@@ -62,7 +62,7 @@ func TestParseAllocations(t *testing.T) {
 
 func BenchmarkDate(b *testing.B) {
 	for b.Loop() {
-		readDate("Friday, 25-Jun-10 15:00:00 PST, noindex")
+		parseDatePrefix("Friday, 25-Jun-10 15:00:00 PST, noindex")
 	}
 }
 

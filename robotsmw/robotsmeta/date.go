@@ -6,9 +6,9 @@ import (
 	"github.com/goodbots/courtesy/internal/httptime"
 )
 
-// maxDate is how many bytes are examined for one date.
+// maxDate is the maximum number of bytes that are examined to find a date.
 const maxDate = httptime.MaxDate
 
-// readDate returns the longest date at the beginning of s, in UTC, and its
-// length in bytes. The length is 0 if s does not begin with a date.
-func readDate(s string) (t time.Time, n int) { return httptime.DatePrefix(s) }
+// parseDatePrefix parses the longest prefix of s that is a date. It returns the
+// date in UTC, and the length of the prefix, which is 0 if there is none.
+func parseDatePrefix(s string) (t time.Time, length int) { return httptime.DatePrefix(s) }

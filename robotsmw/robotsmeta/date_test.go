@@ -94,7 +94,7 @@ func TestDates(t *testing.T) {
 		{"25 Jun", "", ""},
 		{"99999999999999999999", "", ""},
 	} {
-		got, n := readDate(test.text)
+		got, n := parseDatePrefix(test.text)
 		gotText := ""
 		if n > 0 {
 			gotText = got.Format(time.RFC3339Nano)
@@ -105,14 +105,14 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// readDateSlow tries each prefix of s, the longest first. readDate must return
-// the same.
-func readDateSlow(s string) (t time.Time, n int) {
+// slowDatePrefix tries each prefix of s, the longest first. parseDatePrefix
+// must return the same.
+func slowDatePrefix(s string) (t time.Time, n int) {
 	for n = min(len(s), maxDate); n > 0; n-- {
 		if n < len(s) && !strings.ContainsRune(space+",;", rune(s[n])) {
 			continue
 		}
-		if t, all := readDate(s[:n]); all == n {
+		if t, all := parseDatePrefix(s[:n]); all == n {
 			return t, n
 		}
 	}
@@ -127,8 +127,8 @@ func FuzzDate(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, n := readDate(s)
-		want, m := readDateSlow(s)
+		got, n := parseDatePrefix(s)
+		want, m := slowDatePrefix(s)
 		if n != m || !got.Equal(want) {
 			t.Fatalf("%q: %v (%d bytes), want %v (%d)", s, got, n, want, m)
 		}
@@ -138,8 +138,9 @@ func FuzzDate(f *testing.F) {
 		if got.Location() != time.UTC || got.Year() < 0 || got.Year() > 10000 {
 			t.Fatalf("%q: %v", s, got)
 		}
-		// If Format writes the date, readDate must read the same date again.
-		again, k := readDate(got.Format(time.RFC3339Nano))
+		// If Format writes the date, parseDatePrefix must read the same date
+		// again.
+		again, k := parseDatePrefix(got.Format(time.RFC3339Nano))
 		if y := got.Year(); y >= 1000 && y <= 9999 && (k == 0 || !again.Equal(got)) {
 			t.Fatalf("%v is read back as %v", got, again)
 		}
@@ -154,7 +155,7 @@ func FuzzHeader(f *testing.F) {
 		f.Add(s, "googlebot")
 	}
 	f.Fuzz(func(t *testing.T, line, token string) {
-		written := line + "\n" + inASCII(line) // inASCII() changes a line of X-Robots-Tag, but not of Robots-Tag
+		written := line + "\n" + toASCII(line) // toASCII() changes a line of X-Robots-Tag, but not of Robots-Tag
 		for field, source := range map[string]string{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
 			h := map[string][]string{field: {line}}
 			d := ParseHeader(h, token)

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// Directives is the sum of what was said to one robot. The zero value says
-// nothing, and so restricts nothing.
+// Directives are the combined directives that apply to one robot. The zero
+// value has no directives.
 //
-// A Directives is a value: no method changes it. It may be copied, and several
-// goroutines may use it at once.
+// Directives are immutable, and safe for concurrent use by multiple goroutines.
 type Directives struct {
 	flags  flags
-	limits [imagePreview + 1]int32 // valid if their flags are set; -1 means no limit
-	after  time.Time               // valid if hasAfter is set in flags
-	rules  []Rule                  // copies share these rules, so Union makes a new slice
+	limits [numLimits]int32 // indexed by kind; valid if the flag of the kind is set; -1 means no limit
+	after  time.Time        // the earliest unavailable_after; valid if hasAfter is set
+	rules  []Rule           // shared by copies, so it must not be modified
 }
 
 type flags uint32
@@ -42,30 +41,34 @@ const (
 	truncated
 )
 
-// maxRules is how many rules are kept to show what was said. Rules beyond this
-// number are not kept, but take effect.
+// maxRules is the maximum number of rules that are stored for display. Further
+// directives take effect without being stored.
 const maxRules = 256
 
-// NoIndex reports whether the page must not be kept at this time. See
-// NoIndexAt.
+// NoIndex reports whether the page should not be stored now. See
+// [Directives.NoIndexAt].
 func (d Directives) NoIndex() bool { return d.NoIndexAt(time.Now()) }
 
-// NoIndexAt reports whether the page must not be kept at time t: "noindex" or
-// "none" was said, or t is not before the earliest unavailable_after.
+// NoIndexAt reports whether the page should not be stored at time t, because of
+// "noindex" or "none", or because t is not before the earliest
+// unavailable_after.
 func (d Directives) NoIndexAt(t time.Time) bool {
-	return d.flags&noIndex != 0 || d.flags&hasAfter != 0 && !t.Before(d.after)
+	if d.flags&noIndex != 0 {
+		return true
+	}
+	return d.flags&hasAfter != 0 && !t.Before(d.after)
 }
 
-// NoFollow reports whether the page's links must not be followed: "nofollow" or
-// "none" was said.
+// NoFollow reports whether the links of the page should not be followed,
+// because of "nofollow" or "none".
 func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 
-// Says reports whether a directive was said, or another one that means the same
-// or more: "none" says noindex and nofollow, nocache says noarchive, noai says
-// noimageai, and max-snippet:0 says nosnippet. The name is in lower case. For a
-// directive without effect, such as "index", and for a name that this package
-// does not know, the result is false. For "tdm-reservation", Says reports
-// whether a meta of this name has the content "1".
+// Says reports whether the directives include the one with the given lower-case
+// name, or others that imply it: "none" implies noindex and nofollow, nocache
+// implies noarchive, noai implies noimageai, and max-snippet:0 implies
+// nosnippet. Says returns false for unknown directives, and for directives
+// without effect such as "index". The name "tdm-reservation" is also accepted:
+// Says reports whether a meta with this name has the content "1".
 func (d Directives) Says(name string) bool {
 	if name == "tdm-reservation" {
 		return d.flags&tdmReserved != 0
@@ -73,125 +76,148 @@ func (d Directives) Says(name string) bool {
 	if name == "nosnippet" && d.Limit("max-snippet") == "0" {
 		return true
 	}
-	said := directives[name].flags
-	return said != 0 && d.flags&said == said
+	implied := directives[name].flags
+	return implied != 0 && d.flags&implied == implied
 }
 
-// Limit returns the smallest value that was said of max-snippet (in
-// characters), max-video-preview (in seconds) or max-image-preview ("none",
-// "standard" or "large"). "-1" means no limit. If no value was said, or for
-// another name, the result is "". A number above 67108863 counts as 67108863.
+// Limit returns the smallest value of the directive with the given name:
+// max-snippet (in characters), max-video-preview (in seconds) or
+// max-image-preview ("none", "standard" or "large"). "-1" means no limit, and
+// "" that there is no such directive. Numbers are capped at 67108863.
 func (d Directives) Limit(name string) string {
 	dir := directives[name]
-	switch {
-	case dir.kind > imagePreview || d.flags&dir.flags == 0:
+	if dir.kind >= numLimits || d.flags&dir.flags == 0 {
 		return ""
-	case dir.kind == imagePreview:
-		return imagePreviews[d.limits[imagePreview]]
 	}
-	return strconv.Itoa(int(d.limits[dir.kind]))
+	limit := d.limits[dir.kind]
+	if dir.kind == imagePreviewKind {
+		return imagePreviews[limit]
+	}
+	return strconv.Itoa(int(limit))
 }
 
-// imagePreviews are the values of max-image-preview, the strictest first.
+// imagePreviews are the values of max-image-preview, from the strictest to the
+// most permissive.
 var imagePreviews = []string{"none", "standard", "large"}
 
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false
-// if no readable date was said.
+// if there is none with a valid date.
 func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
 
-// Truncated reports whether a limit cut the text short: 8 KiB for one header
-// line or meta, 64 KiB for all lines of a field, and htmlmeta.Window for a page
-// whose head does not end within it. What came after the cut is unknown. A
-// crawler that must be sure treats the page as noindex.
+// Truncated reports whether the input exceeded a limit, so that there may be
+// further directives: 8 KiB for a header line or meta, 64 KiB for all lines of
+// a field, or htmlmeta.Window for the head of a page. Crawlers that must not
+// miss a directive should treat the page as noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
-// Rules yields the first 256 rules that were said to this robot, in the order
-// in which they were read. Among them are unknown rules, and rules without
-// effect (index, noodp).
+// Rules yields the first 256 directives for the robot, in the order of the
+// header and page. They include unknown directives and those without effect.
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
-// WithTruncated returns d with Truncated set. A reader of pages calls it, such
-// as package htmlmeta, if a limit of its own cuts a page short.
+// WithTruncated returns a copy of d for which Truncated reports true. Programs
+// that limit how much of a page they parse should call it if the limit was
+// exceeded.
 func (d Directives) WithTruncated() Directives {
 	d.flags |= truncated
 	return d
 }
 
-// Union returns the sum of d and other. It has the restrictions of both, the
-// stricter of two limits, and the earlier of two dates.
+// Union returns the combination of d and other, which has the restrictions of
+// both, the smaller of two limits, and the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
 	u := d
 	for kind, flag := range limitFlags {
 		if other.flags&flag != 0 {
-			u.limit(kind, flag, other.limits[kind])
+			u.addLimit(directive{directiveKind(kind), flag}, other.limits[kind])
 		}
 	}
 	if other.flags&hasAfter != 0 {
-		u.expire(other.after)
+		u.addUnavailableAfter(other.after)
 	}
 	u.flags |= other.flags
-	switch {
-	case len(d.rules) == 0:
-		u.rules = other.rules
-	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas: copy no more than maxRules
-		u.rules = slices.Concat(d.rules, other.rules[:min(len(other.rules), maxRules-len(d.rules))])
-	}
+	u.rules = concatRules(d.rules, other.rules)
 	return u
 }
 
-// A directive is the meaning of a word in the grammar.
-type directive struct {
-	kind  kind
-	flags flags // added to Directives.flags; 0 for words without effect
+// concatRules returns the first maxRules rules of a and b. It does not modify
+// them, and does not copy a if the result is the same as a, because a page may
+// have thousands of metas.
+func concatRules(a, b []Rule) []Rule {
+	if len(a) == 0 {
+		return b
+	}
+	b = b[:min(len(b), max(0, maxRules-len(a)))]
+	if len(b) == 0 {
+		return a
+	}
+	return slices.Concat(a, b)
 }
 
-type kind uint8
+// A directive is the meaning of a word in a header or meta.
+type directive struct {
+	kind  directiveKind
+	flags flags // added to Directives.flags; 0 if the directive has no effect
+}
 
+type directiveKind uint8
+
+// The first numLimits kinds are indexes of Directives.limits.
 const (
-	snippet kind = iota // the first three are indexes of Directives.limits
-	videoPreview
-	imagePreview
-	unavailableAfter
-	bare
+	snippetKind directiveKind = iota
+	videoPreviewKind
+	imagePreviewKind
+	unavailableAfterKind
+	flagKind // a directive without a value
+
+	numLimits = unavailableAfterKind
 )
 
-var limitFlags = [imagePreview + 1]flags{hasSnippet, hasVideo, hasImage}
+var limitFlags = [numLimits]flags{hasSnippet, hasVideo, hasImage}
 
-// directives has all known directives.
+// directives are the known directives.
 var directives = map[string]directive{
-	"max-snippet":       {snippet, hasSnippet},
-	"max-video-preview": {videoPreview, hasVideo},
-	"max-image-preview": {imagePreview, hasImage},
-	"unavailable_after": {unavailableAfter, hasAfter},
+	"max-snippet":       {snippetKind, hasSnippet},
+	"max-video-preview": {videoPreviewKind, hasVideo},
+	"max-image-preview": {imagePreviewKind, hasImage},
+	"unavailable_after": {unavailableAfterKind, hasAfter},
 
-	"noindex":         {bare, noIndex},
-	"nofollow":        {bare, noFollow},
-	"none":            {bare, noIndex | noFollow},
-	"noarchive":       {bare, noArchive},
-	"nocache":         {bare, noArchive},
-	"nosnippet":       {bare, noSnippet},
-	"noimageindex":    {bare, noImageIndex},
-	"notranslate":     {bare, noTranslate},
-	"indexifembedded": {bare, indexIfEmbedded},
-	"noai":            {bare, noAI | noImageAI},
-	"noimageai":       {bare, noImageAI},
-	"noml":            {bare, noML},
+	"noindex":         {flagKind, noIndex},
+	"nofollow":        {flagKind, noFollow},
+	"none":            {flagKind, noIndex | noFollow},
+	"noarchive":       {flagKind, noArchive},
+	"nocache":         {flagKind, noArchive},
+	"nosnippet":       {flagKind, noSnippet},
+	"noimageindex":    {flagKind, noImageIndex},
+	"notranslate":     {flagKind, noTranslate},
+	"indexifembedded": {flagKind, indexIfEmbedded},
+	"noai":            {flagKind, noAI | noImageAI},
+	"noimageai":       {flagKind, noImageAI},
+	"noml":            {flagKind, noML},
 
-	"all": {bare, 0}, "index": {bare, 0}, "follow": {bare, 0}, "archive": {bare, 0}, "imageindex": {bare, 0},
-	"noodp": {bare, 0}, "noydir": {bare, 0}, "noyaca": {bare, 0}, "nositelinkssearchbox": {bare, 0},
+	// These have no effect.
+	"all":                  {flagKind, 0},
+	"index":                {flagKind, 0},
+	"follow":               {flagKind, 0},
+	"archive":              {flagKind, 0},
+	"imageindex":           {flagKind, 0},
+	"noodp":                {flagKind, 0},
+	"noydir":               {flagKind, 0},
+	"noyaca":               {flagKind, 0},
+	"nositelinkssearchbox": {flagKind, 0},
 }
 
-// lookup finds the directive with this name, ignoring letter case. It also
-// returns the name in lower case.
+// lookup returns the directive with the given name, ignoring case, and the name
+// in lower case.
 func lookup(word string) (name string, d directive, ok bool) {
 	name = strings.ToLower(word)
-	if d, ok = directives[name]; ok {
-		name = directiveNames[name] // not a part of the text that is read
+	d, ok = directives[name]
+	if ok {
+		name = directiveNames[name] // the constant, which does not retain the text that is parsed
 	}
 	return name, d, ok
 }
 
-// directiveNames has the names of all directives, each under itself.
+// directiveNames maps the names of all directives to themselves.
 var directiveNames = func() map[string]string {
 	names := make(map[string]string, len(directives))
 	for name := range directives {
@@ -200,56 +226,66 @@ var directiveNames = func() map[string]string {
 	return names
 }()
 
-// set adds a directive with a value. It returns false, and changes nothing, if
-// the value cannot be read.
+// set adds a directive with a value. If the value is invalid, it returns false
+// without changing d.
 func (d *Directives) set(dir directive, value string) bool {
 	switch dir.kind {
-	case snippet, videoPreview:
-		n, ok := readLimit(value)
+	case snippetKind, videoPreviewKind:
+		n, ok := parseLimit(value)
 		if !ok {
 			return false
 		}
-		d.limit(int(dir.kind), dir.flags, n)
-	case imagePreview:
+		d.addLimit(dir, n)
+		return true
+	case imagePreviewKind:
 		n := slices.Index(imagePreviews, strings.ToLower(value))
 		if n < 0 {
 			return false
 		}
-		d.limit(int(imagePreview), hasImage, int32(n))
-	case unavailableAfter:
-		t, n := readDate(value)
-		if n == 0 || n != len(value) {
+		d.addLimit(dir, int32(n))
+		return true
+	case unavailableAfterKind:
+		t, length := parseDatePrefix(value)
+		if length == 0 || length != len(value) {
 			return false
 		}
-		d.expire(t)
-	default:
-		return false
+		d.addUnavailableAfter(t)
+		return true
 	}
-	return true
+	return false
 }
 
-// limit adds a limit. flag is its flag.
-func (d *Directives) limit(kind int, flag flags, n int32) {
-	if old := d.limits[kind]; d.flags&flag == 0 || old < 0 || n >= 0 && n < old {
-		d.limits[kind] = n
+func (d *Directives) addLimit(dir directive, n int32) {
+	old := d.limits[dir.kind]
+	isFirst := d.flags&dir.flags == 0
+	if isFirst || isStricter(n, old) {
+		d.limits[dir.kind] = n
 	}
-	d.flags |= flag
+	d.flags |= dir.flags
 }
 
-// expire adds the date of an unavailable_after.
-func (d *Directives) expire(t time.Time) {
+// isStricter reports whether the limit n replaces the limit old. If old is -1,
+// any limit replaces it.
+func isStricter(n, old int32) bool {
+	if old < 0 {
+		return true
+	}
+	return n >= 0 && n < old
+}
+
+func (d *Directives) addUnavailableAfter(t time.Time) {
 	if d.flags&hasAfter == 0 || t.Before(d.after) {
 		d.after = t
 	}
 	d.flags |= hasAfter
 }
 
-// readLimit reads the value of max-snippet and max-video-preview: a whole
-// number, or -1 for no limit.
-func readLimit(s string) (n int32, ok bool) {
+// parseLimit parses the value of max-snippet and max-video-preview: a
+// nonnegative integer, or -1 for no limit.
+func parseLimit(s string) (n int32, ok bool) {
 	if s == "-1" {
 		return -1, true
 	}
-	u, err := strconv.ParseUint(s, 10, 26) // beyond 26 bits, this is the largest number that fits, and ErrRange
+	u, err := strconv.ParseUint(s, 10, 26) // if the value is out of range, u is the maximum
 	return int32(u), err == nil || errors.Is(err, strconv.ErrRange)
 }

@@ -1,7 +1,6 @@
 package robotsmeta
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -249,27 +248,22 @@ func TestLimitsOfText(t *testing.T) {
 	}
 }
 
-func TestRulesAsJSON(t *testing.T) {
-	for source, text := range map[string]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
-		rule := Rule{Name: "noindex", Known: true, Source: source, Line: 2, Raw: "NoIndex"}
-		line, err := json.Marshal(rule)
-		if want := `"source":"` + text + `"`; err != nil || !strings.Contains(string(line), want) {
-			t.Errorf("%s, %v: want %s", line, err, want)
-		}
-		var back Rule
-		if err := json.Unmarshal(line, &back); err != nil || back != rule {
-			t.Errorf("%s is read back as %+v, %v", line, back, err)
-		}
+// A number or a date goes beyond what can be read. A number counts as a smaller
+// one, which restricts more. A date is listed as a rule that is not known.
+func TestLimitsOfValues(t *testing.T) {
+	d := ParseContent("max-snippet: 99999999999999999999999, max-video-preview: 67108864")
+	if d.Limit("max-snippet") != "67108863" || d.Limit("max-video-preview") != "67108863" {
+		t.Errorf("%s, %s", d.Limit("max-snippet"), d.Limit("max-video-preview"))
 	}
-}
-
-// TestLimitKeepsAtMostSoManyBytes checks that limit() also cuts off the comma
-// before the removed part. That comma may be the byte after the limit.
-func TestLimitKeepsAtMostSoManyBytes(t *testing.T) {
-	for n, want := range []string{"", "", "ab", "ab", "ab", "ab,cd", "ab,cd", "ab,cd,e"} {
-		var r reader
-		if got := r.limit("ab,cd,e", n); got != want || r.Truncated() != (n < 7) {
-			t.Errorf("limit %d: %q, want %q; truncated %v", n, got, want, r.Truncated())
-		}
+	d = ParseContent("unavailable_after: 25 Jun" + strings.Repeat(" ", maxDate) + "2010 15:00:00 GMT")
+	if _, ok := d.UnavailableAfter(); ok {
+		t.Error("a date was read that is longer than what is examined")
+	}
+	isListed := false
+	for r := range d.Rules() {
+		isListed = isListed || r.Name == "unavailable_after" && !r.Known
+	}
+	if !isListed {
+		t.Errorf("the date is not listed as unknown: %+v", d)
 	}
 }

@@ -1,79 +1,75 @@
-// Package robotsmeta reads what a page tells robots about itself: the
-// directives of X-Robots-Tag header lines and of the content of <meta
-// name="robots"> elements.
+// Package robotsmeta parses page directives for robots, such as "noindex", from
+// X-Robots-Tag headers and <meta name="robots"> elements.
 //
 //	d := robotsmeta.ParseHeader(resp.Header, "ExampleBot")
-//	if d.NoIndex() { … }   // do not keep the page
+//	if d.NoIndex() { … }   // do not store the page
 //	if d.NoFollow() { … }  // do not follow its links
 //
 // Package [github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta] finds the
-// metas of an HTML page. [Directives.Union] adds their directives to those of
-// the header.
+// meta elements of an HTML page. [Directives.Union] combines their directives
+// with those of the header.
 //
-// # What the directives mean
+// # Directives
 //
-//	noindex             do not keep the page, do not show it
-//	nofollow            do not follow the page's links
-//	none                noindex and nofollow, nothing more
-//	unavailable_after   a date; from then on, noindex
-//	noarchive, nocache  show no copy of the page
-//	nosnippet           show no excerpt; max-snippet:0 says the same
-//	max-snippet         a number of characters, -1 for no limit
-//	max-video-preview   a number of seconds, -1 for no limit
-//	max-image-preview   "none", "standard" or "large"
-//	noimageindex        do not keep the page's images
+//	noindex             do not store or show the page
+//	nofollow            do not follow the links of the page
+//	none                the same as noindex and nofollow
+//	unavailable_after   a date; from then on, the same as noindex
+//	noarchive, nocache  do not show a copy of the page
+//	nosnippet           do not show an excerpt; the same as max-snippet:0
+//	max-snippet         maximum length of excerpts in characters; -1 for no limit
+//	max-video-preview   maximum length of video previews in seconds; -1 for no limit
+//	max-image-preview   maximum size of image previews: "none", "standard" or "large"
+//	noimageindex        do not store the images of the page
 //	notranslate         do not offer a translation
-//	indexifembedded     with noindex: the page may be kept as a part of other pages
-//	noai                neither the page nor its images are for machine learning
-//	noimageai           the page's images are not for machine learning
-//	noml                not for machine learning (noml.info)
+//	indexifembedded     with noindex: the page may be stored as a part of other pages
+//	noai                do not use the page and its images for machine learning
+//	noimageai           do not use the images of the page for machine learning
+//	noml                do not use the page for machine learning (noml.info)
 //
-// No standard defines them. They are read as Google documents them. If a
-// directive can be read in two ways, the more restrictive way counts. The
-// permissive words (all, index, follow, archive, imageindex) and the obsolete
-// ones (noodp, noydir, noyaca, nositelinkssearchbox) are known and have no
-// effect. Every other word is kept as an unknown [Rule]: nofllow is not taken
-// for nofollow.
+// The directives are not standardized. They are interpreted as Google documents
+// them, and in the more restrictive way if they are ambiguous. Permissive
+// directives (all, index, follow, archive, imageindex) and obsolete ones
+// (noodp, noydir, noyaca, nositelinkssearchbox) are recognized but have no
+// effect. Any other word, including a misspelled directive, has no effect
+// either, and is returned as a [Rule] that is not Known.
 //
-// # How they combine
+// # Combining directives
 //
-// All restrictions add up: those of several lines or metas, those for everybody
-// and those for a named robot, and those of the header and the page. An "index"
-// never lifts a "noindex", whether the "index" is for everybody or for a named
-// robot. Of two limits the smaller counts, and of two dates the earlier. (Only
-// Yandex documents the opposite, that permission wins. This package does not
-// follow Yandex.)
+// All directives that apply to a robot are combined, whether they are in the
+// header or in the page, and whether they are for all robots or for the robot
+// by name. The most restrictive directive counts: "index" does not cancel
+// "noindex", and the smaller of two limits and the earlier of two dates apply.
+// In contrast, Yandex lets the permissive directive win.
 //
-// # Who is addressed
+// # X-Robots-Tag
 //
-// An X-Robots-Tag line may name robots. A name applies to all directives up to
-// the next name or the end of the line:
+// An X-Robots-Tag line may contain names of robots. The directives after a name
+// are for that robot, up to the next name or the end of the line. For example,
+// in
 //
 //	X-Robots-Tag: noindex, googlebot: nofollow, noarchive, otherbot: none
 //
-// In this line, "noindex" is for everybody. In addition, "nofollow" and
-// "noarchive" are for googlebot, and "none" is for otherbot. Each line is read
-// by itself, so the directives at its beginning are for everybody, whatever the
-// line before it says. Names and directives are told apart by a list of the
-// directives, not by the number of colons: "max-snippet: 20" does not address a
-// robot called max-snippet. A name is compared as a whole with the caller's
-// product tokens, without regard to case or to a version: ExampleBot/2.1 is
-// ExampleBot, but googlebot is not googlebot-news. The names "*", "all" and
-// "robots" mean everybody.
+// "noindex" is for all robots, "nofollow" and "noarchive" are for googlebot,
+// and "none" is for otherbot. The directives at the beginning of the next line
+// are for all robots again.
 //
-// The content of a meta contains no such names.
+// A name is any word before a colon that is not a directive. It is compared
+// with the product tokens of the caller, ignoring case and version:
+// ExampleBot/2.1 is the same as ExampleBot, but googlebot-news is not the same
+// as googlebot. The names "*", "all" and "robots" stand for all robots.
 //
-// A date may contain commas and a zone (PST is UTC-8). If other text follows a
-// date, the longest text that is a date counts.
+// Dates may have any common format, with commas, time zone abbreviations (PST
+// is UTC-8) and offsets.
 //
 // # Robots-Tag
 //
-// Robots-Tag has the same purpose, but is a Structured Field (RFC 9651). An
-// Internet-Draft (draft-illyes-repext) defines it as a list of product tokens
-// whose parameters are the directives, as in
+// The header Robots-Tag of draft-illyes-repext is an alternative to
+// X-Robots-Tag in the syntax of Structured Fields (RFC 9651). It is a list of
+// product tokens whose parameters are directives:
 //
 //	Robots-Tag: *;nosnippet, ExampleBot;noindex
 //
-// Robots-Tag is read in addition to X-Robots-Tag, and the two add up. If a
-// directive stands in place of a robot's name, it is for everybody.
+// A directive without a product token is for all robots. If a response has both
+// headers, they are combined.
 package robotsmeta

@@ -9,57 +9,70 @@ import (
 	"time"
 )
 
-// storedDirectives is the JSON of a Directives. Says has the directives in
-// force, as the content of a meta. It is apart from the rules, because only the
-// first 256 rules are kept.
-type storedDirectives struct {
-	Says      string `json:"says,omitempty"`
-	Truncated bool   `json:"truncated,omitempty"`
-	Reserved  bool   `json:"tdm_reserved,omitempty"` // see Says("tdm-reservation")
-	Rules     []Rule `json:"rules,omitempty"`
+// jsonDirectives is the JSON form of Directives. Content has the directives as
+// the content of a meta, because Rules contains only the first 256.
+type jsonDirectives struct {
+	Content     string `json:"says,omitempty"`
+	Truncated   bool   `json:"truncated,omitempty"`
+	TDMReserved bool   `json:"tdm_reserved,omitempty"`
+	Rules       []Rule `json:"rules,omitempty"`
 }
 
-// MarshalJSON returns everything that d says, for a store of pages.
-// UnmarshalJSON reads it again.
+// MarshalJSON implements [json.Marshaler]. The result contains all of d.
 func (d Directives) MarshalJSON() ([]byte, error) {
-	var says []string
+	return json.Marshal(jsonDirectives{
+		Content:     d.content(),
+		Truncated:   d.Truncated(),
+		TDMReserved: d.Says("tdm-reservation"),
+		Rules:       d.rules,
+	})
+}
+
+// content returns the directives as the content of a meta.
+func (d Directives) content() string {
+	var items []string
 	for _, name := range slices.Sorted(maps.Keys(directives)) {
 		dir := directives[name]
-		switch limit := d.Limit(name); {
-		case limit != "":
-			says = append(says, name+": "+limit)
-		case dir.kind == bare && dir.flags != 0 && d.flags&dir.flags == dir.flags:
-			says = append(says, name)
+		isSet := dir.flags != 0 && d.flags&dir.flags == dir.flags
+		if dir.kind == flagKind && isSet {
+			items = append(items, name)
+		} else if limit := d.Limit(name); limit != "" {
+			items = append(items, name+": "+limit)
 		}
 	}
 	if t, ok := d.UnavailableAfter(); ok {
-		says = append(says, "unavailable_after: "+t.Format(time.RFC3339Nano))
+		items = append(items, "unavailable_after: "+t.Format(time.RFC3339Nano))
 	}
-	return json.Marshal(storedDirectives{strings.Join(says, ", "), d.Truncated(), d.Says("tdm-reservation"), d.rules})
+	return strings.Join(items, ", ")
 }
 
-// UnmarshalJSON reads what MarshalJSON has written. It returns an error for
-// JSON of another form, and for a directive that this package does not know: to
-// leave it out could lift a restriction.
+// UnmarshalJSON implements [json.Unmarshaler] for the results of MarshalJSON.
+// It returns an error if a directive is unknown, because omitting it might lift
+// a restriction.
 func (d *Directives) UnmarshalJSON(text []byte) error {
-	var s storedDirectives
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("robotsmeta: reading stored directives: %w", err)
+	var j jsonDirectives
+	if err := json.Unmarshal(text, &j); err != nil {
+		return fmt.Errorf("robotsmeta: decoding directives: %w", err)
 	}
-	read := ParseContent(s.Says)
-	for r := range read.Rules() {
+	parsed := ParseContent(j.Content)
+	for r := range parsed.Rules() {
 		if !r.Known {
-			return fmt.Errorf("robotsmeta: stored directives say %q, which is not known", r.Raw)
+			return fmt.Errorf("robotsmeta: decoding directives: unknown directive %q", r.Raw)
 		}
 	}
-	read.rules = s.Rules
-	if s.Truncated {
-		read.flags |= truncated
+	parsed.rules = j.Rules
+	if j.Truncated {
+		parsed.flags |= truncated
 	}
-	isReserved := func(r Rule) bool { return r.Source == Meta && r.Name == "tdm-reservation" && r.Value == "1" }
-	if s.Reserved || slices.ContainsFunc(s.Rules, isReserved) {
-		read.flags |= tdmReserved
+	if j.TDMReserved || slices.ContainsFunc(j.Rules, Rule.isTDMReserved) {
+		parsed.flags |= tdmReserved
 	}
-	*d = read
+	*d = parsed
 	return nil
+}
+
+// isTDMReserved reports whether the rule is <meta name="tdm-reservation"
+// content="1">.
+func (rule Rule) isTDMReserved() bool {
+	return rule.Source == Meta && rule.Name == "tdm-reservation" && rule.Value == "1"
 }

@@ -5,100 +5,124 @@ import (
 	"strings"
 )
 
-// ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to a
-// robot with these product tokens: what is for everybody, and what is for this
-// robot by name. Without tokens, it returns only what is for everybody.
+// ParseHeader parses the X-Robots-Tag and Robots-Tag lines of h. It returns the
+// directives for all robots, and those for the robot with one of the given
+// product tokens, such as "ExampleBot".
 //
-// The keys of h must be canonical, as in every http.Header that net/http makes.
-// Lines under another spelling of the key are not found.
+// The keys of h must be in canonical form, as they are in the headers of
+// net/http.
 func ParseHeader(h http.Header, tokens ...string) Directives {
-	r := reader{source: XRobotsTag, scopes: true}
+	p := parser{source: XRobotsTag, allowScopes: true}
 	left := maxLines
 	for i, line := range h["X-Robots-Tag"] {
-		r.line, r.scope, r.mine = i+1, "", true
-		line = r.limit(line, left)
+		p.line = i + 1
+		p.scope = ""
+		p.applies = true
+		line = p.truncate(line, left)
 		left -= len(line)
-		r.read(line, tokens)
+		p.parse(line, tokens)
 	}
-	r.readRobotsTag(h["Robots-Tag"], tokens)
-	return r.result()
+	p.parseRobotsTag(h["Robots-Tag"], tokens)
+	return p.result()
 }
 
-// ParseContent returns what the content attribute of one <meta name="robots">
-// says.
+// ParseContent parses the content attribute of a <meta name="robots"> element.
 func ParseContent(content string) Directives {
-	r := reader{source: Content, mine: true}
-	r.read(content, nil)
-	return r.result()
+	p := parser{source: Content, applies: true}
+	p.parse(content, nil)
+	return p.result()
 }
 
-// ParseMeta returns what the element <meta name="…" content="…"> says to the
-// robot with these product tokens. line is the line of the page in which the
-// element begins. If the name is "robots" or a product token, the content has
-// the directives. The names noai, noimageai and noml are directives themselves
-// and need no content. If the name is tdm-reservation or tdm-policy, the
-// content is kept as the Value of a Rule. For any other name, the result is
-// zero. Letter case does not matter.
+// ParseMeta parses the element <meta name="…" content="…">, for the robot with
+// one of the given product tokens. The line is the line number in the page at
+// which the element begins. The name, whose case is ignored, may be
+//
+//   - "robots" or a product token: the content contains directives;
+//   - "noai", "noimageai" or "noml": the name is a directive, and the content is
+//     ignored;
+//   - "tdm-reservation" or "tdm-policy": the content is the Value of a [Rule].
+//
+// For any other name, the result is zero.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
-	r := reader{source: Meta, line: line, mine: true}
-	switch kind := metaKind(name, tokens); kind {
-	case metaRobots:
-		if !everybody(name) {
-			r.scope = name
+	p := parser{source: Meta, line: line, applies: true}
+	switch classifyMeta(name, tokens) {
+	case robotsMeta:
+		if !isAllRobots(name) {
+			p.scope = name
 		}
-		r.read(content, nil)
-	case metaBare:
-		known, d, _ := lookup(name)
-		r.say(known, d, name)
-	case metaKept:
-		value := trim(content)
-		if len(value) > maxLine {
-			r.flags |= truncated
-			value = ""
-		}
-		if value == "1" && is(name, "tdm-reservation") {
-			r.flags |= tdmReserved
-		}
-		r.keep(Rule{Name: strings.Clone(strings.ToLower(name)), Value: value, Known: true, Raw: content[:min(len(content), maxLine)]})
+		p.parse(content, nil)
+	case flagMeta:
+		directiveName, d, _ := lookup(name)
+		p.addFlag(directiveName, d, name)
+	case tdmMeta:
+		p.addTDM(name, content)
 	}
-	return r.result()
+	return p.result()
 }
 
-// MetaSpeaks reports whether ParseMeta reads a <meta> with this name for these
-// tokens. It must not allocate, because package htmlmeta calls it for nearly
-// every <meta> of every page.
-func MetaSpeaks(name string, tokens ...string) bool {
-	return metaKind(trim(name), tokens) != metaOther
+// addTDM adds a rule for a meta of the TDM Reservation Protocol.
+func (p *parser) addTDM(name, content string) {
+	value := trim(content)
+	if len(value) > maxLine {
+		p.flags |= truncated
+		value = ""
+	}
+	if value == "1" && equalASCII(name, "tdm-reservation") {
+		p.flags |= tdmReserved
+	}
+	p.addRule(Rule{
+		Name:  strings.Clone(strings.ToLower(name)),
+		Value: value,
+		Known: true,
+		Raw:   content[:min(len(content), maxLine)],
+	})
 }
 
-type metaSort uint8
+// IsMetaName reports whether the result of [ParseMeta] is not zero for a meta
+// with the given name and the robot with one of the given product tokens. It
+// does not allocate.
+func IsMetaName(name string, tokens ...string) bool {
+	return classifyMeta(trim(name), tokens) != otherMeta
+}
+
+type metaKind uint8
 
 const (
-	metaOther  metaSort = iota
-	metaRobots          // its content has directives for everybody or for our robot
-	metaBare            // its name is the directive
-	metaKept            // it has no directive, but package preference uses its content
+	otherMeta  metaKind = iota
+	robotsMeta          // the content contains directives for the robot
+	flagMeta            // the name is a directive
+	tdmMeta             // the content is used by package preference
 )
 
-func metaKind(name string, tokens []string) metaSort {
-	switch {
-	case name == "" || strings.IndexByte("nrt", name[0]|' ') < 0: // as most names
-	case is(name, "noai"), is(name, "noimageai"), is(name, "noml"):
-		return metaBare
-	case is(name, "tdm-reservation"), is(name, "tdm-policy"):
-		return metaKept
-	case is(name, "robots"):
-		return metaRobots
+func classifyMeta(name string, tokens []string) metaKind {
+	if kind := classifyCommonMeta(name); kind != otherMeta {
+		return kind
 	}
-	if names(name, tokens) {
-		return metaRobots
+	if namesRobot(name, tokens) {
+		return robotsMeta
 	}
-	return metaOther
+	return otherMeta
 }
 
-// is reports whether two ASCII words differ at most in the case of letters.
-// HTML knows no others that fold to these, such as U+017F to s.
-func is(name, word string) bool {
-	return len(name) == len(word) && strings.EqualFold(name, word)
+// classifyCommonMeta is classifyMeta without product tokens.
+func classifyCommonMeta(name string) metaKind {
+	if name == "" {
+		return otherMeta
+	}
+	switch name[0] | ' ' { // most metas need only this comparison
+	case 'r':
+		if equalASCII(name, "robots") {
+			return robotsMeta
+		}
+	case 'n':
+		if equalASCII(name, "noai") || equalASCII(name, "noimageai") || equalASCII(name, "noml") {
+			return flagMeta
+		}
+	case 't':
+		if equalASCII(name, "tdm-reservation") || equalASCII(name, "tdm-policy") {
+			return tdmMeta
+		}
+	}
+	return otherMeta
 }

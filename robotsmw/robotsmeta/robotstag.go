@@ -2,67 +2,77 @@ package robotsmeta
 
 import "strings"
 
-// readRobotsTag reads the lines of Robots-Tag, a List of Structured Fields (RFC
-// 9651 §3.1): product tokens with directives as parameters.
+// parseRobotsTag parses the lines of Robots-Tag, which is a List of Structured
+// Fields (RFC 9651 §3.1): product tokens whose parameters are directives.
 //
-// By RFC 9651, one error makes a receiver ignore the whole field. Here only the
-// faulty member is ignored, because the author of the other members wanted
-// their restrictions.
-func (r *reader) readRobotsTag(lines, tokens []string) {
+// According to RFC 9651, an error in one member invalidates the whole field.
+// parseRobotsTag ignores only the invalid member, because the other members
+// contain restrictions that their author intended.
+func (p *parser) parseRobotsTag(lines, productTokens []string) {
 	left := maxLines
-	r.source = RobotsTag
+	p.source = RobotsTag
 	for i, line := range lines {
-		r.line = i + 1
-		line = r.limit(r.limit(line, maxLine), left)
+		p.line = i + 1
+		line = p.truncate(line, maxLine)
+		line = p.truncate(line, left)
 		left -= len(line)
-		r.text = line
+		p.text = line
 		for line != "" {
 			var member string
-			member, line = cutOutsideQuotes(line, ',')
-			r.member(member, tokens)
+			member, line = cutUnquoted(line, ',')
+			p.parseMember(member, productTokens)
 		}
 	}
 }
 
-// member reads "token;directive;directive=value".
-func (r *reader) member(s string, tokens []string) {
-	name, params := cutOutsideQuotes(s, ';')
+// parseMember parses "token;directive;directive=value".
+func (p *parser) parseMember(s string, productTokens []string) {
+	name, params := cutUnquoted(s, ';')
 	name = trim(unquote(trim(name)))
-	if !isName(name) {
+	if !isRobotName(name) {
 		return
 	}
-	if known, d, ok := lookup(name); ok && d.kind == bare && !everybody(name) {
-		// "Robots-Tag: noindex" is read as in X-Robots-Tag. A robot might be
-		// called "noindex", but more likely the name of a robot is missing.
-		r.scope, r.mine = "", true
-		r.say(known, d, name)
+	if directiveName, d, ok := lookup(name); ok && d.kind == flagKind && !isAllRobots(name) {
+		// In "Robots-Tag: noindex", the name of a robot is probably missing.
+		// The directive is for all robots, as it would be in X-Robots-Tag.
+		p.scope = ""
+		p.applies = true
+		p.addFlag(directiveName, d, name)
 	} else {
-		r.enter(name, tokens)
+		p.setScope(name, productTokens)
 	}
 	for params != "" {
 		var param string
-		param, params = cutOutsideQuotes(params, ';')
-		raw := trim(param)
-		key, value, _ := strings.Cut(raw, "=")
-		value = unquote(value)
-		known, d, ok := lookup(key)
-		switch {
-		case raw == "":
-		case !ok, value == "?0": // "?0" means false: the directive does not apply
-			r.unknown(key, raw)
-		case d.kind == bare:
-			r.say(known, d, raw)
-		case r.mine && r.set(d, value):
-			r.keep(Rule{Name: known, Value: value, Known: true, Raw: raw})
-		default:
-			r.unknown(known, raw)
-		}
+		param, params = cutUnquoted(params, ';')
+		p.parseParam(trim(param))
 	}
 }
 
-// cutOutsideQuotes cuts s like strings.Cut, at the first sep outside of quoted
-// strings.
-func cutOutsideQuotes(s string, sep byte) (before, after string) {
+// parseParam parses "directive" or "directive=value".
+func (p *parser) parseParam(raw string) {
+	if raw == "" {
+		return
+	}
+	key, value, _ := strings.Cut(raw, "=")
+	value = unquote(value)
+	name, d, ok := lookup(key)
+	if !ok || value == "?0" { // "?0" is the Boolean false
+		p.addUnknown(key, raw)
+		return
+	}
+	if d.kind == flagKind {
+		p.addFlag(name, d, raw)
+		return
+	}
+	if p.applies && p.set(d, value) {
+		p.addRule(Rule{Name: name, Value: value, Known: true, Raw: raw})
+		return
+	}
+	p.addUnknown(name, raw)
+}
+
+// cutUnquoted is like strings.Cut, but ignores separators in quoted strings.
+func cutUnquoted(s string, sep byte) (before, after string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -77,8 +87,9 @@ func cutOutsideQuotes(s string, sep byte) (before, after string) {
 	return s, ""
 }
 
-// unquote returns the text of a quoted string, and any other s unchanged. It
-// leaves escapes as they are, because no name and no valid value contains any.
+// unquote removes the quotes of a quoted string. It returns any other s
+// unchanged. Escape sequences are not decoded, because neither names nor valid
+// values contain any.
 func unquote(s string) string {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		return s[1 : len(s)-1]

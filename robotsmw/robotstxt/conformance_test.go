@@ -221,7 +221,7 @@ func TestSharedCorpusCrawlDelays(t *testing.T) {
 				case syntax.UserAgent:
 					value := f.syntax.Value(r)
 					parted = parted || delay
-					everyone = everyone || syntax.Everyone.IsIn(value)
+					everyone = everyone || syntax.Wildcard.IsIn(value)
 					if name := strings.FieldsFunc(value, func(c rune) bool { return c == '/' || c == ' ' }); len(name) > 0 {
 						tokens[name[0]] = true
 					}
@@ -231,7 +231,7 @@ func TestSharedCorpusCrawlDelays(t *testing.T) {
 		}
 		for token := range tokens {
 			greatest := time.Duration(-1)
-			for _, group := range twinGroups(f, token) {
+			for _, group := range referenceGroups(f, token) {
 				for i := range group {
 					r := &group[i]
 					if d, ok := syntax.ParseDelay(f.syntax.Value(r)); ok && r.Field == syntax.CrawlDelay {

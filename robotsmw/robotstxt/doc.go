@@ -1,5 +1,5 @@
-// Package robotstxt parses robots.txt files and says what a robot may fetch,
-// and why.
+// Package robotstxt parses robots.txt files and reports which URLs a robot may
+// fetch, and which line of the file decides.
 //
 //	file := robotstxt.Parse(body)
 //	rules := file.Rules("ExampleBot")
@@ -7,32 +7,33 @@
 //		…
 //	}
 //
-// This package follows RFC 9309 and fetches nothing. Package robotsmw fetches
-// the files, and chooses the file that applies to a URL. Package lint says what
-// is wrong with a file.
+// The package implements RFC 9309. It sends no requests: package robotsmw
+// fetches robots.txt files and chooses the file that applies to a URL. Package
+// lint reports mistakes in a file.
 //
-// # What a robots.txt file is
+// # The format
 //
-// A site says in /robots.txt which of its paths robots should leave alone:
+// The file /robots.txt of a site lists the paths that robots should not fetch:
 //
-//	User-agent: ExampleBot          # a group: the robots that it is for
+//	User-agent: ExampleBot          # a group: the robots that it applies to
 //	User-agent: OtherBot
 //	Disallow: /private/             # the rules for these robots
 //	Allow: /private/press/
 //
-//	User-agent: *                   # the group of all other robots
+//	User-agent: *                   # the group for all other robots
 //	Disallow: /*.pdf$
 //
 //	Sitemap: https://example.com/sitemap.xml
 //
-// Nothing in a file is an error: a line that cannot be parsed is skipped.
-// [Parse] says what a line is.
+// Parsing never fails, because lines that cannot be parsed are skipped. [Parse]
+// describes the syntax of a line.
 //
 // # Groups
 //
-// A group begins with one or more user-agent lines. It ends before the next
-// user-agent line that comes after a rule. Blank lines do not end a group, and
-// neither do fields such as Crawl-delay or Sitemap. So in
+// A group begins with one or more user-agent lines. It extends to the next
+// user-agent line that follows a rule. Blank lines and fields such as
+// Crawl-delay or Sitemap do not end a group. For example, SlowBot may not fetch
+// anything in
 //
 //	User-agent: SlowBot
 //	Crawl-delay: 10
@@ -40,44 +41,48 @@
 //	User-agent: BadBot
 //	Disallow: /
 //
-// SlowBot may fetch nothing either, because nothing but a rule ends a group.
+// because there is no rule between the two user-agent lines.
 //
-// A robot is named by its product token, "ExampleBot". Whole tokens are
-// compared, and case is ignored: a group for "Example" or for
-// "ExampleBotImages" is not for this robot, but one for "ExampleBot/1.0" is. A
-// robot obeys all groups that name it, taken together. If there are none, it
-// obeys all groups for "*", taken together. If there are no such groups either,
-// everything is allowed. The group for "*" is never added to a robot's own. A
-// group without rules allows everything.
+// A robot is identified by its product token, such as "ExampleBot". A group
+// applies to a robot if a user-agent line of the group contains the entire
+// token, in any case. A group for "Example" or "ExampleBotImages" does not
+// apply to ExampleBot, but one for "ExampleBot/1.0" does.
+//
+// A robot obeys all groups that name it, combined. If no group names the robot,
+// it obeys all groups for "*", combined. If there is no group for "*" either,
+// everything is allowed. The rules for "*" are never added to those of a group
+// that names the robot. A group without rules allows everything.
 //
 // # Rules
 //
-// A target is a path with its query. A rule matches a target that begins with
-// the rule's pattern. In a pattern "*" stands for any bytes or none, and "$" at
-// the end stands for the end of the target:
+// A rule matches a target, which is a path with its query, if the target begins
+// with the pattern of the rule. In a pattern, "*" matches any sequence of
+// bytes, and a final "$" matches the end of the target:
 //
 //	/fish       /fish, /fish.html, /fishing?for=salmon, but not /Fish or /catfish
 //	/*.pdf$     /a/b.pdf, but not /a/b.pdf?page=1
 //	*.gif$      the same as /*.gif$, because every target begins with "/"
 //	fish        nothing: no target begins with "f"
 //
-// Of the rules that match, the one with the longest pattern decides. Its place
-// in the group does not matter. If an Allow and a Disallow are equally long,
-// the Allow decides. A rule with an empty pattern is ignored. If no rule
-// matches, the target is allowed. A space inside a pattern is %20.
-// "/robots.txt" is always allowed.
+// The matching rule with the longest pattern decides, wherever it is in the
+// group. If an Allow and a Disallow are equally long, the Allow decides. A rule
+// with an empty pattern is ignored. If no rule matches, the target is allowed.
+// A space inside a pattern means %20. "/robots.txt" is always allowed.
 //
-// [Rules.Match] says how escapes are compared, [Rules.MatchResolved] which
-// other names a path has, and [Rules] what matching costs.
+// [Rules.Match] describes how percent-encoded bytes are compared,
+// [Rules.MatchResolved] how paths with dot segments are handled, and [Rules]
+// how long matching takes.
 //
 // # Other fields
 //
-// [Rules.CrawlDelay] returns the Crawl-delay that many sites ask for, although
-// no standard defines it. [File.Sitemaps] returns the sitemaps, which belong to
-// no group. [File.Fields] yields all lines that are neither user-agent lines
-// nor rules, as written. [File.GroupsFor] yields a robot's groups, and each
-// group has its own lines of this kind. A program that knows the meaning of
-// such a line can act on it.
+// [Rules.CrawlDelay] returns the Crawl-delay for a robot, a field that is
+// common but not standardized. [File.Sitemaps] returns the URLs of sitemaps,
+// which apply to all robots. [File.Fields] yields all other lines of a file,
+// and [File.GroupsFor] those that apply to one robot, for programs that support
+// further fields.
 //
-// The dialects [Google] and [Koster1996] show how other robots read a file.
+// # Dialects
+//
+// The dialects [Google] and [Koster1996] parse and match a file as Googlebot
+// does, and as the Internet-Draft of 1996 specified.
 package robotstxt

@@ -62,8 +62,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMatch compares the matcher with its simple, slow twin. Both must give the
-// same verdict, with the same rule and line.
+// FuzzMatch compares the matcher with its simple, slow reference. Both must
+// give the same verdict, with the same rule and line.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []struct{ robots, target string }{
 		{"user-agent: *\ndisallow: /a\nallow: /a/b\n", "/a/b/c"},
@@ -78,23 +78,23 @@ func FuzzMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, robots, target string) {
 		if len(robots) > 1<<12 || len(target) > 1<<10 {
-			t.Skip("too slow for the twin")
+			t.Skip("too slow for the reference")
 		}
-		compareWithTwin(t, Parse([]byte(robots)), target)
+		compareWithReference(t, Parse([]byte(robots)), target)
 	})
 }
 
-// compareWithTwin checks one verdict for a robot without a group of its own.
-// Match, Allowed and the twin must agree.
-func compareWithTwin(t *testing.T, f *File, target string) {
+// compareWithReference checks one verdict for a robot without a group of its
+// own. Match, Allowed and the reference must agree.
+func compareWithReference(t *testing.T, f *File, target string) {
 	t.Helper()
 	rules := f.Rules()
 	got := rules.Match(target)
 	if rules.Allowed(target) != got.Allowed {
 		t.Errorf("%q: %+v, but Allowed returns %t", target, got, !got.Allowed)
 	}
-	want, ok := twinMatch(twinRules(f), target)
-	canon, _ := twinTarget(target)
+	want, ok := referenceMatch(referenceRules(f), target)
+	canon, _ := referenceTarget(target)
 	switch {
 	case canon == "/robots.txt":
 		if !got.Allowed || got.Reason != IsRobotsTxt {
@@ -120,14 +120,15 @@ func FuzzMatchDense(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, rules, target []byte) {
 		if len(rules) > 1<<10 || len(target) > 1<<7 {
-			t.Skip("too slow for the twin")
+			t.Skip("too slow for the reference")
 		}
-		compareWithTwin(t, Parse(denseRobots(rules)), denseTarget(target))
+		compareWithReference(t, Parse(denseRobots(rules)), denseTarget(target))
 	})
 }
 
-// TestMatchesTwin does the same as FuzzMatchDense, with random input.
-func TestMatchesTwin(t *testing.T) {
+// TestMatch_AgreesWithReference does the same as FuzzMatchDense, with random
+// input.
+func TestMatch_AgreesWithReference(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	n := 3000
@@ -137,7 +138,7 @@ func TestMatchesTwin(t *testing.T) {
 	for range n {
 		f := Parse(denseRobots(randomBytes(rng, 600)))
 		for range 10 {
-			compareWithTwin(t, f, denseTarget(randomBytes(rng, 40)))
+			compareWithReference(t, f, denseTarget(randomBytes(rng, 40)))
 			if t.Failed() {
 				t.Fatalf("robots.txt:\n%s", f.syntax.Text)
 			}
@@ -145,9 +146,9 @@ func TestMatchesTwin(t *testing.T) {
 	}
 }
 
-// TestMatchesTwinInLargeGroups compares the matcher with its twin in groups of
-// up to 500 rules, whose patterns have much in common.
-func TestMatchesTwinInLargeGroups(t *testing.T) {
+// TestMatch_AgreesWithReferenceInLargeGroups compares the matcher with the
+// reference in groups of up to 500 rules, whose patterns have much in common.
+func TestMatch_AgreesWithReferenceInLargeGroups(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(9, 10))
 	words := func(most int) string {
@@ -180,10 +181,10 @@ func TestMatchesTwinInLargeGroups(t *testing.T) {
 			b.WriteString(pick(pool, 4) + words(3) + []string{"", "", "$", "*"}[rng.IntN(4)] + "\n")
 		}
 		f := parse(b.String())
-		rules, twin := f.Rules(), twinRules(f)
+		rules, reference := f.Rules(), referenceRules(f)
 		for range 100 {
 			target := "/" + pick(pool, 6) + words(3)
-			want, ok := twinMatch(twin, target)
+			want, ok := referenceMatch(reference, target)
 			got := rules.Match(target)
 			if ok != (got.Line > 0) || got.Line != want.line || rules.Allowed(target) != (want.allow || !ok) {
 				t.Fatalf("%q: %+v, want %+v; robots.txt:\n%s", target, got, want, b.String())
@@ -229,7 +230,8 @@ func denseTarget(choices []byte) string {
 	return b.String()
 }
 
-// FuzzDialects compares the dialects other than RFC9309 with their slow twins.
+// FuzzDialects compares the dialects other than RFC9309 with their slow
+// references.
 func FuzzDialects(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "a", "/d/%7Ea?b=%2F")
@@ -242,10 +244,10 @@ func FuzzDialects(f *testing.F) {
 		if len(body) > 1<<12 || len(target) > 1<<9 {
 			t.Skip("too slow for the slow readings")
 		}
-		if got, want := Google.Parse(body).Rules(token).Allowed(target), twinGoogle(string(body), token, target); got != want {
+		if got, want := Google.Parse(body).Rules(token).Allowed(target), referenceGoogle(string(body), token, target); got != want {
 			t.Errorf("Google: token %q, target %q: allowed %t, want %t", token, target, got, want)
 		}
-		if got, want := Koster1996.Parse(body).Rules(token).Allowed(target), twinKoster(string(body), token, target); got != want {
+		if got, want := Koster1996.Parse(body).Rules(token).Allowed(target), referenceKoster(string(body), token, target); got != want {
 			t.Errorf("Koster: token %q, target %q: allowed %t, want %t", token, target, got, want)
 		}
 	})

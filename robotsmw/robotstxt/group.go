@@ -7,36 +7,37 @@ import (
 )
 
 // A Group is one group of a file: user-agent lines and the lines that follow
-// them. It is not merged with other groups that name the same robot.
-// [File.Rules] returns the rules that a robot obeys.
+// them. Several groups may apply to the same robot; [File.Rules] returns their
+// rules combined.
 //
-// Some of the Fields may be for only some of the UserAgents: Crawl-delay,
-// Request-rate, Visit-time, Content-Signal and Content-Usage.
-// [File.GroupsFor] says for which ones.
+// Crawl-delay, Request-rate, Visit-time, Content-Signal and Content-Usage lines
+// in Fields may apply to only some of the UserAgents, as described at
+// [File.GroupsFor].
 type Group struct {
 	UserAgents []UserAgent
 	Rules      []Rule
 	Fields     []Field // all other lines, including Crawl-delay and Sitemap
 }
 
-// A UserAgent is one user-agent line. It names a robot that the group is for.
+// A UserAgent is a user-agent line, which names a robot that a group applies
+// to.
 type UserAgent struct {
-	Value string // as written, such as "ExampleBot", "ExampleBot/1.0" or "*"
-	Line  int    // counted from 1
+	Value string // unchanged, such as "ExampleBot", "ExampleBot/1.0" or "*"
+	Line  int    // line number, counted from 1
 }
 
-// A Rule is an Allow or a Disallow line.
+// A Rule is an Allow or Disallow line.
 type Rule struct {
 	Kind    Kind
-	Pattern string // as written; if it is "", the rule is ignored
-	Line    int    // counted from 1
+	Pattern string // unchanged; the rule is ignored if Pattern is empty
+	Line    int    // line number, counted from 1
 }
 
-// A Kind says whether a rule is an Allow or a Disallow.
+// A Kind is the kind of a rule: Allow or Disallow.
 type Kind uint8
 
 const (
-	NoRule Kind = iota
+	NoRule Kind = iota // there is no rule
 	Allow
 	Disallow
 )
@@ -52,11 +53,12 @@ func (k Kind) String() string {
 	return "no rule"
 }
 
-// Groups yields the file's groups in order. In the dialect [Koster1996], blank
-// lines separate the groups, and a group may have no user-agent line.
+// Groups yields the groups of the file in order. In the dialect [Koster1996],
+// blank lines separate groups, and a group may lack user-agent lines.
 func (f *File) Groups() iter.Seq[Group] {
 	return func(yield func(Group) bool) {
-		for groups := f.syntax.Groups(); groups.Next(); {
+		groups := f.syntax.Groups()
+		for groups.Next() {
 			if !yield(f.group(groups.Group, nil)) {
 				return
 			}
@@ -64,17 +66,13 @@ func (f *File) Groups() iter.Seq[Group] {
 	}
 }
 
-// GroupsFor yields the groups that are for a robot with the given product
-// tokens. For the same tokens, [File.Rules] returns the rules of these groups.
-// The Fields of the groups include those that no standard defines, such as
-// Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or
-// Content-Usage.
+// GroupsFor yields the groups that apply to a robot with the given product
+// tokens, which are the groups whose rules [File.Rules] returns. Programs can
+// use it to interpret nonstandard fields, such as Request-rate, Clean-param or
+// Noindex.
 //
-// The Fields do not include those that are only for other robots of the group.
-// A Crawl-delay, Request-rate, Visit-time, Content-Signal or Content-Usage
-// belongs to the user-agent lines since the previous such line of the group, as
-// [Rules.CrawlDelay] describes. If there are none, it belongs to the same
-// user-agent lines as the previous such line. So in
+// Robots can share the rules of a group and still have different preferences.
+// For example, in
 //
 //	User-agent: ExampleBot
 //	Content-Usage: train-ai=n
@@ -83,10 +81,16 @@ func (f *File) Groups() iter.Seq[Group] {
 //	Content-Usage: /blog/ train-ai=y
 //	Disallow: /cart
 //
-// the rule is for both robots, but each has its own preference. A Content-Usage
-// counts as a rule here (draft-ietf-aipref-attach): no Request-rate, Visit-time
-// or Content-Signal after it is for a user-agent line before it, unless no
-// other user-agent line comes between them.
+// the rule applies to both robots, but each robot has a preference of its own.
+// A Crawl-delay, Request-rate, Visit-time, Content-Signal or Content-Usage line
+// applies to the user-agent lines after the previous line of its kind in the
+// group. If there is no user-agent line between the two, it applies to the same
+// robots as the previous line. Lines that apply only to other robots are not in
+// Fields.
+//
+// In addition, Content-Usage is a rule according to draft-ietf-aipref-attach. A
+// user-agent line after a Content-Usage line therefore separates Request-rate,
+// Visit-time and Content-Signal lines as well.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)
@@ -98,27 +102,30 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	}
 }
 
-// groupsFor appends the groups for a robot with the given product tokens. It
-// also returns the token that these groups name.
-func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.Record, syntax.Token) {
-	var few [4]syntax.Token
-	tokens := few[:0]
+// groupsFor appends to dst the groups that apply to a robot with the given
+// product tokens. It also returns the token that these groups name.
+func (f *File) groupsFor(dst [][]syntax.Record, names []string) ([][]syntax.Record, syntax.Token) {
+	var stack [4]syntax.Token // avoids an allocation for most robots
+	tokens := stack[:0]
 	for _, name := range names {
 		tokens = append(tokens, syntax.NewToken(name))
 	}
-	return f.syntax.GroupsFor(groups, append(tokens, syntax.Everyone))
+	tokens = append(tokens, syntax.Wildcard)
+	return f.syntax.GroupsFor(dst, tokens)
 }
 
-// group converts the records of a group to a Group. If t is not nil, the result
-// lacks the fields that are only for other robots than t.
-func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
-	var owners syntax.OwnerReader
-	if t != nil {
-		owners = f.syntax.OwnersFor(*t)
+// group converts the records of a group to a Group. If token is not nil, fields
+// that apply only to other robots are omitted.
+func (f *File) group(records []syntax.Record, token *syntax.Token) Group {
+	var scopes syntax.ScopeReader
+	if token != nil {
+		scopes = f.syntax.ScopesFor(*token)
 	}
+	var g Group
 	for i := range records {
-		isOurs := t == nil || owners.IsFor(&records[i])
-		switch r := &records[i]; r.Field {
+		r := &records[i]
+		applies := token == nil || scopes.AppliesTo(r)
+		switch r.Field {
 		case syntax.UserAgent:
 			g.UserAgents = append(g.UserAgents, UserAgent{f.syntax.Value(r), int(r.Line)})
 		case syntax.Allow:
@@ -126,7 +133,7 @@ func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
 		case syntax.Disallow:
 			g.Rules = append(g.Rules, Rule{Disallow, f.syntax.Value(r), int(r.Line)})
 		default:
-			if field, ok := f.field(r); ok && isOurs {
+			if field, ok := f.field(r); ok && applies {
 				g.Fields = append(g.Fields, field)
 			}
 		}

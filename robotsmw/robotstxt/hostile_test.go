@@ -69,10 +69,10 @@ func TestWorkBound(t *testing.T) {
 			rules := parse(h.robots).Rules()
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
 			most := 16_777_216 + 32*len(target) // see the doc of Rules
-			_, without, steps := rules.set.Decide(h.target)
+			_, outcome, steps := rules.set.Decide(h.target)
 			longest := len(target) + MaxSize // the final try may exceed the limit by this many steps
-			if (without == match.TooMuch) != (steps > most) || steps > most+longest {
-				t.Errorf("decided without a rule: %d; in %d of %d steps", without, steps, most)
+			if (outcome == match.TooMuchWork) != (steps > most) || steps > most+longest {
+				t.Errorf("outcome %d in %d of %d steps", outcome, steps, most)
 			}
 			m := rules.Match(h.target)
 			if (m.Reason == TooMuchWork) != h.endless {

@@ -121,9 +121,9 @@ func TestKoster1996AndRFC9309(t *testing.T) {
 	}
 }
 
-// twinKoster is a simple, slow version of the Koster1996 dialect, written from
-// its description.
-func twinKoster(body, token, target string) bool {
+// referenceKoster is a simple, slow version of the Koster1996 dialect, written
+// from its description.
+func referenceKoster(body, token, target string) bool {
 	for _, n := range []int{3, 2, 1} {
 		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
 			body = body[n:]
@@ -135,8 +135,8 @@ func twinKoster(body, token, target string) bool {
 		path = rest[indexOr(rest, "/?", len(rest)):]
 	}
 	path, _, _ = strings.Cut(path, "?")
-	canon := twinKosterBytes("/" + strings.TrimPrefix(path, "/"))
-	if slices.Equal(canon, twinKosterBytes("/robots.txt")) {
+	canon := referenceKosterBytes("/" + strings.TrimPrefix(path, "/"))
+	if slices.Equal(canon, referenceKosterBytes("/robots.txt")) {
 		return true
 	}
 	type line struct{ name, value string }
@@ -158,16 +158,16 @@ func twinKoster(body, token, target string) bool {
 	for _, name := range []string{token, "*"} {
 		for _, record := range records {
 			if name == "" || !slices.ContainsFunc(record, func(l line) bool {
-				return syntax.FieldOf(l.name) == syntax.UserAgent && strings.EqualFold(l.value, name)
+				return syntax.ParseField(l.name) == syntax.UserAgent && strings.EqualFold(l.value, name)
 			}) {
 				continue
 			}
 			for _, l := range record {
-				field := syntax.FieldOf(l.name)
+				field := syntax.ParseField(l.name)
 				if field != syntax.Allow && field != syntax.Disallow || l.value == "" {
 					continue
 				}
-				if rule := twinKosterBytes(l.value); len(canon) >= len(rule) && slices.Equal(rule, canon[:len(rule)]) {
+				if rule := referenceKosterBytes(l.value); len(canon) >= len(rule) && slices.Equal(rule, canon[:len(rule)]) {
 					return field == syntax.Allow
 				}
 			}
@@ -177,11 +177,12 @@ func twinKoster(body, token, target string) bool {
 	return true
 }
 
-// twinKosterBytes returns the bytes of a path, each as a string. An escaped "/"
-// is returned as "%2F". So it differs from a "/" that is not escaped.
-func twinKosterBytes(path string) (canon []string) {
+// referenceKosterBytes returns the bytes of a path, each as a string. An
+// escaped "/" is returned as "%2F". So it differs from a "/" that is not
+// escaped.
+func referenceKosterBytes(path string) (canon []string) {
 	for path != "" {
-		written, value, escaped := twinByte(path)
+		written, value, escaped := referenceByte(path)
 		path = path[len(written):]
 		if escaped && value == '/' {
 			canon = append(canon, "%2F")

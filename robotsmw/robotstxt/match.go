@@ -2,26 +2,26 @@ package robotstxt
 
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 
-// A Match tells whether a robot may fetch a target, and why.
+// A Match reports whether a robot may fetch a target, and why.
 type Match struct {
 	Allowed bool
 	Reason  Reason
-	Kind    Kind        // the deciding rule's kind; NoRule if no rule decided
-	Pattern string      // the deciding rule's pattern as written in the file; "" if no rule decided
-	Line    int         // the deciding rule's line, counted from 1; 0 if no rule decided
-	Group   []UserAgent // the user-agent lines that name the robot; do not change this slice
+	Kind    Kind        // kind of the deciding rule; NoRule if no rule decided
+	Pattern string      // pattern of the deciding rule, unchanged; "" if no rule decided
+	Line    int         // line number of the deciding rule; 0 if no rule decided
+	Group   []UserAgent // the user-agent lines that name the robot; must not be modified
 }
 
-// A Reason says why a target is allowed or disallowed.
+// A Reason is the reason that a target is allowed or disallowed.
 type Reason uint8
 
 const (
-	NoGroup     Reason = iota // no group is for this robot, and none is for "*": allowed
-	EmptyGroup                // the robot's group has no rule that can match: allowed
-	NoMatch                   // no rule in the robot's group matches: allowed
-	ByRule                    // a rule decides; Match.Kind says whether it is an Allow
-	IsRobotsTxt               // the target is /robots.txt (RFC 9309 §2.2.2; Google has no such rule): allowed
-	TooMuchWork               // the rules take too much work (see [Rules]): disallowed
+	NoGroup     Reason = iota // allowed: no group applies to the robot
+	EmptyGroup                // allowed: the robot's group has no rule that can match
+	NoMatch                   // allowed: no rule in the robot's group matches
+	ByRule                    // Match.Kind is the kind of the deciding rule
+	IsRobotsTxt               // allowed: the target is /robots.txt (RFC 9309 §2.2.2)
+	TooMuchWork               // disallowed: matching takes too long, as described at [Rules]
 )
 
 // String returns a short text, such as "no rule matches".
@@ -43,41 +43,56 @@ func (r Reason) String() string {
 	return "unknown reason"
 }
 
-// Allowed reports whether the robot may fetch a target: "/path?query" or an
-// absolute URL, escaped or not. Allowed ignores the host in a URL: the caller
-// chooses the file that applies to it.
+// Allowed reports whether the robot may fetch a target. The target is a path
+// with an optional query, or an absolute URL, percent-encoded or not. The host
+// of a URL is ignored, because the caller chooses the file that applies to it.
 func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 
-// Match decides as Allowed does, and also says why.
+// Match is like [Rules.Allowed], but also reports the reason.
 //
-// The same path can be written in many ways. So patterns and targets are
-// compared in one form. In this form, a printable ASCII byte is written as
-// itself, and any other byte as an escape: /%7Ejoe is /~joe, and /ツ is
-// /%E3%83%84. "%2A" and "%24" in a pattern are a literal "*" and "$". Four
-// escapes of printable bytes stay as they are, because the byte itself means
-// something else: "%2F", "%3F", "%23" and "%25". For example, an escaped "/" is
-// not a separator, so a rule for /a%2Fb does not match /a/b. In the query
-// nothing is a separator. So in the query, "/" and "%2F" are the same, and "?"
-// and "%3F" are the same. The longest pattern is the one that is longest in
-// this form, in which an escape counts as three bytes.
+// Patterns and targets are normalized before they are compared (RFC 9309
+// §2.2.2). In the normalized form, printable ASCII bytes are literal, and all
+// other bytes are percent-encoded with upper-case digits: /%7Ejoe becomes
+// /~joe, and /ツ becomes /%E3%83%84. "%2A" and "%24" in a pattern match a
+// literal "*" and "$". There are four exceptions, "%2F", "%3F", "%23" and
+// "%25", which are not decoded because the literal byte has a different
+// meaning. For example, a rule for /a%2Fb does not match /a/b, because an
+// encoded slash does not separate segments. In the query, slashes and question
+// marks have no special meaning, so that there "%2F" is the same as "/" and
+// "%3F" is the same as "?".
+//
+// Lengths of patterns are also compared in the normalized form, in which a
+// percent-encoded byte counts as three bytes.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
-	switch rule, without, _ := r.set.Decide(target); {
-	case without == match.Itself:
+	rule, outcome, _ := r.set.Decide(target)
+	if outcome == match.IsRobotsTxt {
 		m.Reason = IsRobotsTxt
-	case r.agents == nil:
+		return m
+	}
+	if r.agents == nil {
 		m.Reason = NoGroup
-	case r.set.IsEmpty():
+		return m
+	}
+	if r.set.IsEmpty() {
 		m.Reason = EmptyGroup
-	case without == match.None:
+		return m
+	}
+	switch outcome {
+	case match.NoMatch:
 		m.Reason = NoMatch
-	case without == match.TooMuch:
-		m.Reason, m.Allowed = TooMuchWork, false
+	case match.TooMuchWork:
+		m.Reason = TooMuchWork
+		m.Allowed = false
 	default:
-		m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Allow, rule.Written, rule.Line
-		if m.Allowed = rule.Allow; !m.Allowed {
-			m.Kind = Disallow
+		m.Reason = ByRule
+		m.Allowed = rule.Allow
+		m.Kind = Disallow
+		if rule.Allow {
+			m.Kind = Allow
 		}
+		m.Pattern = rule.Pattern
+		m.Line = rule.Line
 	}
 	return m
 }

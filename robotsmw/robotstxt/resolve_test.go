@@ -27,7 +27,7 @@ func TestMatchResolved(t *testing.T) {
 		"https://a.example?q=//":      "",
 		"https://a.example/a/./b/c/.": "/a/b/c/ /a/b/c/",
 	} {
-		own := "Disallow: /\nAllow: /" + strings.TrimPrefix(match.AfterAuthority(target), "/") + "$\n"
+		own := "Disallow: /\nAllow: /" + strings.TrimPrefix(match.TrimAuthority(target), "/") + "$\n"
 		names, all := strings.Fields(want), own
 		for _, name := range names {
 			all += "Allow: " + name + "$\n"
@@ -103,7 +103,7 @@ func FuzzOtherNames(f *testing.F) {
 		if parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' }); !slices.Equal(parts, strings.FieldsFunc(merged, func(r rune) bool { return r == '/' })) {
 			t.Errorf("%q merges to %q, which has other segments", path, merged)
 		}
-		if (got != path || merged != path) && !mayHaveOtherNames(path) {
+		if (got != path || merged != path) && !mayNeedResolving(path) {
 			t.Errorf("%q has the names %q and %q", path, got, merged)
 		}
 	})

@@ -9,73 +9,76 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// Rules are the rules that one robot must obey: those of its group, or of all
-// its groups taken together. They do not change, so any number of goroutines
-// may use them. They keep only the parts of the file that they need: at most
-// 200 bytes, and for each rule its pattern and 16 bytes more. [Rules.Match]
-// returns user-agent lines and patterns as written. So two things can add to
-// these bytes: the robot's user-agent lines after the first one, and the stored
-// form of patterns that are stored in another form than the written one.
+// Rules are the rules that apply to one robot, from all of its groups. They are
+// immutable, and safe for concurrent use by multiple goroutines.
 //
-// The rules are tried one by one, in about a nanosecond for each rule. For most
-// rules, the first bytes show that they do not match, or the target lacks a
-// byte that the rule needs. Questions about long targets use buffers from a
-// pool, and other memory is not allocated.
+// Rules occupy at most 200 bytes, plus the length of its pattern and 16 bytes
+// for each rule. A pattern with unusual percent-encoding is stored twice,
+// verbatim and normalized. If more than one user-agent line names the robot,
+// the additional lines are also stored.
 //
-// The author of a file may try to make it expensive. A try of a rule with "*"
-// takes time in proportion to the lengths of the target and the pattern. It is
-// counted as the length of the pattern and half that of the target, in steps of
-// about a nanosecond. For one target, all rules may cost 16,777,216 steps, and
-// 32 more for each byte of the target. Beyond this limit the target is
-// disallowed, with the reason [TooMuchWork]. Only a file that is made for this
-// purpose reaches the limit. A group of 10,000 rules costs about two thirds of
-// it, if the target has 2,000 bytes and all bytes that the rules need.
+// Matching tries the rules one by one, and takes about a nanosecond per rule.
+// Most rules are skipped after comparing their first bytes with those of the
+// target, or because the target lacks a byte that the pattern contains.
+// Matching does not allocate, except for pooled buffers if a target is long.
+//
+// Because the author of a file may be hostile, the time for one target is
+// limited. Trying a rule with "*" counts as one step for each byte of its
+// pattern and half a step for each byte of the target; a step takes about a
+// nanosecond. A target is disallowed, with the reason [TooMuchWork], if it
+// takes more than 16,777,216 steps, plus 32 for each of its bytes. A group of
+// 10,000 rules takes about two thirds of this limit in the worst case, if the
+// target has 2,000 bytes, so that only malicious files exceed it.
 type Rules struct {
 	agents []UserAgent   // the user-agent lines that name the robot
 	delay  time.Duration // the Crawl-delay plus one nanosecond; 0 if there is none
 	set    match.Set
 }
 
-// Rules returns the rules for a robot with the given product tokens. They are
-// the rules for the first token that some group names, ignoring case. If no
-// group names any of the tokens, they are the rules for "*". If no group names
-// "*" either, everything is allowed. A token is the bare name, such as
-// "ExampleBot", and not a User-Agent header. The result is never nil.
+// Rules returns the rules for a robot with the given product tokens. If groups
+// name several of the tokens, in any case, only the first of these tokens
+// counts. If no group names any of the tokens, Rules returns the rules for "*".
+// If there is no group for "*" either, everything is allowed. A token is the
+// bare name of a robot, such as "ExampleBot", and not the value of a User-Agent
+// header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
-	var few [8][]syntax.Record
-	groups, token := f.groupsFor(few[:0], tokens)
+	var stack [8][]syntax.Record // avoids an allocation for most files
+	groups, token := f.groupsFor(stack[:0], tokens)
+	builder := match.NewBuilder(f.syntax.Dialect)
 	if len(groups) == 0 {
-		return &Rules{set: match.NewBuilder(f.syntax.Dialect).Set()} // some dialects exempt /robots.txt even without rules
+		return &Rules{set: builder.Set()} // the Set needs the dialect, because some exempt /robots.txt
 	}
-	var agents [4]UserAgent
-	named := agents[:0]
+	var agentStack [4]UserAgent
+	agents := agentStack[:0]
 	delay := time.Duration(0)
-	b := match.NewBuilder(f.syntax.Dialect)
 	for _, group := range groups {
-		owners := f.syntax.OwnersFor(token)
+		scopes := f.syntax.ScopesFor(token)
 		for i := range group {
-			switch rec := &group[i]; rec.Field {
+			r := &group[i]
+			switch r.Field {
 			case syntax.Allow, syntax.Disallow:
-				b.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
+				builder.Add(f.syntax.Value(r), r.Line, r.Field == syntax.Allow)
 			case syntax.UserAgent:
-				if owners.IsFor(rec) {
-					named = append(named, UserAgent{cloned(f.syntax.Value(rec)), int(rec.Line)})
+				if scopes.AppliesTo(r) {
+					agents = append(agents, UserAgent{cloneAgent(f.syntax.Value(r)), int(r.Line)})
 				}
 			case syntax.CrawlDelay:
-				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); owners.IsFor(rec) && ok {
+				d, ok := syntax.ParseDelay(f.syntax.Value(r))
+				if scopes.AppliesTo(r) && ok {
 					delay = max(delay, d+1)
 				}
 			}
 		}
 	}
-	r := newRules(named)
-	r.delay, r.set = delay, b.Set()
-	return r
+	rules := newRules(agents)
+	rules.delay = delay
+	rules.set = builder.Set()
+	return rules
 }
 
-// newRules returns Rules for the robot that these user-agent lines name. If
-// there is only one line, as nearly always, it is allocated together with the
-// Rules.
+// newRules returns Rules without rules for a robot that is named by the given
+// user-agent lines. If there is only one line, which is the usual case, a
+// single allocation contains both the line and the Rules.
 func newRules(agents []UserAgent) *Rules {
 	if len(agents) != 1 {
 		return &Rules{agents: append(make([]UserAgent, 0, len(agents)), agents...)}
@@ -88,7 +91,7 @@ func newRules(agents []UserAgent) *Rules {
 	return &r.Rules
 }
 
-// Size returns how many bytes of memory the Rules take, for use in a cache.
+// Size returns the memory that the Rules occupy, in bytes.
 func (r *Rules) Size() int {
 	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + r.set.Size() + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
@@ -97,22 +100,21 @@ func (r *Rules) Size() int {
 	return size
 }
 
-// cloned returns a copy of a user-agent line's value, so that the Rules do not
-// keep the file's text in memory.
-func cloned(value string) string {
+// cloneAgent returns a copy of the value of a user-agent line, so that Rules do
+// not retain the text of the file.
+func cloneAgent(value string) string {
 	if value == "*" {
 		return "*"
 	}
 	return strings.Clone(value)
 }
 
-// CrawlDelay returns the Crawl-delay for the robot: the time that the site
-// wants between two requests. ok is false if no line asks the robot for a
-// delay. For the value "0", delay is 0 and ok is true. If several lines are for
-// the robot, the greatest delay counts.
+// CrawlDelay returns the Crawl-delay for the robot, which is the minimum time
+// between two requests. ok is false if there is no Crawl-delay for the robot.
+// If several Crawl-delay lines apply to the robot, the greatest value counts.
 //
-// No standard defines the field. Each robot of a group may have its own delay.
-// In
+// The field is not standardized. The robots of a group may have different
+// delays. For example, in
 //
 //	User-agent: SlowBot
 //	Crawl-delay: 300
@@ -120,12 +122,13 @@ func cloned(value string) string {
 //	Crawl-delay: 30
 //	Disallow: /cart
 //
-// the rule is for all robots, but SlowBot waits for 300 seconds, and all others
-// wait for 30. A Crawl-delay belongs to the user-agent lines since the previous
-// Crawl-delay of its group. If there are no such lines, it belongs to the same
-// user-agent lines as the previous Crawl-delay, and the larger value counts.
+// the rule applies to all robots, but the delay is 300 seconds for SlowBot and
+// 30 seconds for all others. A Crawl-delay applies to the user-agent lines
+// after the previous Crawl-delay of the group. If there is no user-agent line
+// between the two, it applies to the same robots as the previous one.
 //
-// The value is a decimal number of seconds, with or without a fraction ("0.5",
-// "10"). A line with another value ("1e3", "0x10", "-1", "soon") asks for no
-// delay.
-func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }
+// The value is a decimal number of seconds, which may have a fraction ("10",
+// "0.5"). A line with any other value ("1e3", "0x10", "-1", "soon") is ignored.
+func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) {
+	return max(r.delay-1, 0), r.delay > 0
+}

@@ -5,27 +5,30 @@ import (
 	"strings"
 )
 
-// nameIn returns the value of the attribute "name" of a tag, or nil, and how
-// many bytes it has read to find it. b begins after the tag's own name. ok is
-// false if b ends too early.
-func nameIn(b []byte) (name []byte, read int, ok bool) {
-	for rest := b; ; {
-		key, value, after, ok := nextAttribute(rest)
-		switch {
-		case !ok:
+// findName returns the value of the name attribute of a tag, or nil if the tag
+// has none, and the number of bytes that were parsed. b begins after the name
+// of the tag. ok is false if the attributes in b are incomplete.
+func findName(b []byte) (name []byte, length int, ok bool) {
+	rest := b
+	for {
+		var key, value []byte
+		key, value, rest, ok = nextAttribute(rest)
+		if !ok {
 			return nil, len(b), false
-		case len(key) == len("name") && strings.EqualFold(string(key), "name"):
-			return value, len(b) - len(after), true
-		case len(key) == 0:
-			return nil, len(b) - len(after), true
 		}
-		rest = after
+		isName := len(key) == len("name") && strings.EqualFold(string(key), "name")
+		if isName {
+			return value, len(b) - len(rest), true
+		}
+		if len(key) == 0 {
+			return nil, len(b) - len(rest), true
+		}
 	}
 }
 
-// nextAttribute reads one attribute of a tag, by the rules of the tokenizer
-// (WHATWG HTML §13.2.5.32 to 40). key and value are as written. key is empty at
-// the end of the tag. ok is false if b ends before the attribute does.
+// nextAttribute parses an attribute of a tag as the HTML tokenizer does (WHATWG
+// HTML §13.2.5.32 to 40). Character references are not decoded. key is empty at
+// the end of the tag. ok is false if the attribute in b is incomplete.
 func nextAttribute(b []byte) (key, value, rest []byte, ok bool) {
 	for len(b) > 0 && (isSpace(b[0]) || b[0] == '/') {
 		b = b[1:]
@@ -33,39 +36,56 @@ func nextAttribute(b []byte) (key, value, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] == '>' {
 		return nil, nil, b, len(b) > 0
 	}
-	end := 1 // a "=" at the beginning belongs to the key
-	for end < len(b) && !isSpace(b[end]) && b[end] != '=' && b[end] != '/' && b[end] != '>' {
-		end++
+	keyEnd := 1 // a leading "=" is part of the key
+	for keyEnd < len(b) && !endsKey(b[keyEnd]) {
+		keyEnd++
 	}
-	key, b = b[:end], skipSpace(b[end:])
+	key = b[:keyEnd]
+	b = trimLeft(b[keyEnd:])
 	if len(b) == 0 || b[0] != '=' {
 		return key, nil, b, len(b) > 0
 	}
-	b = skipSpace(b[1:])
+	b = trimLeft(b[1:])
 	if len(b) == 0 {
 		return nil, nil, nil, false
 	}
-	if b[0] == '"' || b[0] == '\'' {
-		if end = bytes.IndexByte(b[1:], b[0]); end < 0 {
+	if quote := b[0]; quote == '"' || quote == '\'' {
+		value, rest, ok = bytes.Cut(b[1:], []byte{quote})
+		if !ok {
 			return nil, nil, nil, false
 		}
-		return key, b[1 : 1+end], b[2+end:], true
+		return key, value, rest, true
 	}
-	end = 0
-	for end < len(b) && !isSpace(b[end]) && b[end] != '>' {
-		end++
+	valueEnd := 0
+	for valueEnd < len(b) && !isSpace(b[valueEnd]) && b[valueEnd] != '>' {
+		valueEnd++
 	}
-	return key, b[:end], b[end:], end < len(b)
+	return key, b[:valueEnd], b[valueEnd:], valueEnd < len(b)
 }
 
+// endsKey reports whether c ends the key of an attribute.
+func endsKey(c byte) bool {
+	switch c {
+	case '=', '/', '>':
+		return true
+	}
+	return isSpace(c)
+}
+
+// space has the white space of HTML.
 const space = " \t\r\n\f"
 
 func isSpace(c byte) bool {
-	return c <= ' ' && (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f')
+	switch c {
+	case ' ', '\t', '\r', '\n', '\f':
+		return true
+	}
+	return false
 }
 
-// skipSpace is a bytes.TrimLeft that is fast where there is nothing to trim.
-func skipSpace(b []byte) []byte {
+// trimLeft removes leading white space. It is faster than bytes.TrimLeft for
+// the few bytes between attributes.
+func trimLeft(b []byte) []byte {
 	for len(b) > 0 && isSpace(b[0]) {
 		b = b[1:]
 	}

@@ -53,7 +53,7 @@ func BenchmarkNextM(b *testing.B) {
 	page := benchPage(68<<10, "")
 	for b.Loop() {
 		for i := 0; i < len(page); i++ {
-			i = nextM(page, i)
+			i = indexM(page, i)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func scanSlow(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
 	s.Write(page)
 	s.tokenize(len(s.buf), false)
-	return s.found
+	return s.directives
 }
 
 func rulesOf(d robotsmeta.Directives) []robotsmeta.Rule { return slices.Collect(d.Rules()) }

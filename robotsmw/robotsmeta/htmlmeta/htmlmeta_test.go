@@ -121,7 +121,7 @@ func TestHeadOnlyLeavesOutWhatABrowserPutsIntoTheBody(t *testing.T) {
 	}
 }
 
-func TestNextM(t *testing.T) {
+func TestIndexM(t *testing.T) {
 	slow := func(b []byte, from int) int {
 		for i := from; i < len(b); i++ {
 			if b[i] == '<' && (i+1 == len(b) || b[i+1] == 'm' || b[i+1] == 'M') {
@@ -137,7 +137,7 @@ func TestNextM(t *testing.T) {
 			page := []byte(strings.Repeat("x", 43))
 			page[place], page[place+1], page[place+2] = chars[n%7], chars[n/7%7], chars[n/49]
 			for from := range page {
-				if got, want := nextM(page, from), slow(page, from); got != want {
+				if got, want := indexM(page, from), slow(page, from); got != want {
 					t.Fatalf("%q from %d: %d, want %d", page, from, got, want)
 				}
 			}

@@ -2,17 +2,17 @@ package htmlmeta
 
 import "github.com/goodbots/courtesy/robotsmw/robotsmeta"
 
-// Scan returns what the page says to everybody and to the robot with these
-// product tokens. The page may contain any bytes. Only its first [Window] bytes
-// count. If the head does not end within them, the result is Truncated.
+// Scan returns the directives of a page for the robot with the given product
+// tokens, including those for all robots. It accepts any input. If the head
+// does not end within the first [Window] bytes, the result is Truncated.
 func Scan(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
-	if sniff(page, "") == nil {
-		s.buf = page[:min(len(page), Window)] // no copy is needed
+	if utf16Order(page, "") == nil {
+		s.buf = page[:min(len(page), Window)] // avoids a copy
 		s.full = len(page) >= Window
 	} else {
 		s.Write(page)
 	}
 	s.Finish()
-	return s.found
+	return s.directives
 }

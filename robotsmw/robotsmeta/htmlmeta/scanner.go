@@ -9,289 +9,320 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Scanner reads a page that arrives in pieces. The zero value is ready to
-// use. Set the exported fields before the first Write. Until Finish is called,
-// a Scanner keeps up to Window bytes of the page.
+// A Scanner scans a page that arrives in pieces. It buffers up to [Window]
+// bytes of the page until Finish is called. The zero value is ready to use. The
+// exported fields must not be modified after the first Write.
 //
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
-	Tokens   []string // the robot's product tokens; if none, only directives for everybody count
-	HeadOnly bool     // whether a meta counts only if a browser would put it into the head
-	Charset  string   // the charset of the Content-Type, if known; only UTF-16 matters
+	Tokens   []string // the product tokens of the robot; if empty, only directives for all robots apply
+	HeadOnly bool     // ignore metas that a browser would not put into the head
+	Charset  string   // the charset parameter of the Content-Type; "" if unknown
 
-	decoder  decoder
-	pooled   *[]byte // the buffer that holds buf; nil if buf is the caller's
-	buf      []byte  // the page's beginning, decoded
-	full     bool    // whether buf has Window bytes
-	finished bool
-	found    robotsmeta.Directives
-	examined int // how long buf was when it was examined
-	looked   int // buf[:looked] was searched for tags that may speak to robots
-	suspect  int // these tags begin in buf[:suspect]
-	rework   int // how many bytes were read more than once
+	decoder    decoder
+	pooled     *[]byte // the pooled buffer of buf; nil if buf belongs to the caller
+	buf        []byte  // the first bytes of the page, decoded
+	full       bool    // whether buf has Window bytes
+	finished   bool
+	directives robotsmeta.Directives
+	scanned    int // length of buf at the latest scan
+	searched   int // buf[:searched] has been searched for metas of interest
+	metaEnd    int // all metas of interest in buf[:searched] begin in buf[:metaEnd]
+	rescanned  int // total number of bytes that have been scanned more than once
 
-	// The state of the tokenizer, which goes on at buf[pos:].
-	pos       int
-	line      int // how many line breaks are in buf[:lineAt]
-	lineAt    int
-	templates int // how many <template> are open
-	foreign   int // how many <svg> and <math> are open
+	// The state of the tokenizer.
+	pos       int // the tokenizer continues at buf[pos]
+	line      int // number of newlines in buf[:linePos]
+	linePos   int
+	templates int // number of open <template> elements
+	foreign   int // number of open <svg> and <math> elements
 	headDone  bool
 }
 
-// Write adds the next piece of the page. It always returns len(p) and no error.
-// It ignores bytes beyond the window. Once Done reports true, and after Finish,
-// it ignores every piece.
+// Write adds a piece of the page. It ignores bytes beyond the window, and all
+// bytes if Done reports true or Finish has been called. It always returns
+// len(p) and a nil error.
 func (s *Scanner) Write(p []byte) (int, error) {
 	if s.finished || s.Done() {
 		return len(p), nil
 	}
 	piece := s.decoder.decode(p, s.Charset)
-	if need := len(s.buf) + len(piece); s.pooled == nil || need > cap(*s.pooled) {
-		s.pooled = grown(s.pooled, 2*need) // twice the need, because more pieces may follow
+	need := len(s.buf) + len(piece)
+	if s.pooled == nil || need > cap(*s.pooled) {
+		s.pooled = grow(s.pooled, 2*need) // more pieces may follow
 	}
-	s.buf = append((*s.pooled)[:len(s.buf)], piece[:min(len(piece), Window-len(s.buf))]...)
+	piece = piece[:min(len(piece), Window-len(s.buf))]
+	s.buf = append((*s.pooled)[:len(s.buf)], piece...)
 	*s.pooled = s.buf
 	s.full = len(s.buf) >= Window
-	if s.mayExamine() {
-		s.search() // now, while the piece is in the processor's cache
+	if s.mayScan() {
+		s.search() // while the piece is in the cache of the processor
 	}
 	return len(p), nil
 }
 
-// Finish ends the page, and drops it. Directives still returns what it says.
+// Finish ends the page and releases the buffer. Directives may still be called
+// afterwards.
 func (s *Scanner) Finish() {
 	if s.finished {
 		return
 	}
-	s.examine()
+	s.scan()
 	s.finished = true
 	if s.pooled != nil {
 		release(s.pooled)
-		s.pooled, s.buf = nil, nil
+		s.pooled = nil
+		s.buf = nil
 	}
 }
 
-// Bytes returns the part of the page that was written, up to Window bytes. The
-// result is decoded to UTF-8 if Charset or the page's first bytes say that the
-// page is UTF-16. The result is valid until the next Write or Finish, and must
-// not be changed. Call Bytes before Finish, which drops the page.
+// Bytes returns the first Window bytes of what has been written, converted to
+// UTF-8 if the page is in UTF-16. The result must not be modified, and is valid
+// until the next call of Write or Finish.
 func (s *Scanner) Bytes() []byte { return s.buf }
 
-// Done reports whether further pieces would change nothing: the window is full,
-// or HeadOnly is set and the head has ended.
+// Done reports whether further writes have no effect, because the window is
+// full, or because HeadOnly is set and the head has ended.
 func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 
-// HeadDone reports whether the page's head has ended in the pieces that were
-// written. The head ends at <body>, or at another element or text that makes a
-// browser begin the body. Call HeadDone before Finish.
+// HeadDone reports whether the head of the page has ended, at <body> or at
+// another element or text that begins the body in a browser. It must not be
+// called after Finish.
 func (s *Scanner) HeadDone() bool {
-	if !s.headDone && s.mayExamine() {
+	if !s.headDone && s.mayScan() {
 		s.tokenize(len(s.buf), false)
 	}
 	return s.headDone
 }
 
-// Directives returns what the page says in the pieces that were written. Later
-// pieces may add to the result, but take nothing back.
+// Directives returns the directives in what has been written. Further writes
+// may add directives, but do not remove any.
 //
-// Directives may be called after every piece. But if a tag or a comment without
-// an end makes these calls expensive, the rest of the page is examined when it
-// ends, or fills the window.
+// Directives may be called after each Write. To limit its cost for malicious
+// pages, it may omit directives until the window is full or Finish is called.
 func (s *Scanner) Directives() robotsmeta.Directives {
-	if s.mayExamine() {
-		s.examine()
+	if s.mayScan() {
+		s.scan()
 	}
-	return s.found
+	return s.directives
 }
 
-// maxRework is how many bytes of a page may be read again because Directives or
-// HeadDone is called between pieces.
-const maxRework = 16 * Window
+// maxRescanned is the maximum of Scanner.rescanned, which increases if
+// Directives or HeadDone is called while a tag or comment is incomplete.
+const maxRescanned = 16 * Window
 
-func (s *Scanner) mayExamine() bool { return s.full || s.rework <= maxRework }
+// mayScan reports whether the page may be scanned before it is complete.
+func (s *Scanner) mayScan() bool { return s.full || s.rescanned <= maxRescanned }
 
-// examine reads the metas in the part of the page that has come.
-func (s *Scanner) examine() {
-	if s.examined < len(s.buf) {
-		s.examined = len(s.buf)
-		s.search()
-		s.tokenize(s.suspect, false)
-		s.checkHead()
-	}
-}
-
-// checkHead marks the directives as truncated if the window ends before the
-// head does, because metas of the head may follow.
-func (s *Scanner) checkHead() {
-	if !s.full {
+// scan updates s.directives for the current buf.
+func (s *Scanner) scan() {
+	if s.scanned >= len(s.buf) {
 		return
 	}
+	s.scanned = len(s.buf)
+	s.search()
+	s.tokenize(s.metaEnd, false)
+	if s.full && !s.hasWholeHead() {
+		s.directives = s.directives.WithTruncated()
+	}
+}
+
+// hasWholeHead reports whether the head ends in buf.
+func (s *Scanner) hasWholeHead() bool {
 	if !s.headDone {
 		s.tokenize(len(s.buf), true)
 	}
-	if !s.headDone {
-		s.found = s.found.WithTruncated()
-	}
+	return s.headDone
 }
 
-// search looks in buf[looked:] for tags that may speak to robots, and sets
-// suspect. It finds more tags than it must: in scripts, for example. Most
-// pages have none, and are not tokenized.
+// search searches buf[searched:] for metas of interest, which are those that
+// robotsmeta.ParseMeta interprets, and updates metaEnd. It has false positives,
+// such as metas in scripts. Because most pages have no metas of interest, they
+// need not be tokenized.
 func (s *Scanner) search() {
-	b := s.buf
-	// budget is how many bytes of tags may still be read. It runs out if too
-	// many tags begin inside other tags. Then the tokenizer reads the page
-	// instead.
-	budget := len(b)
-	for i := s.looked; ; i++ {
-		i = nextM(b, i)
-		if len(b)-i < len("<meta ") {
-			s.looked = i
+	// If many tags begin inside other tags, parsing their attributes could take
+	// quadratic time. When the budget is spent, the rest is left to the
+	// tokenizer.
+	budget := len(s.buf)
+	i := s.searched
+	for {
+		i = indexM(s.buf, i)
+		if len(s.buf)-i < len("<meta ") {
+			s.searched = i
 			return
 		}
-		if !strings.EqualFold(string(b[i+1:i+5]), "meta") || !isSpace(b[i+5]) && b[i+5] != '/' {
+		if !beginsMeta(s.buf[i:]) {
+			i++
 			continue
 		}
-		name, read, ok := nameIn(b[i+5:])
-		if len(name) > 0 && ok && s.mayMatter(name) {
-			s.suspect = i + 1
+		name, length, ok := findName(s.buf[i+len("<meta"):])
+		if ok && s.mayBeOfInterest(name) {
+			s.metaEnd = i + 1
 		}
-		if budget -= read; !ok || budget < 0 {
-			// A tag without an end may get its end in a later piece. Or it may
-			// be text in a script, and a real tag may begin inside it.
-			s.looked, s.suspect = i, len(b)
-			s.rework += len(b) - i
+		budget -= length
+		if !ok || budget < 0 {
+			// The rest of an incomplete tag may be in the next piece. If it is
+			// text of a script, other tags may begin inside it.
+			s.searched = i
+			s.metaEnd = len(s.buf)
+			s.rescanned += len(s.buf) - i
 			return
 		}
+		i++
 	}
 }
 
-// mayMatter reports whether a meta with this name may speak to robots. The
-// escapes in the name are not decoded yet.
-func (s *Scanner) mayMatter(name []byte) bool {
-	return bytes.IndexByte(name, '&') >= 0 || robotsmeta.MetaSpeaks(string(name), s.Tokens...)
+// beginsMeta reports whether b, which begins with "<", begins with a meta tag.
+// It must have at least len("<meta ") bytes.
+func beginsMeta(b []byte) bool {
+	if !strings.EqualFold(string(b[1:len("<meta")]), "meta") {
+		return false
+	}
+	c := b[len("<meta")]
+	return isSpace(c) || c == '/'
 }
 
-// tokenize reads the tokens that begin in buf[pos:end]. It sets pos to the
-// place after the last complete token. With headOnly, it reads none after the
-// head.
+// mayBeOfInterest reports whether a meta may be of interest. The name may
+// contain character references, which have not been decoded.
+func (s *Scanner) mayBeOfInterest(name []byte) bool {
+	if len(name) == 0 {
+		return false
+	}
+	return bytes.IndexByte(name, '&') >= 0 || robotsmeta.IsMetaName(string(name), s.Tokens...)
+}
+
+// tokenize processes the tokens that begin in buf[pos:end], and sets pos to the
+// end of the last complete token. If headOnly is set, it stops at the end of
+// the head.
 func (s *Scanner) tokenize(end int, headOnly bool) {
 	if s.pos >= end {
 		return
 	}
 	defer func() {
 		if s.pos < end {
-			s.rework += len(s.buf) - s.pos
+			s.rescanned += len(s.buf) - s.pos
 		}
 	}()
 	z := html.NewTokenizer(bytes.NewReader(s.buf[s.pos:]))
-	at := s.pos
-	raw := false // whether the previous token began an element whose content is text
+	tokenEnd := s.pos
+	inRawText := false // whether the previous token began an element that contains only text
 	headOnly = headOnly || s.HeadOnly
-	for at < end && !(headOnly && s.headDone) {
+	for tokenEnd < end {
+		if headOnly && s.headDone {
+			return
+		}
 		kind := z.Next()
 		if kind == html.ErrorToken {
 			return
 		}
-		start := at
-		at += len(z.Raw())
+		start := tokenEnd
+		tokenEnd += len(z.Raw())
 		switch kind {
 		case html.StartTagToken, html.SelfClosingTagToken:
-			raw = s.startTag(z, start, kind == html.SelfClosingTagToken)
-			if raw {
-				continue // pos stays before the element until its content is complete
+			inRawText = s.startTag(z, start, kind == html.SelfClosingTagToken)
+			if inRawText {
+				continue // if the content is incomplete, tokenizing must resume before the tag
 			}
 		case html.EndTagToken:
 			s.endTag(z)
-		default: // a text, comment or doctype; the end of buf may cut it short
-			if at >= len(s.buf) {
+		default: // text, a comment or a doctype
+			mayBeIncomplete := tokenEnd >= len(s.buf)
+			if mayBeIncomplete {
 				return
 			}
-			if kind == html.TextToken && !raw && s.templates == 0 {
-				s.text(z.Raw(), start)
+			if kind == html.TextToken && !inRawText && s.templates == 0 {
+				s.addText(z.Raw(), start)
 			}
 		}
-		raw = false
-		s.pos = at
+		inRawText = false
+		s.pos = tokenEnd
 	}
 }
 
-// text handles a text that begins at buf[start]. Any text but white space ends
-// the head.
-func (s *Scanner) text(text []byte, start int) {
+// addText processes text that begins at buf[start]. Text other than white space
+// ends the head.
+func (s *Scanner) addText(text []byte, start int) {
 	if start == 0 {
-		text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark
+		text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark
 	}
 	if len(bytes.TrimLeft(text, space)) > 0 {
 		s.headDone = true
 	}
 }
 
-// startTag handles a start tag. It reports whether the element's content is
-// text, in which no tags count.
-func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw bool) {
-	b, attrs := z.TagName()
-	switch name := string(b); name {
+// startTag processes a start tag that begins at buf[start]. It reports whether
+// the element contains only text.
+func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (isRawText bool) {
+	nameBytes, hasAttributes := z.TagName()
+	name := string(nameBytes)
+	switch name {
 	case "meta":
-		if attrs && s.templates == 0 {
-			s.meta(z, start)
+		if hasAttributes && s.templates == 0 {
+			s.addMeta(z, start)
 		}
 		return false
 	case "template":
-		if s.foreign == 0 { // in <svg>, <template> has no special meaning
+		if s.foreign == 0 { // in <svg> and <math>, <template> is not special
 			s.templates++
 		}
+		return false
+	case "noscript":
+		z.NextIsNotRawText()
+		return false
+	case "html", "head", "base", "basefont", "bgsound", "link":
 		return false
 	case "svg", "math":
 		if !selfClosing {
 			s.foreign++
 		}
-	case "noscript":
-		z.NextIsNotRawText()
-		return false
 	case "script", "style", "title", "noframes":
-		raw = true
-	case "textarea", "xmp", "iframe", "noembed", "plaintext":
-		raw = true
-		s.bodyBegins()
-	case "html", "head", "base", "basefont", "bgsound", "link":
-		return false
+		// These may be in the head.
 	default:
-		s.bodyBegins()
+		s.endHead()
 	}
 	if s.foreign > 0 {
-		// In <svg> and <math>, even a <title> contains elements.
+		// In <svg> and <math>, even <title> and <style> contain elements.
 		z.NextIsNotRawText()
-		s.bodyBegins()
+		s.endHead()
 		return false
 	}
-	return raw
+	return isRawTextElement(name)
+}
+
+// isRawTextElement reports whether the content of an element is text, in which
+// tags have no meaning.
+func isRawTextElement(name string) bool {
+	switch name {
+	case "script", "style", "title", "noframes",
+		"textarea", "xmp", "iframe", "noembed", "plaintext":
+		return true
+	}
+	return false
 }
 
 func (s *Scanner) endTag(z *html.Tokenizer) {
-	b, _ := z.TagName()
-	switch string(b) {
+	name, _ := z.TagName()
+	switch string(name) {
 	case "template":
 		s.templates = max(0, s.templates-1)
 	case "svg", "math":
 		s.foreign = max(0, s.foreign-1)
 	case "body", "html", "br":
-		s.bodyBegins()
+		s.endHead()
 	}
 }
 
-func (s *Scanner) bodyBegins() {
+func (s *Scanner) endHead() {
 	if s.templates == 0 {
 		s.headDone = true
 	}
 }
 
-// meta reads the <meta> that begins at buf[start] and adds its directives to
-// s.found.
-func (s *Scanner) meta(z *html.Tokenizer, start int) {
+// addMeta adds the directives of a meta that begins at buf[start].
+func (s *Scanner) addMeta(z *html.Tokenizer, start int) {
 	var name, content string
-	for more := true; more; {
+	more := true
+	for more {
 		var key, value []byte
 		key, value, more = z.TagAttr()
 		switch string(key) {
@@ -301,10 +332,10 @@ func (s *Scanner) meta(z *html.Tokenizer, start int) {
 			content = string(value)
 		}
 	}
-	if !robotsmeta.MetaSpeaks(name, s.Tokens...) {
+	if !robotsmeta.IsMetaName(name, s.Tokens...) {
 		return
 	}
-	s.line += bytes.Count(s.buf[s.lineAt:start], []byte{'\n'})
-	s.lineAt = start
-	s.found = s.found.Union(robotsmeta.ParseMeta(name, content, s.line+1, s.Tokens...))
+	s.line += bytes.Count(s.buf[s.linePos:start], []byte{'\n'})
+	s.linePos = start
+	s.directives = s.directives.Union(robotsmeta.ParseMeta(name, content, s.line+1, s.Tokens...))
 }

@@ -7,17 +7,15 @@ import (
 	"unicode/utf16"
 )
 
-// sniff returns the byte order of a page in UTF-16, from its first two bytes
-// and its declared charset. For any other page it returns nil. Three things
-// override the charset: a byte order mark of UTF-16; a "<" as the first
-// character, in UTF-16 or in ASCII; and white space as the first character, in
-// UTF-16.
-func sniff(page []byte, charset string) binary.ByteOrder {
+// utf16Order returns the byte order of a page in UTF-16, or nil if the page has
+// another encoding. The first two bytes override the charset if they are a byte
+// order mark of UTF-16, a "<" in UTF-16 or ASCII, or white space in UTF-16.
+func utf16Order(page []byte, charset string) binary.ByteOrder {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {
-		case a == 0xfe && b == 0xff, a == 0 && (b == '<' || isSpace(b)):
+		case a == 0xfe && b == 0xff, a == 0 && beginsHTML(b):
 			return binary.BigEndian
-		case a == 0xff && b == 0xfe, (a == '<' || isSpace(a)) && b == 0:
+		case a == 0xff && b == 0xfe, beginsHTML(a) && b == 0:
 			return binary.LittleEndian
 		case a == '<':
 			return nil
@@ -32,24 +30,29 @@ func sniff(page []byte, charset string) binary.ByteOrder {
 	return nil
 }
 
-// A decoder converts UTF-16, which arrives in pieces, to UTF-8. It leaves other
-// encodings as they are.
+// beginsHTML reports whether an HTML page usually begins with the character c.
+func beginsHTML(c byte) bool { return c == '<' || isSpace(c) }
+
+// A decoder converts a page that arrives in pieces from UTF-16 to UTF-8. It
+// does not change pages in other encodings.
 type decoder struct {
-	order   binary.ByteOrder // nil means that the page is not in UTF-16
-	sniffed bool
-	kept    []byte // bytes that wait for the next piece
+	order    binary.ByteOrder // nil if the page is not in UTF-16
+	detected bool             // whether order has been set
+	pending  []byte           // an incomplete character at the end of the previous piece
 }
 
 func (d *decoder) decode(p []byte, charset string) []byte {
-	if len(d.kept) > 0 {
-		p, d.kept = append(d.kept, p...), nil
+	if len(d.pending) > 0 {
+		p = append(d.pending, p...)
+		d.pending = nil
 	}
-	if !d.sniffed {
+	if !d.detected {
 		if len(p) < 2 {
-			d.kept = bytes.Clone(p)
+			d.pending = bytes.Clone(p)
 			return nil
 		}
-		d.order, d.sniffed = sniff(p, charset), true
+		d.order = utf16Order(p, charset)
+		d.detected = true
 	}
 	if d.order == nil {
 		return p
@@ -57,11 +60,13 @@ func (d *decoder) decode(p []byte, charset string) []byte {
 	var units []uint16
 	for len(p) >= 2 {
 		unit := d.order.Uint16(p)
-		if isFirstHalf := unit>>10 == 0xd800>>10; isFirstHalf && len(p) < 4 {
-			break // of a surrogate pair, whose other half is still to come
+		isHighSurrogate := unit>>10 == 0xd800>>10
+		if isHighSurrogate && len(p) < 4 {
+			break // the low surrogate is in the next piece
 		}
-		units, p = append(units, unit), p[2:]
+		units = append(units, unit)
+		p = p[2:]
 	}
-	d.kept = bytes.Clone(p)
-	return []byte(string(utf16.Decode(units))) // a lone half becomes U+FFFD
+	d.pending = bytes.Clone(p)
+	return []byte(string(utf16.Decode(units))) // a lone surrogate becomes U+FFFD
 }

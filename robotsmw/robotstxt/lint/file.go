@@ -13,7 +13,7 @@ import (
 // worth checking.
 func checkFile(r *report, body []byte) (readable bool) {
 	if len(body) > syntax.MaxSize {
-		cut := len(syntax.Whole(body))
+		cut := len(syntax.Truncate(body))
 		r.add(0, 0, codeTooLarge, Error, "",
 			"the file has %d bytes, of which %d count: line %d and all after it are lost", len(body), cut, 1+countLines(body[:cut]))
 		body = body[:cut]
@@ -27,11 +27,11 @@ func checkFile(r *report, body []byte) (readable bool) {
 		return false
 	}
 	isHTML := checkHTML(r, body)
-	if n := len(body) - len(syntax.WithoutBOM(body)); n > 0 {
+	if n := len(body) - len(syntax.TrimBOM(body)); n > 0 {
 		r.add(1, 1, codeBOM, Info, "", "the file begins with a byte order mark, which some robots take for a part of the first line")
 	}
 	checkLineEnds(r, body)
-	checkBytes(r, string(syntax.WithoutBOM(body)))
+	checkBytes(r, string(syntax.TrimBOM(body)))
 	if strings.ContainsFunc(string(body), unicode.IsUpper) && !strings.ContainsFunc(string(body), unicode.IsLower) && bytes.IndexByte(body, '/') >= 0 {
 		r.add(0, 0, codeAllCapitals, Warning, "", "the file is all capitals; paths have regard to case, so /TMP/ does not match /tmp/")
 	}
@@ -73,7 +73,7 @@ func looksBinary(body []byte) bool {
 // checkHTML adds a problem. Robots look for rules in the lines of such a page,
 // but the linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
-	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
+	head := strings.ToLower(string(bytes.TrimSpace(syntax.TrimBOM(body[:min(len(body), 4096)]))))
 	// A robots.txt may begin with a tag too, for example if PHP has written a
 	// warning before the rules.
 	beginsWithTag := strings.HasPrefix(head, "<!--") || len(head) > 1 && head[0] == '<' && 'a' <= head[1] && head[1] <= 'z'

@@ -140,12 +140,12 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 		return
 	}
 	example := exampleOf(c.file.Value(r))
-	rule, without, steps := g.set.Decide(example)
+	rule, outcome, steps := g.set.Decide(example)
 	c.work += steps + len(example)
-	if without != 0 || rule.Allow == (r.Field == syntax.Allow) {
+	if outcome != match.ByRule || rule.Allow == (r.Field == syntax.Allow) {
 		return
 	}
-	form, written, line := rule.Form, clip(rule.Written), rule.Line
+	form, written, line := rule.Normalized, clip(rule.Pattern), rule.Line
 	switch {
 	case form == strings.TrimRight(pattern, "*")+"$":
 		// The deciding rule has the same pattern with a "$" added, such as
@@ -178,8 +178,8 @@ func exampleOf(pattern string) string {
 // or let in by name.
 func (c *groupChecker) checkAccess(groups []group) {
 	shutBy := func(g group) (line int) {
-		rule, without, _ := g.set.Decide("/")
-		if without != 0 || rule.Allow || slices.ContainsFunc(g.rules, func(r *syntax.Record) bool { return r.Field == syntax.Allow }) {
+		rule, outcome, _ := g.set.Decide("/")
+		if outcome != match.ByRule || rule.Allow || slices.ContainsFunc(g.rules, func(r *syntax.Record) bool { return r.Field == syntax.Allow }) {
 			return 0
 		}
 		return rule.Line
@@ -187,7 +187,7 @@ func (c *groupChecker) checkAccess(groups []group) {
 	var all *group
 	for i := range groups {
 		for _, a := range groups[i].agents {
-			if syntax.Everyone.IsIn(c.file.Value(a)) && all == nil {
+			if syntax.Wildcard.IsIn(c.file.Value(a)) && all == nil {
 				all = &groups[i]
 			}
 		}

@@ -40,7 +40,7 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	n, v := name.In(text), value.In(text)
 	if word, rest, ok := cutURLWithoutColon(source); ok {
 		fix := ""
-		if path := match.AfterAuthority(rest); path != "" {
+		if path := match.TrimAuthority(rest); path != "" {
 			fix = word + ": " + path
 		}
 		r.add(number, column(body.From)+len(word), codeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(word))
@@ -117,7 +117,7 @@ func knownField(name string) string {
 			return known
 		}
 	}
-	switch syntax.FieldOf(name) {
+	switch syntax.ParseField(name) {
 	case syntax.UserAgent:
 		return "User-agent"
 	case syntax.Disallow:
@@ -160,7 +160,7 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 		return ""
 	}
 	effect := "robots do not know it"
-	if syntax.FieldOf(name) != syntax.Other {
+	if syntax.ParseField(name) != syntax.Other {
 		effect = "not all robots understand it"
 	}
 	r.add(number, column, codeMisspeltField, Warning, meant+": "+value, "%q is taken to mean %s, but %s", clip(name), meant, effect)
@@ -238,7 +238,7 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 // nameIn returns the part of a user-agent value that robots look at.
 func nameIn(value string) string {
 	n := 0
-	for n < len(value) && syntax.IsOfToken(value[n]) {
+	for n < len(value) && syntax.IsTokenByte(value[n]) {
 		n++
 	}
 	return value[:n]
@@ -251,7 +251,7 @@ func nameIn(value string) string {
 // The result is also "" for the User-Agent header of a browser, which names no
 // robot.
 func robotMeant(value string, n int) string {
-	if syntax.Everyone.IsIn(value) {
+	if syntax.Wildcard.IsIn(value) {
 		return "*"
 	}
 	if n == 0 || strings.EqualFold(value[:n], "Mozilla") {
@@ -270,7 +270,7 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 	if i := strings.Index(pattern, "://"); i > 0 && i < 6 && strings.IndexByte(pattern[:i], '/') < 0 {
 		fix := ""
-		if path := match.AfterAuthority(pattern); path != "" {
+		if path := match.TrimAuthority(pattern); path != "" {
 			fix = name + ": " + path
 		}
 		r.add(number, at(0), codeURL, Error, fix, "a rule is a path, not a URL; this one matches nothing")

@@ -2,20 +2,20 @@ package match
 
 import "strings"
 
-// appendGooglePattern appends a pattern in the form that Google's parser
-// compares: bytes beyond ASCII are escaped, and escapes have upper-case digits.
-// A "$" that is not the last byte becomes a literalDollar.
+// appendGooglePattern appends a pattern as Google's parser normalizes it: bytes
+// outside of ASCII are percent-encoded, and the digits of percent-encoded bytes
+// are changed to upper case.
 func appendGooglePattern(dst []byte, pattern string) []byte {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
-		if _, ok := escapeAt(pattern, i); ok {
+		if _, ok := decodeAt(pattern, i); ok {
 			dst = append(dst, '%', upper(pattern[i+1]), upper(pattern[i+2]))
 			i += 2
 			continue
 		}
 		switch {
 		case c >= 0x80:
-			dst = append(dst, '%', upperhex[c>>4], upperhex[c&15])
+			dst = appendEncoded(dst, c)
 		case c == '$' && i < len(pattern)-1:
 			dst = append(dst, literalDollar)
 		default:
@@ -32,17 +32,17 @@ func upper(c byte) byte {
 	return c
 }
 
-// appendGoogleTarget appends a target in a form that can be compared with
-// patterns from appendGooglePattern. Bytes beyond ASCII become 0xff. No such
-// pattern has this byte, because appendGooglePattern escapes bytes beyond
-// ASCII.
+// appendGoogleTarget appends a target in the form of appendGooglePattern.
+// Because Google's parser does not encode the bytes of a target, those outside
+// of ASCII must not match any pattern. They are replaced by 0xff, which no
+// normalized pattern contains.
 func appendGoogleTarget(dst []byte, target string) []byte {
 	target = googlePath(target)
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')
 	}
-	for i := range len(target) {
-		switch c := target[i]; {
+	for _, c := range []byte(target) {
+		switch {
 		case c == '*':
 			dst = append(dst, literalStar)
 		case c == '$':
@@ -56,25 +56,30 @@ func appendGoogleTarget(dst []byte, target string) []byte {
 	return dst
 }
 
-// googlePath returns the path and query of a URL as Google's parser finds them.
+// googlePath returns the path and query of a URL in the way of Google's parser.
 func googlePath(url string) string {
 	url = strings.TrimPrefix(url, "//")
-	start := 0
+	authority := 0
 	if i := strings.Index(url, "://"); i >= 0 && !strings.ContainsAny(url[:i], "/?;") {
-		start = i + len("://")
+		authority = i + len("://")
 	}
-	i := strings.IndexAny(url[start:], "/?;")
-	if i < 0 || strings.Contains(url[:start+i], "#") {
+	i := strings.IndexAny(url[authority:], "/?;")
+	if i < 0 {
 		return ""
 	}
-	path, _, _ := strings.Cut(url[start+i:], "#")
-	return path
+	path := authority + i
+	if strings.Contains(url[:path], "#") {
+		return ""
+	}
+	withoutFragment, _, _ := strings.Cut(url[path:], "#")
+	return withoutFragment
 }
 
-// directoryOfIndex recognizes a pattern for the index page of a directory. It
-// returns a pattern that matches only the directory itself. In Google's parser,
-// an Allow for the page also allows the directory.
-func directoryOfIndex(pattern string) (directory string, ok bool) {
+// googleIndexDirectory returns a pattern that matches only the directory of an
+// index page, such as "/dir/$" for "/dir/index.html". In Google's parser, an
+// Allow for the index page also allows the directory. ok is false if the
+// pattern does not match an index page.
+func googleIndexDirectory(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')
 	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {
 		return "", false

@@ -2,20 +2,20 @@ package match
 
 import "strings"
 
-// appendKosterPath appends a path in the form in which the robots.txt draft of
-// 1996 compares paths. Escapes are decoded, except that "%2F" and "%25" stay. A
-// "%" that is no escape becomes "%25", so that every "%" in this form begins an
-// escape.
+// appendKosterPath appends a path as the draft of 1996 normalizes it: all
+// percent-encoded bytes except "%2F" are decoded. Because a decoded "%"
+// followed by "2F" would be ambiguous, "%25" is not decoded either, and a "%"
+// that does not begin a percent-encoded byte becomes "%25".
 func appendKosterPath(dst []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
-		c, escaped := escapeAt(path, i)
-		if escaped {
+		c, encoded := decodeAt(path, i)
+		if encoded {
 			i += 2
 		} else {
 			c = path[i]
 		}
 		switch {
-		case c == '/' && escaped:
+		case c == '/' && encoded:
 			dst = append(dst, "%2F"...)
 		case c == '%':
 			dst = append(dst, "%25"...)
@@ -26,8 +26,8 @@ func appendKosterPath(dst []byte, path string) []byte {
 	return dst
 }
 
-// appendKosterTarget appends the path of a target in the form of
-// appendKosterPath.
+// appendKosterTarget appends the normalized path of a target, without the
+// query.
 func appendKosterTarget(dst []byte, target string) []byte {
 	target = pathAndQuery(target)
 	if i := strings.IndexByte(target, '?'); i >= 0 {

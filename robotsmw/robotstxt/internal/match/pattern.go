@@ -1,67 +1,78 @@
 package match
 
-// A pattern is compared with a target from the target's first byte on. "*"
-// stands for any bytes, or none. "$" as the last byte stands for the end of the
-// target. All other bytes are literal (RFC 9309 §2.2.3).
-//
-// In memory, a pattern has the canonical form of escape.go. The longest pattern
-// in this form is the most specific (§2.2.2). In this form, an escape counts as
-// three bytes.
+// A pattern matches a target that begins with it. "*" matches any sequence of
+// bytes, and a final "$" matches the end of the target. All other bytes are
+// literal (RFC 9309 §2.2.3). In a normalized pattern, the special bytes are
+// "*", "$" and eitherPercent.
 
-// isCanonical reports whether a pattern is surely in canonical form as it is
-// written. Nearly all patterns are: they have no escapes, or only upper-case
-// escapes of bytes that are not printable ASCII. special is the index of the
-// first byte that does not stand for itself, or the pattern's length.
-func isCanonical(pattern string) (special int, ok bool) {
+// isNormalized reports whether a pattern is normalized, as nearly all patterns
+// are. It has false negatives, but no false positives. special is the index of
+// the first special byte of the pattern, or its length.
+func isNormalized(pattern string) (special int, ok bool) {
 	special = len(pattern)
-	if arePlain(pattern) {
+	if isAllPlain(pattern) {
 		return special, true
 	}
 	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
+		c := pattern[i]
+		switch {
 		case isPlain(c):
-		case c == '*' || c == '$' && i == len(pattern)-1:
+		case c == '*', isFinalDollar(pattern, i):
 			special = min(special, i)
-		default:
-			value, ok := escapeAt(pattern, i)
-			if !ok || isPrintable(value) || isLower(pattern[i+1]) || isLower(pattern[i+2]) {
-				return 0, false
-			}
+		case isNormalizedEncoding(pattern, i):
 			i += 2
+		default:
+			return 0, false
 		}
 	}
 	return special, true
 }
 
+func isFinalDollar(pattern string, i int) bool {
+	return pattern[i] == '$' && i == len(pattern)-1
+}
+
+// isNormalizedEncoding reports whether s[i:] begins with a byte that must be
+// percent-encoded and has upper-case digits.
+func isNormalizedEncoding(s string, i int) bool {
+	c, ok := decodeAt(s, i)
+	if !ok || isPrintable(c) {
+		return false
+	}
+	return !isLower(s[i+1]) && !isLower(s[i+2])
+}
+
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// appendPattern converts a pattern to canonical form and appends it to dst.
+// appendPattern appends a normalized pattern.
 //
-// In the query of a target, "%2F" is the same as "/", and "%3F" is the same as
-// "?". In the path, they differ. An escape after a "?" of the pattern is in the
-// query. If neither "?" nor "*" comes before an escape, the escape is in the
-// path. Any other "%2F" or "%3F" may match in the path or in the query, and
-// appendPattern stores it as an eitherEscape.
+// Whether "%2F" and "%3F" differ from "/" and "?" depends on whether they are
+// in the path or in the query, which is known only if a "?" precedes them in
+// the pattern, or no "*" does. Otherwise, they are marked with eitherPercent.
 func appendPattern(dst []byte, pattern string) []byte {
-	inQuery, wild := false, false
+	inQuery := false
+	afterStar := false
 	for i := 0; i < len(pattern); i++ {
-		if c := pattern[i]; isPlain(c) && c != '?' {
+		c := pattern[i]
+		if isPlain(c) && c != '?' {
 			dst = append(dst, c)
 			continue
 		}
-		if c, ok := escapeAt(pattern, i); ok {
+		if decoded, ok := decodeAt(pattern, i); ok {
 			i += 2
-			if (c == '/' || c == '?') && wild && !inQuery {
-				dst = append(dst, eitherEscape, upperhex[c>>4], upperhex[c&15])
+			maybeInQuery := afterStar && !inQuery
+			if maybeInQuery && (decoded == '/' || decoded == '?') {
+				dst = append(dst, eitherPercent, upperhex[decoded>>4], upperhex[decoded&15])
 			} else {
-				dst = appendByte(dst, c, true, inQuery)
+				dst = appendByte(dst, decoded, true, inQuery)
 			}
 			continue
 		}
-		switch c := pattern[i]; {
+		switch {
 		case c == '*':
-			dst, wild = append(dst, c), true
-		case c == '$' && i == len(pattern)-1:
+			dst = append(dst, c)
+			afterStar = true
+		case isFinalDollar(pattern, i):
 			dst = append(dst, c)
 		default:
 			dst = appendByte(dst, c, false, inQuery)
@@ -71,8 +82,8 @@ func appendPattern(dst []byte, pattern string) []byte {
 	return dst
 }
 
-// CanMatch reports whether a pattern can match anything. Every target begins
-// with "/", so a pattern must begin with "/" or "*".
+// CanMatch reports whether a pattern can match any target. Because every target
+// begins with "/", the pattern must begin with "/" or "*".
 func CanMatch(pattern string) bool {
 	return pattern != "" && (pattern[0] == '/' || pattern[0] == '*')
 }

@@ -8,161 +8,199 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Set has the rules of a group. The zero value has no rules. A Set does not
-// change, so any number of goroutines may use it.
+// A Set contains the rules of a group. The zero value has no rules. A Set is
+// immutable, and safe for concurrent use by multiple goroutines.
 type Set struct {
 	rules       []rule  // in the order of the file
-	text        string  // the patterns of the rules, one after the other
-	secondBytes byteSet // the second bytes of targets that some rule may match
+	text        string  // the patterns of the rules
+	secondBytes byteSet // the second bytes of all targets that a rule may match
 	dialect     syntax.Dialect
-	wild        bool // whether a rule is wild
+	hasWild     bool // whether a rule is wild
 }
 
-// IsEmpty reports whether there is no rule.
+// IsEmpty reports whether there are no rules.
 func (s *Set) IsEmpty() bool { return len(s.rules) == 0 }
 
-// Size returns how many bytes of memory the Set takes, including the Set
+// Size returns the memory that the Set occupies, in bytes, including the Set
 // itself.
 func (s *Set) Size() int {
 	return int(unsafe.Sizeof(*s)) + len(s.rules)*int(unsafe.Sizeof(rule{})) + len(s.text)
 }
 
+// An Outcome is the outcome of matching a target.
+type Outcome uint8
+
+const (
+	ByRule      Outcome = iota // a rule decides
+	NoMatch                    // no rule matches
+	TooMuchWork                // matching takes more steps than maxWork
+	IsRobotsTxt                // the target is /robots.txt, which is always allowed
+)
+
 // Functions that return the index of the deciding rule return one of these
 // values if no rule decides.
 const (
-	None    = -1 - iota // no rule matches
-	TooMuch             // the rules take more steps than maxWork
-	Itself              // the target is robots.txt itself
+	noMatch     = -int(NoMatch)
+	tooMuchWork = -int(TooMuchWork)
+	isRobotsTxt = -int(IsRobotsTxt)
 )
 
-// Allowed reports whether a robot that obeys the rules may fetch a target.
+// Allowed reports whether the rules allow a target.
 func (s *Set) Allowed(target string) bool {
-	if s.dialect == syntax.RFC9309 && len(target) > 1 && target[0] == '/' && isPlain(target[1]) && !s.secondBytes.has(target[1]) {
-		return true // for groups of one to five rules, this keeps up with temoto/robotstxt
-	}
-	switch decides, _ := s.decide(target); decides {
-	case None, Itself:
+	if s.cannotMatch(target) {
 		return true
-	case TooMuch:
-		return false
-	default:
-		return s.rules[decides].rank.has(allowBit)
 	}
+	index, _ := s.decide(target)
+	switch index {
+	case noMatch, isRobotsTxt:
+		return true
+	case tooMuchWork:
+		return false
+	}
+	return s.rules[index].rank.has(allowBit)
+}
+
+// cannotMatch reports whether the second byte of a target excludes all rules.
+// It is a fast path that matters for groups of up to five rules, and has false
+// negatives.
+func (s *Set) cannotMatch(target string) bool {
+	if s.dialect != syntax.RFC9309 || len(target) < 2 || target[0] != '/' {
+		return false
+	}
+	return isPlain(target[1]) && !s.secondBytes.has(target[1])
 }
 
 // A Rule is a rule of a [Set].
 type Rule struct {
-	Allow   bool
-	Line    int    // line number in the file, counted from 1
-	Written string // the pattern as written in the file
-	Form    string // the pattern in the form of [AppendPattern]
+	Allow      bool
+	Line       int    // line number in the file, counted from 1
+	Pattern    string // the pattern in the file
+	Normalized string // the result of [AppendPattern] for the pattern
 }
 
-// Decide returns the rule that decides about a target. If no rule decides,
-// without says why: it is [None], [TooMuch] or [Itself]. If a rule decides,
-// without is 0. Decide also returns how many steps it took.
-func (s *Set) Decide(target string) (r Rule, without, steps int) {
-	decides, steps := s.decide(target)
-	if decides < 0 {
-		return r, decides, steps
+// Decide returns the rule that decides about a target. If the outcome is not
+// [ByRule], the Rule is zero. steps is a measure of the time that matching
+// takes, as described at maxWork.
+func (s *Set) Decide(target string) (r Rule, outcome Outcome, steps int) {
+	index, steps := s.decide(target)
+	if index < 0 {
+		return Rule{}, Outcome(-index), steps
 	}
-	rank := s.rules[decides].rank
-	r = Rule{Allow: rank.has(allowBit), Line: rank.line(), Form: s.pattern(decides)}
-	to := len(s.text)
-	if decides+1 < len(s.rules) {
-		to = int(s.rules[decides+1].from)
+	rank := s.rules[index].rank
+	normalized := s.pattern(index)
+	raw := s.rawPattern(index)
+	if raw == "" {
+		raw = normalized
 	}
-	if r.Written = s.text[int(s.rules[decides].from)+rank.nbytes() : to]; r.Written == "" {
-		r.Written = r.Form
-	}
-	return r, 0, steps
+	return Rule{Allow: rank.has(allowBit), Line: rank.line(), Pattern: raw, Normalized: normalized}, ByRule, steps
 }
 
-func (s *Set) pattern(i int) string {
-	r := &s.rules[i]
-	return s.text[r.from:][:r.rank.nbytes()]
+// pattern returns the normalized pattern of a rule.
+func (s *Set) pattern(index int) string {
+	r := &s.rules[index]
+	return s.text[r.start:][:r.rank.patternLen()]
+}
+
+// rawPattern returns the pattern of a rule in the file, or "" if it is the same
+// as the normalized pattern.
+func (s *Set) rawPattern(index int) string {
+	r := &s.rules[index]
+	end := len(s.text)
+	if index+1 < len(s.rules) {
+		end = int(s.rules[index+1].start)
+	}
+	return s.text[int(r.start)+r.rank.patternLen() : end]
+}
+
+// decide returns the index of the deciding rule, or one of the negative
+// constants above, and the number of steps that matching took.
+func (s *Set) decide(target string) (index, steps int) {
+	if s.dialect == syntax.RFC9309 && strings.HasPrefix(target, "/") && isAllPlain(target) {
+		return s.decideNormalized(target) // nearly all targets are normalized
+	}
+	if need := 1 + 3*len(target); need > stackSize {
+		buf := buffers.Get().(*[]byte)
+		defer buffers.Put(buf)
+		*buf = AppendTarget(slices.Grow((*buf)[:0], need), target, s.dialect)
+		return s.decideNormalized(AsString(*buf))
+	}
+	var buf [stackSize]byte
+	return s.decideNormalized(AsString(AppendTarget(buf[:0], target, s.dialect)))
 }
 
 const robotsTxt = "/robots.txt"
 
-// decide returns the index of the rule that decides, and how many steps that
-// took. If no rule decides, it returns None, TooMuch or Itself as the index.
-func (s *Set) decide(target string) (decides, steps int) {
-	if s.dialect == syntax.RFC9309 && strings.HasPrefix(target, "/") && arePlain(target) {
-		return s.decideForm(target) // nearly all targets are in canonical form
-	}
-	if need := 1 + 3*len(target); need > stackBuffer {
-		buf := buffers.Get().(*[]byte)
-		defer buffers.Put(buf)
-		*buf = AppendTarget(slices.Grow((*buf)[:0], need), target, s.dialect)
-		return s.decideForm(AsString(*buf))
-	}
-	var buf [stackBuffer]byte
-	return s.decideForm(AsString(AppendTarget(buf[:0], target, s.dialect)))
-}
-
-// decideForm does the same as decide, for a target in the form that the dialect
-// compares.
-func (s *Set) decideForm(target string) (decides, steps int) {
+// decideNormalized is like decide for a normalized target.
+func (s *Set) decideNormalized(target string) (index, steps int) {
 	if s.dialect == syntax.Koster1996 {
 		return s.decideKoster(target)
 	}
 	if target == robotsTxt && s.dialect == syntax.RFC9309 {
-		return Itself, 0
+		return isRobotsTxt, 0
 	}
-	begin, missing := beginOf(target), byteSet(0)
-	if s.wild {
-		missing = ^bytesOf(target)
+	prefix := prefixKey(target)
+	missing := byteSet(0)
+	if s.hasWild {
+		missing = ^newByteSet(target)
 	}
-	decides, steps = None, len(s.rules)
-	most, best := maxWork(len(target)), rank(0)
+	index = noMatch
+	steps = len(s.rules)
+	limit := maxWork(len(target))
+	best := rank(0)
 	for i := range s.rules {
 		r := &s.rules[i]
-		if r.rank <= best || r.cannotMatch(begin, missing) {
+		if r.rank <= best || r.excludes(prefix, missing) {
 			continue
 		}
 		pattern := s.pattern(i)
 		if r.rank.has(wildBit) {
-			if steps += len(pattern) + len(target)/2; steps > most {
-				return TooMuch, steps
+			steps += len(pattern) + len(target)/2
+			if steps > limit {
+				return tooMuchWork, steps
 			}
 		}
-		matches := false
-		if !r.rank.has(plainBit) {
-			matches = matchesWild(pattern, target)
-		} else if end := len(pattern) - 1; end < len(target) && target[end] == pattern[end] { // these often differ
-			matches = strings.HasPrefix(target, pattern)
+		var matches bool
+		if r.rank.has(literalBit) {
+			matches = hasPrefix(target, pattern)
+		} else {
+			matches = matchesWildcard(pattern, target)
 		}
 		if matches {
-			decides, best = i, r.rank
+			index = i
+			best = r.rank
 		}
 	}
-	return decides, steps
+	return index, steps
 }
 
-// decideKoster does the same as decideForm, by the draft of 1996: the first
-// rule whose path is a prefix of the target decides. No byte of a path is a
-// wildcard.
-func (s *Set) decideKoster(target string) (decides, steps int) {
+// hasPrefix is strings.HasPrefix for a prefix that is not empty. It compares
+// the last byte first, because the patterns of a group often begin alike.
+func hasPrefix(s, prefix string) bool {
+	last := len(prefix) - 1
+	return last < len(s) && s[last] == prefix[last] && strings.HasPrefix(s, prefix)
+}
+
+// decideKoster is like decideNormalized for the dialect [syntax.Koster1996], in
+// which the first matching rule decides and there are no special bytes.
+func (s *Set) decideKoster(target string) (index, steps int) {
 	if target == robotsTxt {
-		return Itself, 0
+		return isRobotsTxt, 0
 	}
 	for i := range s.rules {
 		if strings.HasPrefix(target, s.pattern(i)) {
 			return i, i + 1
 		}
 	}
-	return None, len(s.rules)
+	return noMatch, len(s.rules)
 }
 
-// Work is counted in steps, each of about a nanosecond or less. A target may
-// cost baseWork steps, and workPerByte more for each of its bytes. Only a file
-// that was made to keep crawlers busy reaches this limit, by rules with
-// wildcards. The robot then cannot tell whether the target is allowed, and does
-// not fetch it.
 const (
 	baseWork    = 1 << 24
 	workPerByte = 32
 )
 
-func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
+// maxWork returns the maximum number of steps for a target of n bytes. A step
+// takes about a nanosecond or less. Only files that were made to slow down
+// crawlers exceed the maximum. Since it is unknown then whether the target is
+// allowed, it is disallowed.
+func maxWork(n int) int { return baseWork + workPerByte*n }

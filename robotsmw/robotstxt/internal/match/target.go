@@ -6,7 +6,7 @@ import "strings"
 // match.
 func pathAndQuery(target string) string {
 	if target == "" || target[0] != '/' {
-		target = AfterAuthority(target)
+		target = TrimAuthority(target)
 	}
 	if i := strings.IndexByte(target, '#'); i >= 0 {
 		target = target[:i]
@@ -14,39 +14,40 @@ func pathAndQuery(target string) string {
 	return target
 }
 
-// AfterAuthority returns an absolute URL without its scheme and authority. It
-// returns any other target unchanged.
-func AfterAuthority(target string) string {
-	i := strings.Index(target, "://")
-	if i < 0 || strings.ContainsAny(target[:i], "/?#") {
+// TrimAuthority removes the scheme and authority of an absolute URL. It returns
+// any other target unchanged.
+func TrimAuthority(target string) string {
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok || strings.ContainsAny(scheme, "/?#") {
 		return target
 	}
-	target = target[i+len("://"):]
-	if i = strings.IndexAny(target, "/?#"); i < 0 {
+	i := strings.IndexAny(rest, "/?#")
+	if i < 0 {
 		return ""
 	}
-	return target[i:]
+	return rest[i:]
 }
 
-// appendTarget appends a result of pathAndQuery in canonical form. It puts a
-// "/" before a target that does not begin with one.
+// appendTarget appends a normalized result of pathAndQuery. If the target does
+// not begin with a slash, appendTarget adds one.
 func appendTarget(dst []byte, target string) []byte {
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')
 	}
 	inQuery := false
 	for i := 0; i < len(target); i++ {
-		if c := target[i]; isPlain(c) && c != '?' {
+		c := target[i]
+		if isPlain(c) && c != '?' {
 			dst = append(dst, c)
 			continue
 		}
-		if c, ok := escapeAt(target, i); ok {
-			dst = appendByte(dst, c, true, inQuery)
+		if decoded, ok := decodeAt(target, i); ok {
+			dst = appendByte(dst, decoded, true, inQuery)
 			i += 2
 			continue
 		}
-		dst = appendByte(dst, target[i], false, inQuery)
-		inQuery = inQuery || target[i] == '?'
+		dst = appendByte(dst, c, false, inQuery)
+		inQuery = inQuery || c == '?'
 	}
 	return dst
 }

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// MaxDelay is 292 years. It also stands for any longer delay. It leaves room
-// for the nanosecond that package robotstxt adds to a delay.
+// MaxDelay is the maximum result of [ParseDelay]: 292 years. It is one less
+// than the maximum time.Duration, because package robotstxt stores a delay plus
+// one nanosecond.
 const MaxDelay = time.Duration(1<<63 - 2)
 
-// ParseDelay parses plain decimal seconds, such as "10" or "0.5". It returns
-// MaxDelay for any longer delay, and false for any other text.
+// ParseDelay parses a decimal number of seconds, such as "10" or "0.5". It
+// returns MaxDelay for longer delays, and false for any other text.
 func ParseDelay(s string) (time.Duration, bool) {
-	if s == "" || s == "." || strings.Trim(s, "0123456789.") != "" || strings.Count(s, ".") > 1 {
+	if !isDecimal(s) {
 		return 0, false
 	}
 	seconds, err := strconv.ParseFloat(s, 64)
@@ -21,4 +22,13 @@ func ParseDelay(s string) (time.Duration, bool) {
 		return MaxDelay, true
 	}
 	return time.Duration(seconds * float64(time.Second)), true
+}
+
+// isDecimal reports whether s consists of digits with at most one dot. The
+// syntax of strconv.ParseFloat is wider: it includes "1e3", "-1" and "Inf".
+func isDecimal(s string) bool {
+	if s == "" || s == "." {
+		return false
+	}
+	return strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") <= 1
 }

@@ -1,7 +1,7 @@
 package syntax
 
-// A Dialect is a way to read robots.txt files. The type Dialect of package
-// robotstxt has the same values and describes them.
+// A Dialect determines how a robots.txt file is parsed and matched. Its values
+// are those of robotstxt.Dialect, which documents them.
 type Dialect uint8
 
 const (

@@ -1,7 +1,6 @@
-// Package syntax splits a robots.txt file into lines, fields with values, and
-// groups, as each dialect defines them. It stores these as positions in the
-// text. It does not match rules and does not report problems.
+// Package syntax parses robots.txt files: it splits them into lines, fields and
+// groups, in each dialect. The results are positions in the text.
 //
-// Package robotstxt and its linter both use it. The doc of package robotstxt
-// describes the grammar of a file for users.
+// The package is shared by package robotstxt, whose documentation describes the
+// syntax, and by its linter.
 package syntax

@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// A Field says which field a line has.
+// A Field is the field of a line.
 type Field uint8
 
 const (
@@ -12,18 +12,18 @@ const (
 	Disallow
 	CrawlDelay
 	Sitemap
-	Blank // a blank line, which ends a record in [Koster1996]
+	Blank // a blank line, which ends a record in the dialect Koster1996
 )
 
-// FieldOf returns the Field that a name means, ignoring case.
+// ParseField returns the Field with the given name, in any case.
 //
-// FieldOf accepts the misspellings of User-agent and Disallow that Google's
-// parser accepts. It also accepts all names that begin with a spelling of one
-// of these two fields. So even a misspelt line restricts robots as its author
-// meant. But "Allow" must be spelled exactly, apart from case, because a guess
-// could open what the author meant to close.
-func FieldOf(name string) Field {
-	switch name { // the usual spellings
+// Like Google's parser, ParseField accepts misspellings of User-agent and
+// Disallow, and all names that begin with one of their spellings, so that a
+// misspelled line still restricts robots as its author intended. "Allow" must
+// be spelled correctly, because accepting a misspelling might allow what the
+// author did not intend to allow.
+func ParseField(name string) Field {
+	switch name { // fast path for the usual spellings
 	case "Disallow", "disallow":
 		return Disallow
 	case "Allow", "allow":
@@ -50,45 +50,55 @@ func FieldOf(name string) Field {
 	return Other
 }
 
-// knownField is a fast path for lines that begin with one of the most frequent
-// names and a colon. It returns the Field and the length of the name. For any
-// other line, and for a line of fewer than nine bytes, it returns Other.
-func knownField(line string) (field Field, length uint32) {
+// parseCommonField is a fast path for lines that begin with one of the most
+// common names and a colon. It returns the Field and the length of the name, or
+// Other for all other lines, and for lines of fewer than nine bytes.
+func parseCommonField(line string) (field Field, length uint32) {
 	if len(line) < wordSize+1 {
 		return Other, 0
 	}
 	word := lower64(line)
 	switch {
-	case word == disallow && line[8] == ':':
+	case word == disallowWord && line[8] == ':':
 		return Disallow, 8
-	case word&firstBytes(5) == allow && line[5] == ':':
+	case word&wordMask(5) == allowWord && line[5] == ':':
 		return Allow, 5
-	case word == userAgen && len(line) > 10 && line[4] == '-' && line[8]|' ' == 'n' && line[9]|' ' == 't' && line[10] == ':':
+	case word == userAgentWord && endsUserAgent(line):
 		return UserAgent, 10
-	case word&firstBytes(7) == sitemap && line[7] == ':':
+	case word&wordMask(7) == sitemapWord && line[7] == ':':
 		return Sitemap, 7
 	}
 	return Other, 0
 }
 
+// endsUserAgent reports whether a line whose first word is userAgentWord begins
+// with "user-agent:". The hyphen is compared again because lower64 does not
+// preserve it.
+func endsUserAgent(line string) bool {
+	if len(line) <= len("user-agent") || line[4] != '-' {
+		return false
+	}
+	return line[8]|' ' == 'n' && line[9]|' ' == 't' && line[10] == ':'
+}
+
 const wordSize = 8
 
-// lower64 returns the first eight bytes of s as a number, with letters in lower
-// case. The first byte is in its lowest eight bits. lower64 also changes some
-// bytes that are not letters.
+// lower64 returns the first eight bytes of s as a little-endian number, with
+// letters in lower case. Some bytes that are not letters change as well.
 func lower64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56 | 0x2020202020202020
 }
 
-func firstBytes(n int) uint64 { return 1<<(8*n) - 1 }
+// wordMask selects the first n bytes of a word.
+func wordMask(n int) uint64 { return 1<<(8*n) - 1 }
 
 var (
-	disallow = lower64("disallow")
-	userAgen = lower64("user-agen")
-	allow    = lower64("allow   ") & firstBytes(5)
-	sitemap  = lower64("sitemap ") & firstBytes(7)
+	disallowWord  = lower64("disallow")
+	userAgentWord = lower64("user-agent") // without "nt"
+	allowWord     = lower64("allow   ") & wordMask(5)
+	sitemapWord   = lower64("sitemap ") & wordMask(7)
 )
 
 func hasAnyPrefixFold(s string, prefixes ...string) bool {

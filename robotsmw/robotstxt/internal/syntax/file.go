@@ -2,56 +2,57 @@ package syntax
 
 import "bytes"
 
-// MaxSize is how many bytes of a robots.txt file count: 500 KiB. RFC 9309 §2.5
-// forbids a smaller limit.
+// MaxSize is the maximum size in bytes of the part of a file that is parsed:
+// 500 KiB, the smallest limit that RFC 9309 §2.5 permits.
 const MaxSize = 500 << 10
 
 // A File is a robots.txt file, split into records.
 type File struct {
-	Text      string   // the part of the body that counts, without a byte order mark
-	Records   []Record // the lines with a field, in order; in Koster1996 also blank lines
+	Text      string   // at most MaxSize bytes of the body, without a byte order mark
+	Records   []Record // the lines that have a field, in order; in Koster1996 also blank lines
 	Dialect   Dialect
-	Truncated bool // whether the body is longer than Text may be
+	Truncated bool // whether the body was longer than MaxSize
 }
 
 // A Record is a line that has a field and a value. In the dialect [Koster1996],
-// a blank line is also a Record, and its Field is the constant Blank.
+// a blank line is also a Record, whose Field is [Blank].
 type Record struct {
-	Line        uint32 // counted from 1
+	Line        uint32 // line number, counted from 1
 	Field       Field
 	Name, Value Span
 }
 
-// Name returns the name of a record's field, as written.
+// Name returns the name of a record's field, unchanged.
 func (f *File) Name(r *Record) string { return r.Name.In(f.Text) }
 
 // Value returns the value of a record.
 func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 
-// Parse splits a file into records, in a dialect. It accepts any bytes, and
-// does not keep body.
+// Parse splits a file into records. It accepts any input, and copies the text.
 func Parse(body []byte, dialect Dialect) File {
-	body = WithoutBOM(body)
-	f := File{Text: string(Whole(body)), Dialect: dialect, Truncated: len(body) > MaxSize}
+	body = TrimBOM(body)
+	f := File{Text: string(Truncate(body)), Dialect: dialect, Truncated: len(body) > MaxSize}
 	lines := NewLineReader(f.Text)
-	// This capacity is enough for most files: two lines in three have a field,
-	// and few of these lines are shorter than 16 bytes.
+	// This capacity is sufficient for most files, because two lines in three
+	// have a field, and few of these lines are shorter than 16 bytes.
 	f.Records = make([]Record, 0, min(lines.estimate(), len(f.Text)/16)+1)
 	for lines.Next() {
 		line := Span{lines.Line.From, lines.Comment}
 		if dialect == Google {
-			line = cutForGoogle(f.Text, line)
+			line = truncateGoogleLine(f.Text, line)
 		}
 		line = trimLeft(f.Text, line)
-		if field, n := knownField(line.In(f.Text)); field != Other {
+		if field, n := parseCommonField(line.In(f.Text)); field != Other {
 			name := Span{line.From, line.From + n}
-			f.Records = append(f.Records, Record{lines.Number, field, name, Trim(f.Text, Span{name.To + 1, line.To})})
+			value := Trim(f.Text, Span{name.To + 1, line.To})
+			f.Records = append(f.Records, Record{lines.Number, field, name, value})
 			continue
 		}
 		name, value, ok := Split(f.Text, line)
 		switch {
 		case ok:
-			f.Records = append(f.Records, Record{lines.Number, fieldOf(name.In(f.Text), dialect), name, value})
+			field := parseField(name.In(f.Text), dialect)
+			f.Records = append(f.Records, Record{lines.Number, field, name, value})
 		case dialect == Koster1996 && isBlank(f.Text, lines.Line):
 			f.Records = append(f.Records, Record{Line: lines.Number, Field: Blank})
 		}
@@ -59,25 +60,25 @@ func Parse(body []byte, dialect Dialect) File {
 	return f
 }
 
-func fieldOf(name string, dialect Dialect) Field {
+func parseField(name string, dialect Dialect) Field {
 	if dialect == Google {
-		return googleFieldOf(name)
+		return parseGoogleField(name)
 	}
-	return FieldOf(name)
+	return ParseField(name)
 }
 
-// Whole returns the part of a body that counts. If the body is longer than
-// MaxSize, only the lines that end within MaxSize bytes count.
-func Whole(body []byte) []byte {
+// Truncate returns the lines of a body that end within its first MaxSize bytes,
+// or the whole body if it is not longer than MaxSize.
+func Truncate(body []byte) []byte {
 	if len(body) <= MaxSize {
 		return body
 	}
 	return body[:bytes.LastIndexAny(body[:MaxSize], "\r\n")+1]
 }
 
-// WithoutBOM returns a body without the byte order mark at its beginning. It
-// also removes an incomplete byte order mark.
-func WithoutBOM(body []byte) []byte {
+// TrimBOM removes a byte order mark, or the first bytes of one, from the
+// beginning of a body.
+func TrimBOM(body []byte) []byte {
 	const bom = "\xef\xbb\xbf"
 	n := 0
 	for n < len(bom) && n < len(body) && body[n] == bom[n] {

@@ -2,27 +2,30 @@ package syntax
 
 import "strings"
 
-// googleMaxLine is how many bytes of a line Google's parser reads: its buffer
-// has one byte more, for a NUL.
-const googleMaxLine = 2083*8 - 1
+// maxGoogleLine is the maximum number of bytes of a line that Google's parser
+// reads into its buffer, which has an additional byte for a NUL.
+const maxGoogleLine = 2083*8 - 1
 
-func cutForGoogle(text string, line Span) Span {
-	line.To = min(line.To, line.From+googleMaxLine)
+// truncateGoogleLine returns the part of a line that Google's parser reads.
+func truncateGoogleLine(text string, line Span) Span {
+	line.To = min(line.To, line.From+maxGoogleLine)
 	if i := strings.IndexByte(line.In(text), 0); i >= 0 {
 		line.To = line.From + uint32(i)
 	}
 	return line
 }
 
-// googleFieldOf does the same as FieldOf, in the [Google] dialect, which
-// accepts more spellings of Allow and Sitemap.
-func googleFieldOf(name string) Field {
-	field := FieldOf(name)
-	switch {
-	case field == Other && hasAnyPrefixFold(name, "allow"):
+// parseGoogleField is like ParseField for the dialect [Google], which accepts
+// more spellings of Allow and Sitemap.
+func parseGoogleField(name string) Field {
+	if field := ParseField(name); field != Other {
+		return field
+	}
+	if hasAnyPrefixFold(name, "allow") {
 		return Allow
-	case field == Other && hasAnyPrefixFold(name, "sitemap", "site-map"):
+	}
+	if hasAnyPrefixFold(name, "sitemap", "site-map") {
 		return Sitemap
 	}
-	return field
+	return Other
 }

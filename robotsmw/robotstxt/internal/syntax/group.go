@@ -8,63 +8,77 @@ type GroupReader struct {
 	dialect Dialect
 }
 
-// Groups returns a GroupReader. The first call of its method Next moves to the
-// first group.
+// Groups returns a GroupReader that is positioned before the first group.
 func (f *File) Groups() GroupReader { return GroupReader{rest: f.Records, dialect: f.Dialect} }
 
 // Next advances to the next group and reports whether there is one.
 //
-// A group begins with a user-agent line. It ends before the next user-agent
-// line that comes after a rule. So user-agent lines that follow each other
-// share a group (RFC 9309 §2.1). Other fields never begin or end a group
-// (§2.2.4). Records before the first user-agent line are in no group.
+// A group begins with a user-agent line, and extends to the next user-agent
+// line that follows a rule (RFC 9309 §2.1). Other fields never begin or end a
+// group (§2.2.4). Records before the first user-agent line are not part of any
+// group.
 //
-// In the dialect [Koster1996], blank lines separate the groups.
+// In the dialect [Koster1996], blank lines separate groups.
 func (g *GroupReader) Next() bool {
 	if g.dialect == Koster1996 {
-		g.Group, g.rest = cutBlock(g.rest)
-		return len(g.Group) > 0
+		g.Group, g.rest = cutKosterRecord(g.rest)
+	} else {
+		g.Group, g.rest = cutGroup(g.rest)
 	}
-	records := g.rest
+	return len(g.Group) > 0
+}
+
+// cutGroup splits records after the first group. It drops the records before
+// the group.
+func cutGroup(records []Record) (group, rest []Record) {
 	for len(records) > 0 && records[0].Field != UserAgent {
 		records = records[1:]
 	}
-	ruled, end := false, 0
-	for end < len(records) {
-		field := records[end].Field
-		if ruled && field == UserAgent {
-			break
+	hasRule := false
+	for i := range records {
+		switch records[i].Field {
+		case UserAgent:
+			if hasRule {
+				return records[:i], records[i:]
+			}
+		case Allow, Disallow:
+			hasRule = true
 		}
-		ruled = ruled || field == Allow || field == Disallow
-		end++
 	}
-	g.Group, g.rest = records[:end], records[end:]
-	return end > 0
+	return records, nil
 }
 
-// GroupsFor returns the groups for a robot. It chooses the first of the robot's
-// tokens that some group names, and returns this token and the groups that name
-// it. The final token must be [Everyone]. If no group names any of the tokens,
-// GroupsFor returns nil. groups must be empty: GroupsFor appends the
-// result to it.
-func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
-	best := len(tokens) // index of the first token that some group has named so far
-	for all := f.Groups(); all.Next(); {
-		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
-		switch {
-		case first < 0, first == best && f.Dialect == Koster1996: // Koster1996: only the first group counts
+// GroupsFor appends to dst, which must be empty, the groups that apply to a
+// robot. The robot's product tokens must be in order of preference and end with
+// [Wildcard]. GroupsFor returns the groups that name the first of the tokens
+// that any group names, and this token. It returns nil if no group names any of
+// the tokens.
+func (f *File) GroupsFor(dst [][]Record, tokens []Token) (groups [][]Record, named Token) {
+	groups = dst
+	best := len(tokens) // index of the most preferred token that a group has named so far
+	reader := f.Groups()
+	for reader.Next() {
+		first := f.firstNamed(reader.Group, tokens[:min(best+1, len(tokens))])
+		if first < 0 {
 			continue
-		case first < best:
-			best, groups = first, groups[:0]
 		}
-		groups = append(groups, all.Group)
+		if first == best && f.Dialect == Koster1996 {
+			continue // groups are not combined
+		}
+		if first < best {
+			best = first
+			groups = groups[:0]
+		}
+		groups = append(groups, reader.Group)
 	}
 	if best == len(tokens) {
-		return nil, named
+		return nil, Token{}
 	}
 	return groups, tokens[best]
 }
 
+// firstNamed returns the index of the first of the tokens that a group names,
+// or -1.
 func (f *File) firstNamed(group []Record, tokens []Token) int {
 	first := len(tokens)
 	for i := range group {
@@ -72,7 +86,7 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 			continue
 		}
 		for j := range tokens[:first] {
-			if f.IsFor(&group[i], tokens[j]) {
+			if f.NamesToken(&group[i], tokens[j]) {
 				first = j
 				break
 			}
@@ -84,12 +98,13 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 	return first
 }
 
-// IsFor reports whether a user-agent line names a token. Google allows no
-// digits and dots in tokens.
-func (f *File) IsFor(r *Record, t Token) bool {
-	if f.Dialect == Koster1996 {
+// NamesToken reports whether a user-agent line names a token.
+func (f *File) NamesToken(r *Record, t Token) bool {
+	switch f.Dialect {
+	case Koster1996:
 		return t.isKosterName(f.Value(r))
+	case Google:
+		t.isWide = false // Google's parser ends a token at a digit or dot
 	}
-	t.wide = t.wide && f.Dialect != Google
 	return t.IsIn(f.Value(r))
 }

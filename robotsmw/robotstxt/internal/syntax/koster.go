@@ -2,9 +2,9 @@ package syntax
 
 import "strings"
 
-// cutBlock does the same as cutGroup, by the draft of 1996, in which blank
-// lines separate the groups.
-func cutBlock(records []Record) (block, rest []Record) {
+// cutKosterRecord is like cutGroup for the dialect [Koster1996], in which blank
+// lines separate groups. The draft of 1996 calls a group a record.
+func cutKosterRecord(records []Record) (group, rest []Record) {
 	for len(records) > 0 && records[0].Field == Blank {
 		records = records[1:]
 	}
@@ -15,8 +15,8 @@ func cutBlock(records []Record) (block, rest []Record) {
 	return records[:end], records[end:]
 }
 
-// isKosterName reports whether the value of a user-agent line names a token. In
-// the draft of 1996, the whole value is the name.
+// isKosterName is like IsIn for the dialect [Koster1996], in which the whole
+// value of a user-agent line is the name.
 func (t Token) isKosterName(value string) bool {
 	return t.name != "" && strings.EqualFold(value, t.name)
 }

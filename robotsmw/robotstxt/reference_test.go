@@ -7,24 +7,24 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// The twin is a simple, slow matcher. It follows RFC 9309 §2.2.2 and §2.2.3 and
-// the docs word by word. Tests and fuzz targets compare the matcher with
-// it.
+// The reference implementation is a simple, slow matcher that follows RFC 9309
+// §2.2.2 and §2.2.3 and the documentation of the package literally. Tests and
+// fuzz targets compare package match with it.
 
-type twinRule struct {
+type referenceRule struct {
 	allow   bool
 	line    int
 	pattern string
 }
 
-func twinRules(f *File, tokens ...string) (rules []twinRule) {
+func referenceRules(f *File, tokens ...string) (rules []referenceRule) {
 	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
-		for _, group := range twinGroups(f, name) {
+		for _, group := range referenceGroups(f, name) {
 			found = true
 			for _, r := range group {
 				if r.Field == syntax.Allow || r.Field == syntax.Disallow {
-					rules = append(rules, twinRule{r.Field == syntax.Allow, int(r.Line), f.syntax.Value(&r)})
+					rules = append(rules, referenceRule{r.Field == syntax.Allow, int(r.Line), f.syntax.Value(&r)})
 				}
 			}
 		}
@@ -35,11 +35,11 @@ func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	return rules
 }
 
-// twinGroups returns the groups that name a robot.
-func twinGroups(f *File, name string) (groups [][]syntax.Record) {
+// referenceGroups returns the groups that name a robot.
+func referenceGroups(f *File, name string) (groups [][]syntax.Record) {
 	for all := f.syntax.Groups(); all.Next(); {
 		names := func(r syntax.Record) bool {
-			return r.Field == syntax.UserAgent && f.syntax.IsFor(&r, syntax.NewToken(name))
+			return r.Field == syntax.UserAgent && f.syntax.NamesToken(&r, syntax.NewToken(name))
 		}
 		if slices.ContainsFunc(all.Group, names) {
 			groups = append(groups, all.Group)
@@ -48,24 +48,24 @@ func twinGroups(f *File, name string) (groups [][]syntax.Record) {
 	return groups
 }
 
-func twinMatch(rules []twinRule, target string) (best twinRule, ok bool) {
-	canon, query := twinTarget(target)
+func referenceMatch(rules []referenceRule, target string) (best referenceRule, ok bool) {
+	canon, query := referenceTarget(target)
 	longest := -1
 	for _, r := range rules {
-		pattern := twinPattern(r.pattern)
-		if r.pattern == "" || !twinMatches(pattern, canon, query) {
+		pattern := referencePattern(r.pattern)
+		if r.pattern == "" || !referenceMatches(pattern, canon, query) {
 			continue
 		}
-		if n := twinLength(pattern); n > longest || n == longest && r.allow && !best.allow {
+		if n := referenceLength(pattern); n > longest || n == longest && r.allow && !best.allow {
 			longest, best, ok = n, r, true
 		}
 	}
 	return best, ok
 }
 
-// twinTarget returns a target in the form that is compared, and where the
+// referenceTarget returns a target in the form that is compared, and where the
 // target's query begins.
-func twinTarget(target string) (canon string, query int) {
+func referenceTarget(target string) (canon string, query int) {
 	target, _, _ = strings.Cut(target, "#")
 	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {
 		target = rest[min(len(rest), max(0, indexOr(rest, "/?", len(rest)))):]
@@ -75,12 +75,12 @@ func twinTarget(target string) (canon string, query int) {
 	}
 	query = -1
 	for target != "" {
-		written, value, escaped := twinByte(target)
+		written, value, escaped := referenceByte(target)
 		target = target[len(written):]
 		if written == "?" && query < 0 {
 			query = len(canon)
 		}
-		canon += twinForm(value, escaped, query >= 0)
+		canon += referenceForm(value, escaped, query >= 0)
 	}
 	if query < 0 {
 		query = len(canon)
@@ -95,9 +95,9 @@ func indexOr(s, chars string, none int) int {
 	return none
 }
 
-// twinByte returns the first byte or escape of s, and the byte that it stands
-// for.
-func twinByte(s string) (written string, value byte, escaped bool) {
+// referenceByte returns the first byte or escape of s, and the byte that it
+// stands for.
+func referenceByte(s string) (written string, value byte, escaped bool) {
 	const digits = "0123456789abcdef"
 	if s[0] == '%' && len(s) >= 3 {
 		hi := strings.IndexByte(digits, strings.ToLower(s[1:2])[0])
@@ -109,8 +109,8 @@ func twinByte(s string) (written string, value byte, escaped bool) {
 	return s[:1], s[0], false
 }
 
-// twinForm returns the canonical form of a byte.
-func twinForm(value byte, escaped, inQuery bool) string {
+// referenceForm returns the normalized form of a byte.
+func referenceForm(value byte, escaped, inQuery bool) string {
 	printable := value > ' ' && value < 0x7f
 	reserved := strings.IndexByte("/?#%", value) >= 0
 	if inQuery && (value == '/' || value == '?') {
@@ -122,40 +122,40 @@ func twinForm(value byte, escaped, inQuery bool) string {
 	return "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
 }
 
-// A twinElement is a part of a pattern: "*", the "$" at its end, or a literal
-// byte. inPath is the byte's form before the query begins, and inQuery is its
-// form after that.
-type twinElement struct {
+// A referenceElement is a part of a pattern: "*", the "$" at its end, or a
+// literal byte. inPath is the byte's form before the query begins, and inQuery
+// is its form after that.
+type referenceElement struct {
 	star, end       bool
 	inPath, inQuery string
 }
 
-func twinPattern(pattern string) (elements []twinElement) {
+func referencePattern(pattern string) (elements []referenceElement) {
 	star, inQuery := false, false
 	for pattern != "" {
-		written, value, escaped := twinByte(pattern)
+		written, value, escaped := referenceByte(pattern)
 		pattern = pattern[len(written):]
 		switch {
 		case written == "*":
 			star = true
-			elements = append(elements, twinElement{star: true})
+			elements = append(elements, referenceElement{star: true})
 			continue
 		case written == "$" && pattern == "":
-			elements = append(elements, twinElement{end: true})
+			elements = append(elements, referenceElement{end: true})
 			continue
 		case written == "?":
 			inQuery = true
 		}
-		e := twinElement{inPath: twinForm(value, escaped, inQuery), inQuery: twinForm(value, escaped, inQuery)}
+		e := referenceElement{inPath: referenceForm(value, escaped, inQuery), inQuery: referenceForm(value, escaped, inQuery)}
 		if star {
-			e.inQuery = twinForm(value, escaped, true)
+			e.inQuery = referenceForm(value, escaped, true)
 		}
 		elements = append(elements, e)
 	}
 	return elements
 }
 
-func twinLength(pattern []twinElement) (n int) {
+func referenceLength(pattern []referenceElement) (n int) {
 	for _, e := range pattern {
 		if e.star || e.end {
 			n++
@@ -165,10 +165,10 @@ func twinLength(pattern []twinElement) (n int) {
 	return n
 }
 
-// twinMatches reports whether a pattern matches. It reads the pattern element
-// by element. After each element, it knows where in the target a match of the
-// pattern up to this element can end.
-func twinMatches(pattern []twinElement, target string, query int) bool {
+// referenceMatches reports whether a pattern matches. It reads the pattern
+// element by element. After each element, it knows where in the target a match
+// of the pattern up to this element can end.
+func referenceMatches(pattern []referenceElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
 		var next []int
@@ -197,9 +197,9 @@ func twinMatches(pattern []twinElement, target string, query int) bool {
 	return len(ends) > 0
 }
 
-// twinGoogle is a simple, slow version of the Google dialect, written from its
-// description.
-func twinGoogle(body, token, url string) bool {
+// referenceGoogle is a simple, slow version of the Google dialect, written from
+// its description.
+func referenceGoogle(body, token, url string) bool {
 	for _, n := range []int{3, 2, 1} {
 		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
 			body = body[n:]
@@ -209,7 +209,7 @@ func twinGoogle(body, token, url string) bool {
 	type best struct{ allow, disallow int }
 	verdicts := map[bool]*best{true: {}, false: {}} // [true] is for the groups that name the robot, [false] for the groups of "*"
 	ever, own, global, ruled := false, false, false, false
-	path := twinGooglePath(url)
+	path := referenceGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
 		line = line[:min(len(line), 16663)]
 		line, _, _ = strings.Cut(line, "\x00")
@@ -246,18 +246,18 @@ func twinGoogle(body, token, url string) bool {
 		case begins("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
 			if own || global {
 				ruled = true
-				if pattern := twinGooglePattern(value); twinMatchesBytes(pattern, path) {
+				if pattern := referenceGooglePattern(value); referenceMatchesBytes(pattern, path) {
 					group.disallow = max(group.disallow, len(pattern))
 				}
 			}
 		case begins("allow"):
 			if own || global {
 				ruled = true
-				pattern := twinGooglePattern(value)
-				if i := strings.LastIndex(pattern, "/"); i >= 0 && !twinMatchesBytes(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
+				pattern := referenceGooglePattern(value)
+				if i := strings.LastIndex(pattern, "/"); i >= 0 && !referenceMatchesBytes(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
 					pattern = pattern[:i+1] + "$"
 				}
-				if twinMatchesBytes(pattern, path) {
+				if referenceMatchesBytes(pattern, path) {
 					group.allow = max(group.allow, len(pattern))
 				}
 			}
@@ -266,9 +266,9 @@ func twinGoogle(body, token, url string) bool {
 	return verdicts[ever].allow >= verdicts[ever].disallow
 }
 
-func twinGooglePattern(pattern string) (escaped string) {
+func referenceGooglePattern(pattern string) (escaped string) {
 	for pattern != "" {
-		written, value, isEscape := twinByte(pattern)
+		written, value, isEscape := referenceByte(pattern)
 		pattern = pattern[len(written):]
 		if isEscape || value >= 0x80 {
 			written = "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
@@ -278,9 +278,9 @@ func twinGooglePattern(pattern string) (escaped string) {
 	return escaped
 }
 
-// twinGooglePath returns the path and query of a URL as Google's parser finds
-// them.
-func twinGooglePath(url string) string {
+// referenceGooglePath returns the path and query of a URL as Google's parser
+// finds them.
+func referenceGooglePath(url string) string {
 	rest := strings.TrimPrefix(url, "//")
 	early := indexOr(rest, "/?;", len(rest)+1)
 	if i := strings.Index(rest, "://"); i >= 0 && early >= i {
@@ -298,14 +298,14 @@ func twinGooglePath(url string) string {
 	return rest
 }
 
-// twinMatchesBytes does the same as twinMatches, for a pattern in which only
-// "*" and a final "$" are special.
-func twinMatchesBytes(pattern, path string) bool {
-	var elements []twinElement
+// referenceMatchesBytes does the same as referenceMatches, for a pattern in
+// which only "*" and a final "$" are special.
+func referenceMatchesBytes(pattern, path string) bool {
+	var elements []referenceElement
 	for i := range len(pattern) {
 		char := pattern[i : i+1]
 		end := char == "$" && i == len(pattern)-1
-		elements = append(elements, twinElement{star: char == "*", end: end, inPath: char, inQuery: char})
+		elements = append(elements, referenceElement{star: char == "*", end: end, inPath: char, inQuery: char})
 	}
-	return twinMatches(elements, path, len(path))
+	return referenceMatches(elements, path, len(path))
 }

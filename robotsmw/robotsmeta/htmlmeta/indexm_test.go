@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// nextMSlowly does what nextM does, byte by byte.
-func nextMSlowly(b []byte, from int) int {
+// slowIndexM does what indexM does, byte by byte.
+func slowIndexM(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		if b[i] == '<' && (i+1 == len(b) || b[i+1] == 'm' || b[i+1] == 'M') {
 			return i
@@ -16,45 +16,45 @@ func nextMSlowly(b []byte, from int) int {
 	return len(b)
 }
 
-func checkNextM(t *testing.T, b []byte, from int) {
+func checkIndexM(t *testing.T, b []byte, from int) {
 	t.Helper()
-	if got, want := nextM(b, from), nextMSlowly(b, from); got != want {
-		t.Errorf("nextM(%q, %d) = %d, want %d", b, from, got, want)
+	if got, want := indexM(b, from), slowIndexM(b, from); got != want {
+		t.Errorf("indexM(%q, %d) = %d, want %d", b, from, got, want)
 	}
 }
 
-// TestNextM_AtEveryOffset checks that nextM finds a tag at every offset of a
+// TestIndexM_AtEveryOffset checks that indexM finds a tag at every offset of a
 // page. Four beginnings of the page are tried: no tag, one tag, a cluster of
 // tags, and two tags that are far apart.
-func TestNextM_AtEveryOffset(t *testing.T) {
-	for size := range maxStretch {
-		if size > 210 && size < maxStretch-3 {
+func TestIndexM_AtEveryOffset(t *testing.T) {
+	for size := range maxWindow {
+		if size > 210 && size < maxWindow-3 {
 			continue
 		}
 		for at := range size {
 			for _, tag := range []string{"<m", "<M", "<n", "m<", "<"} {
-				for _, begin := range []string{"", "<p", strings.Repeat("<p>", 30), "<" + strings.Repeat("-", near+1) + "<"} {
+				for _, begin := range []string{"", "<p", strings.Repeat("<p>", 30), "<" + strings.Repeat("-", maxShortSkip+1) + "<"} {
 					b := bytes.Repeat([]byte("x"), size)
 					copy(b, begin)
 					copy(b[at:], tag)
-					checkNextM(t, b, 0)
-					checkNextM(t, b, at)
+					checkIndexM(t, b, 0)
+					checkIndexM(t, b, at)
 				}
 			}
 		}
 	}
 }
 
-// TestNextM_LooksNoFurtherThanItsEnd checks that bytes beyond the slice do not
+// TestIndexM_LooksNoFurtherThanItsEnd checks that bytes beyond the slice do not
 // change the result.
-func TestNextM_LooksNoFurtherThanItsEnd(t *testing.T) {
+func TestIndexM_LooksNoFurtherThanItsEnd(t *testing.T) {
 	whole := []byte(strings.Repeat("<", 300) + strings.Repeat("m", 300))
 	for end := range 300 {
-		checkNextM(t, whole[:end:end], 0)
+		checkIndexM(t, whole[:end:end], 0)
 	}
 	for size := range 200 {
 		b := append(bytes.Repeat([]byte("x"), size), "<meta"...)
-		if got := nextM(b[:size], 0); got != size {
+		if got := indexM(b[:size], 0); got != size {
 			t.Fatalf("of %d bytes: found %d beyond the end", size, got)
 		}
 	}
@@ -65,6 +65,6 @@ func FuzzNextM(f *testing.F) {
 	f.Add([]byte(strings.Repeat(" ", 63)+"<m"), byte(1))
 	f.Add([]byte(strings.Repeat("\x3c\x80\xbc\x4d\xcd", 30)), byte(7))
 	f.Fuzz(func(t *testing.T, b []byte, from byte) {
-		checkNextM(t, b, min(int(from), len(b)))
+		checkIndexM(t, b, min(int(from), len(b)))
 	})
 }

@@ -84,3 +84,14 @@ func TestXRobotsTag(t *testing.T) {
 		})
 	}
 }
+
+// TestParser_Truncate checks that truncate also cuts off the comma
+// before the removed part. That comma may be the byte after the limit.
+func TestParser_Truncate(t *testing.T) {
+	for n, want := range []string{"", "", "ab", "ab", "ab", "ab,cd", "ab,cd", "ab,cd,e"} {
+		var p parser
+		if got := p.truncate("ab,cd,e", n); got != want || p.Truncated() != (n < 7) {
+			t.Errorf("truncate to %d: %q, want %q; truncated %v", n, got, want, p.Truncated())
+		}
+	}
+}

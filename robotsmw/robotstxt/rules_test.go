@@ -14,7 +14,7 @@ import (
 // mostMemory returns the bound on the size of Rules in their doc.
 func mostMemory(f *File, tokens ...string) int {
 	limit := 200
-	for _, r := range twinRules(f, tokens...) {
+	for _, r := range referenceRules(f, tokens...) {
 		limit += 16 + len(r.pattern)
 		if form := string(match.AppendPattern(nil, r.pattern, syntax.RFC9309)); form != r.pattern {
 			limit += len(form)

@@ -2,8 +2,9 @@ package match
 
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
-// AppendTarget appends the part of a target that rules match, in the form that
-// a dialect compares. The target is an absolute URL, or a path with its query.
+// AppendTarget appends the normalized form of a target in the given dialect.
+// The target is an absolute URL, or a path with an optional query. Only its
+// path and query, which are what rules match, are appended.
 func AppendTarget(dst []byte, target string, dialect syntax.Dialect) []byte {
 	switch dialect {
 	case syntax.Google:
@@ -14,7 +15,7 @@ func AppendTarget(dst []byte, target string, dialect syntax.Dialect) []byte {
 	return appendTarget(dst, pathAndQuery(target))
 }
 
-// AppendPattern appends a pattern in the form that a dialect compares.
+// AppendPattern appends the normalized form of a pattern in the given dialect.
 func AppendPattern(dst []byte, pattern string, dialect syntax.Dialect) []byte {
 	switch dialect {
 	case syntax.Google:

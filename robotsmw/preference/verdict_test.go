@@ -156,7 +156,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	in := Input{Header: header("Link", "<a>; rel=license", "Link", "<b>; rel=license; title="+long)}
 	if got := in.Licenses(); got != nil {
-		t.Errorf("licences of a long header: %v", got)
+		t.Errorf("licenses of a long header: %v", got)
 	}
 }
 

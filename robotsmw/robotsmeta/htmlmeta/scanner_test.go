@@ -37,8 +37,8 @@ func TestPiecesOfAHostilePage(t *testing.T) {
 			if got, want := says(s.Directives()), says(Scan([]byte(whole))); got != want {
 				t.Errorf("%s, %d bytes: %q in pieces, %q in one", name, len(whole), got, want)
 			}
-			if s.rework > maxRework+16*Window {
-				t.Errorf("%s: %d bytes were read again, of %d", name, s.rework, len(whole))
+			if s.rescanned > maxRescanned+16*Window {
+				t.Errorf("%s: %d bytes were read again, of %d", name, s.rescanned, len(whole))
 			}
 		}
 	}

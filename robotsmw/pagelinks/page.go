@@ -1,0 +1,155 @@
+package pagelinks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// A Page is an HTML page with its links.
+type Page struct {
+	URL       *url.URL      // the URL of the page
+	Says      robotsmw.Page // the directives of the page
+	Links     []Link        // in the order of the page; links in <noscript> may be last
+	Refresh   *Refresh      // the <meta http-equiv="refresh">; nil if there is none
+	Canonical *url.URL      // the <link rel="canonical">; nil if there is none
+	Licenses  []*url.URL    // each <link rel="license">, in RSL 1.0 or another format
+
+	// Truncated reports that links are missing, because the page has more than
+	// 16 MiB, because resolved URLs are too long, or because a noscript is
+	// nested too deeply.
+	Truncated bool
+
+	checker       *robotsmw.Checker
+	base          *url.URL // the URL that links are resolved against
+	resolvedBytes int      // the number of bytes that resolving has added to URLs
+}
+
+// A Link is a link of a page.
+type Link struct {
+	URL      *url.URL // absolute, without a fragment
+	Element  string   // "a", "area", "iframe", "frame", or "meta" for a refresh
+	Rel      string   // the rel attribute, unchanged
+	NoFollow bool     // whether Rel contains nofollow
+
+	// Decision is the result of the robots.txt check. It is zero if there is no
+	// Checker, if nofollow excludes the link, or if the check failed with Err.
+	Decision robotsmw.Decision
+	Err      error
+}
+
+// A Refresh is the first valid <meta http-equiv="refresh"> of a page. Its URL
+// is also in Page.Links, unless it is the URL of the page itself.
+type Refresh struct {
+	Delay time.Duration
+	URL   *url.URL
+}
+
+// FromHTML returns the links of an HTML page. The page must be in UTF-8, or in
+// another extension of ASCII. u is its URL, and says is the result of
+// robotsmw.PageDirectives for the response.
+//
+// The checker is used for the links that are not excluded by nofollow, and may
+// have to fetch robots.txt files. If it is nil, robots.txt is not checked. If
+// ctx is canceled during these checks, FromHTML returns the Page and an error
+// that wraps the error of ctx.
+func FromHTML(ctx context.Context, page []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) (*Page, error) {
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
+	if err != nil { // elements are nested too deeply
+		return nil, fmt.Errorf("pagelinks: parsing %s: %w", u, err)
+	}
+	p := &Page{URL: u, Says: says, checker: checker, base: u}
+	p.findBase(doc.Selection)
+	p.extract(doc.Selection)
+	p.extractNoscript(doc.Selection)
+	if checker == nil {
+		return p, nil
+	}
+	return p, p.check(ctx)
+}
+
+// extractNoscript adds the links in <noscript> elements. The parser returns
+// their content as text, because it behaves like a browser that runs scripts.
+func (p *Page) extractNoscript(root *goquery.Selection) {
+	root.Find("noscript").Each(func(_ int, s *goquery.Selection) {
+		isText := s.Children().Length() == 0 && strings.Contains(s.Text(), "<")
+		if !isText || inTemplate(s) {
+			return
+		}
+		content, err := goquery.NewDocumentFromReader(strings.NewReader(s.Text()))
+		if err != nil { // elements are nested too deeply
+			p.Truncated = true
+			return
+		}
+		p.extract(content.Selection)
+	})
+}
+
+// Queue returns the URLs that a polite crawler may fetch next, in the order of
+// Links and without duplicates.
+func (p *Page) Queue() []*url.URL {
+	var queue []*url.URL
+	seen := map[string]bool{}
+	for _, l := range p.Links {
+		key := l.URL.String()
+		if seen[key] || !p.Follows(l) {
+			continue
+		}
+		seen[key] = true
+		queue = append(queue, l.URL)
+	}
+	return queue
+}
+
+// Follows reports whether a link of p may be followed.
+func (p *Page) Follows(l Link) bool {
+	if p.excludes(l) {
+		return false
+	}
+	return p.checker == nil || l.Decision.Allowed
+}
+
+// excludes reports whether nofollow excludes a link.
+func (p *Page) excludes(l Link) bool { return p.Says.NoFollow() || l.NoFollow }
+
+// maxParallelChecks is the maximum number of origins whose robots.txt files are
+// fetched in parallel. It limits the sockets of this process, and not the load
+// of a server, because most origins are on different servers.
+const maxParallelChecks = 64
+
+// check sets Decision and Err of the links that nofollow does not exclude.
+func (p *Page) check(ctx context.Context) error {
+	byOrigin := make(map[string][]*Link)
+	for i := range p.Links {
+		l := &p.Links[i]
+		if p.excludes(*l) {
+			continue
+		}
+		origin := l.URL.Scheme + "://" + l.URL.Host
+		byOrigin[origin] = append(byOrigin[origin], l)
+	}
+	var wg sync.WaitGroup
+	semaphore := make(chan struct{}, maxParallelChecks)
+	for _, links := range byOrigin {
+		semaphore <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-semaphore }()
+			for _, l := range links {
+				l.Decision, l.Err = p.checker.Check(ctx, l.URL)
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("pagelinks: checking links of %s: %w", p.URL, err)
+	}
+	return nil
+}

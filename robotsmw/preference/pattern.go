@@ -1,0 +1,35 @@
+package preference
+
+import (
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// maxPattern is the maximum size of a pattern in a TDMRep or RSL file, in
+// bytes.
+const maxPattern = 64 << 10
+
+// matches reports whether a pattern matches a target in the same way as a
+// pattern in robots.txt. As a special case, no pattern matches /robots.txt,
+// because it is always allowed.
+func matches(pattern, target string) bool {
+	return !allowed("Disallow: "+escapePattern(pattern), target)
+}
+
+// isLonger reports whether the pattern a is longer than the pattern b in the
+// normalized form of package robotstxt. Both patterns must match the target: a
+// Disallow overrides an Allow only if it is longer.
+func isLonger(a, b, target string) bool {
+	return !allowed("Allow: "+escapePattern(b)+"\nDisallow: "+escapePattern(a), target)
+}
+
+func allowed(rules, target string) bool {
+	return robotstxt.Parse([]byte("User-agent: *\n" + rules + "\n")).Rules().Allowed(target)
+}
+
+// escapePattern percent-encodes the characters of a pattern that a line of
+// robots.txt cannot contain.
+func escapePattern(pattern string) string { return patternEscaper.Replace(pattern) }
+
+var patternEscaper = strings.NewReplacer("#", "%23", "\n", "%0A", "\r", "%0D")

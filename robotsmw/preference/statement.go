@@ -1,0 +1,76 @@
+package preference
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Statement is a statement of an owner about a use.
+type Statement struct {
+	Use    Use    `json:"use"` // an unknown label is also a Use, in lower case
+	Answer Answer `json:"answer"`
+	// Signal is "Content-Usage", "Content-Signal", "TDM-Reservation", "noai",
+	// "noimageai", "noml", "policy token" or "RSL".
+	Signal string `json:"signal"`
+	// Where is the location of the statement: "robots.txt", "header", "meta",
+	// "header or meta", "tdmrep.json", "RSL file" or "robots.txt or header".
+	Where  string `json:"where"`
+	Line   int    `json:"line,omitempty"`   // line number in the file, page or header field; 0 if unknown
+	Path   string `json:"path,omitempty"`   // the path pattern of the statement, unchanged; "" if it is for all paths
+	Raw    string `json:"raw"`              // the text of the statement, such as "train-ai=n"; at most 300 bytes
+	Policy string `json:"policy,omitempty"` // the URL of the terms, from tdm-policy or from RSL's "custom" or "standard"
+	Draft  string `json:"draft,omitempty"`  // the version of the specification; "" if it is final
+
+	truncated bool // the input exceeded a limit, so the statement might deny the use
+}
+
+// String returns a description such as "deny by Content-Usage in robots.txt,
+// line 2: train-ai=n". Nonprintable characters are replaced by U+FFFD, so that
+// a site cannot send control sequences to a terminal.
+func (s Statement) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s by %s in %s", s.Answer, s.Signal, s.Where)
+	if s.Line > 0 {
+		fmt.Fprintf(&b, ", line %d", s.Line)
+	}
+	fmt.Fprintf(&b, ": %s", s.Raw)
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, b.String())
+}
+
+// withAnswer returns a copy of s with the given use and answer.
+func (s Statement) withAnswer(use Use, answer Answer) Statement {
+	s.Use = use
+	s.Answer = answer
+	return s
+}
+
+// appliesTo reports whether the statement is about a use. Statements about
+// training apply to training on images, too.
+func (s Statement) appliesTo(use Use) bool {
+	return s.Use == use || use == TrainAIImages && s.Use == TrainAI
+}
+
+// unreadablePrefix begins Statement.Raw if the input cannot be parsed.
+const unreadablePrefix = "cannot be read: "
+
+// unreadable returns statements without an answer about all uses that a field
+// with the given labels may be about, because the field s cannot be parsed.
+func (s Statement) unreadable(labels map[string]Use) []Statement {
+	s.Raw = unreadablePrefix + s.Raw
+	var all []Statement
+	for _, use := range uses {
+		for _, labeled := range labels {
+			if use == labeled {
+				all = append(all, s.withAnswer(use, Unknown))
+			}
+		}
+	}
+	return all
+}
