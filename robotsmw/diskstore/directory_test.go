@@ -33,7 +33,7 @@ func TestLocksOfTheDeadAreSwept(t *testing.T) {
 	time.Sleep(time.Millisecond)
 	old := time.Now().Add(-2 * tempAge)
 	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error { os.Chtimes(p, old, old); return nil })
-	s.sweep()
+	s.sweep(false)
 	if n := count(dir, lockSuffix); n != 0 {
 		t.Errorf("%d locks of holders that died are left", n)
 	}

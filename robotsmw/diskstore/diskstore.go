@@ -16,7 +16,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base32"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,12 +40,19 @@ type Store struct {
 	// removed. If the directory is still too large, the oldest values are
 	// removed too. 0 means 1 GiB, and a negative value means no limit. Set
 	// MaxBytes before the first use.
+	//
+	// If the disk is full before the directory has this size, Put returns an
+	// error, and expired values and the oldest eighth of the others are
+	// removed, at most once a minute.
 	MaxBytes int64
 
 	dir      string
 	written  atomic.Int64 // bytes written since the last sweep
 	started  atomic.Bool
 	sweeping atomic.Bool
+	madeRoom atomic.Int64 // when makeRoom began a sweep, in Unix nanoseconds; 0 means never
+
+	writeTo func(*os.File, []byte) (int, error) // (*os.File).Write, except in tests
 }
 
 const (
@@ -73,7 +79,7 @@ func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("diskstore: cannot make the directory: %w", err)
 	}
-	return &Store{dir: dir}, nil
+	return &Store{dir: dir, writeTo: (*os.File).Write}, nil
 }
 
 // The file of a value begins with its expiry time (Unix nanoseconds, 8 bytes,
@@ -126,6 +132,9 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 	b.WriteString(key)
 	b.Write(value)
 	if err := s.write(s.path(key, valueSuffix), b.Bytes()); err != nil {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			s.makeRoom()
+		}
 		return fmt.Errorf("diskstore: writing the value of %q: %w", key, err)
 	}
 	if s.written.Add(int64(b.Len())) > s.limit()/8 || s.started.CompareAndSwap(false, true) {
@@ -153,35 +162,65 @@ func (s *Store) sweepInBackground() {
 			defer s.sweeping.Store(false)
 			for again := true; again; again = s.written.Load() > s.limit()/8 {
 				s.written.Store(0)
-				s.sweep()
+				s.sweep(false)
 			}
 		}()
 	}
+}
+
+// roomInterval is the least time between two sweeps because of a full disk.
+const roomInterval = time.Minute
+
+// makeRoom sweeps the directory in the background because the disk is full. A
+// full disk does not count as a reason to sweep otherwise: nothing is written,
+// so the directory does not grow, and values that expire would stay for ever.
+func (s *Store) makeRoom() {
+	last, now := s.madeRoom.Load(), time.Now().UnixNano()
+	isRecent := last <= now && now-last < int64(roomInterval)
+	if isRecent || !s.sweeping.CompareAndSwap(false, true) {
+		return
+	}
+	s.madeRoom.Store(now)
+	go func() {
+		defer s.sweeping.Store(false)
+		s.sweep(true)
+	}()
 }
 
 // write replaces the content of a file by data, in one step. It does not sync
 // the disk. So after a power cut a record may be missing or damaged. The
 // Checker notices both, and fetches the robots.txt again.
 func (s *Store) write(name string, data []byte) error {
-	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	temp, err := s.writeTemp(filepath.Dir(name), data)
+	if err != nil {
 		return err
+	}
+	if err := os.Rename(temp, name); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+// writeTemp writes a new temporary file in dir, which it creates if necessary,
+// and returns the file's path. After an error, there is no file.
+func (s *Store) writeTemp(dir string, data []byte) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
 	}
 	f, err := os.CreateTemp(dir, tempPrefix)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = f.Write(data)
+	_, err = s.writeTo(f, data)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
 	if err != nil {
 		os.Remove(f.Name())
+		return "", err
 	}
-	return err
+	return f.Name(), nil
 }
 
 // Delete removes the key's value.
@@ -229,8 +268,8 @@ func (s *Store) create(name string, mark []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	temp := filepath.Join(s.dir, tempPrefix+strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(mark)))
-	if err := os.WriteFile(temp, mark, 0o600); err != nil {
+	temp, err := s.writeTemp(s.dir, mark)
+	if err != nil {
 		return err
 	}
 	defer os.Remove(temp)
@@ -295,13 +334,15 @@ func (s *Store) path(key, suffix string) string {
 }
 
 // sweep removes expired values, expired locks and old temporary files. Then it
-// removes the oldest values until the rest is within the limit.
-func (s *Store) sweep() {
-	limit := s.limit()
+// removes the oldest values until the rest is within the limit, and if the disk
+// is full, until the rest is seven eighths of what it was.
+func (s *Store) sweep(isFull bool) {
 	var values []foundFile
 	var total int64
 	now := time.Now()
-	filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+	// filepath.WalkDir would not follow s.dir if that is a symbolic link.
+	fs.WalkDir(os.DirFS(s.dir), ".", func(name string, d fs.DirEntry, err error) error {
+		path := filepath.Join(s.dir, filepath.FromSlash(name))
 		if err != nil || d.IsDir() {
 			return nil // a directory, or a path that cannot be read now: the next sweep tries again
 		}
@@ -326,6 +367,10 @@ func (s *Store) sweep() {
 		}
 		return nil
 	})
+	limit := s.limit()
+	if isFull {
+		limit = min(limit, total/8*7)
+	}
 	if total <= limit {
 		return
 	}
@@ -351,7 +396,7 @@ type foundFile struct {
 // remove removes the file, unless it was written again after the sweep found
 // it.
 func (v foundFile) remove() bool {
-	info, err := os.Stat(v.path)
+	info, err := os.Lstat(v.path)
 	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
 

@@ -56,7 +56,7 @@ func TestOddFilesAreMisses(t *testing.T) {
 			} else if !errors.Is(err, syscall.ELOOP) || !strings.Contains(err.Error(), `reading the lock of "k"`) {
 				t.Errorf("TryLock: %v", err)
 			}
-			s.sweep()
+			s.sweep(false)
 			if err := ctx.Err(); err != nil {
 				t.Errorf("it took too long: %v", err)
 			}
