@@ -2,17 +2,17 @@ package refusal
 
 import "fmt"
 
-// Kind says what kind of refusal an answer is.
+// A Kind is a kind of [Refusal].
 type Kind uint8
 
 const (
-	Challenge Kind = iota + 1 // the visitor must pass a test that a browser passes by itself
-	Captcha                   // the visitor must pass a test that needs a person
-	Block                     // the visitor is refused, and no condition is named
+	Challenge Kind = iota + 1 // the client must pass a test that browsers pass automatically
+	Captcha                   // the client must pass a test that requires a person
+	Block                     // the client is blocked unconditionally
 	Payment                   // the page has a price
-	License                   // the page needs a licence
+	License                   // the page requires a license
 	Legal                     // the page is withheld for legal reasons (RFC 7725)
-	RateLimit                 // the visitor must send fewer requests (RFC 6585 §4)
+	RateLimit                 // the client must send fewer requests (RFC 6585 §4)
 )
 
 var kindNames = [...]string{
@@ -20,13 +20,13 @@ var kindNames = [...]string{
 	Captcha:   "captcha",
 	Block:     "block",
 	Payment:   "payment",
-	License:   "licence",
+	License:   "license",
 	Legal:     "legal",
 	RateLimit: "rate limit",
 }
 
-// String returns the kind in a word or two, such as "rate limit". For the zero
-// value and unknown kinds it returns "none".
+// String returns a name such as "rate limit". It returns "none" for the zero
+// value and unknown kinds.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -34,17 +34,21 @@ func (k Kind) String() string {
 	return "none"
 }
 
-// MarshalText returns the text that String returns.
+// MarshalText implements [encoding.TextMarshaler]. The text is that of String.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads a text that MarshalText returned, such as the kind of a
-// refusal in a log. An unknown text is an error.
+// UnmarshalText implements [encoding.TextUnmarshaler]. It returns an error if
+// the text is not the name of a Kind.
 func (k *Kind) UnmarshalText(text []byte) error {
-	for known := range kindNames {
-		if string(text) == Kind(known).String() {
-			*k = Kind(known)
+	name := string(text)
+	if name == "licence" { // spelling in older records
+		name = License.String()
+	}
+	for i := range kindNames {
+		if kind := Kind(i); kind.String() == name {
+			*k = kind
 			return nil
 		}
 	}
-	return fmt.Errorf("refusal: unknown kind %q: write a text that String returns, such as %q", text, Challenge)
+	return fmt.Errorf("refusal: unknown kind %q", text)
 }

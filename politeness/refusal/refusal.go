@@ -1,24 +1,24 @@
-// Package refusal recognizes answers that say "no" in place of the page.
+// Package refusal recognizes responses of bot protection.
 //
-// Many sites are behind a wall: a service that answers in the site's place if
-// it takes the visitor for a robot. The answer is a challenge, a captcha, a
-// block, a price or a demand for a licence. Some walls send such an answer with
-// status 200 or 202. If a crawler looks only at the status, it keeps the wall's
-// page as content, or reads the page as a robots.txt without rules.
+// Many sites use a service that responds instead of the site if it considers
+// the client a robot. The response is a challenge, a captcha, a block page, a
+// price or a request for a license, and its status may be 200 or 202. A crawler
+// that looks only at the status would store it as the content of the page, or
+// parse it as a robots.txt without rules.
 //
 //	if r, ok := refusal.Of(resp); ok && r.Sure {
 //		return fmt.Errorf("%s refused: %s (%s)", r.By, r.Kind, r.Evidence)
 //	}
 //
-// [Of] looks at status and header alone. [OfPage] also looks for the marks that
-// walls leave in the first 16 KiB of a page. A mark proves nothing, because
-// ordinary pages quote the pages of walls, embed captchas and load the scripts
-// of walls. So a refusal found by a mark is never Sure.
+// [Of] inspects the status and header. [OfPage] also searches the first 16 KiB
+// of the body for text that is typical of block pages. Such text is not proof,
+// because ordinary pages quote block pages, embed captchas and load scripts of
+// bot protection. A refusal found in a body is therefore never Sure.
 //
-// The signs are a table, in table.go. Each row names its source.
+// The indicators are a table in table.go, with the source of each of them.
 //
-// This package does not solve, retry or evade challenges. A polite crawler
-// reports a refusal, lets the host rest, and comes back later.
+// The package does not solve or evade challenges. A polite crawler should
+// report a refusal, pause requests to the host, and retry later.
 package refusal
 
 import (
@@ -31,45 +31,44 @@ import (
 	"strings"
 )
 
-// Window is the number of bytes of a page that [OfPage] looks at: 16 KiB.
+// Window is the number of bytes of a body that [OfPage] searches: 16 KiB.
 const Window = 16 << 10
 
-// A Refusal describes an answer that refuses the page.
+// A Refusal describes a response of bot protection.
 type Refusal struct {
-	// By names the service that refuses, such as "Cloudflare". For Legal, By is
-	// the target of a Link field with rel="blocked-by". By is empty if the
-	// answer does not name the service.
+	// By is the name of the service, such as "Cloudflare". If Kind is Legal, it
+	// is the target of a Link with rel="blocked-by". It is empty if the
+	// response does not identify the service.
 	By string `json:"by,omitempty"`
 
 	// Kind is the kind of the refusal. The zero value means no refusal.
 	Kind Kind `json:"kind"`
 
-	// Sure reports whether the sign that was found is certain. A certain sign
-	// is a status or a header field that is documented, or that was seen at
-	// many sites. Other signs, such as some cookies and all marks in a page,
-	// are not certain, because ordinary answers may have them too.
+	// Sure reports whether the indicator is certain: a status or header field
+	// that is documented, or that has been observed at many sites. Some
+	// cookies, and all indicators in a body, are not certain, because ordinary
+	// responses may contain them too.
 	Sure bool `json:"sure"`
 
-	// Evidence says what was found: the status, and the header field or the
-	// mark. It is a text for a log: printable ASCII of at most 300 bytes.
+	// Evidence describes the indicator for a log: the status and the header
+	// field or the text of the body, as at most 300 bytes of printable ASCII.
 	Evidence string `json:"evidence,omitempty"`
 
 	// Price and Currency are the price of the page, such as "0.01" and "USD",
-	// if Kind is Payment. They come from the header field crawler-price. They
-	// are empty if that field is missing or malformed.
+	// from the header field crawler-price. They are set only if Kind is Payment
+	// and the field is valid.
 	Price    string `json:"price,omitempty"`
 	Currency string `json:"currency,omitempty"`
 
-	// License is the address of the terms, if Kind is Payment or License. It is
-	// the target of a Link field with rel="license" (RSL 1.0). It is not
-	// resolved against the URL of the page, and is cut to 300 bytes of
-	// printable ASCII. It is empty if the answer has no such link.
+	// License is the URL of the terms, from a Link with rel="license" (RSL
+	// 1.0). It is set only if Kind is Payment or License. It may be relative,
+	// and is limited to 300 bytes of printable ASCII.
 	License string `json:"license,omitempty"`
 }
 
-// String returns the refusal in one line, such as "Cloudflare: challenge (403,
-// cf-mitigated: challenge)". If the refusal is not Sure, "likely" precedes the
-// kind.
+// String returns a description such as "Cloudflare: challenge (403,
+// cf-mitigated: challenge)". If the refusal is not Sure, the kind is preceded
+// by "likely".
 func (r Refusal) String() string {
 	likely := ""
 	if !r.Sure {
@@ -78,172 +77,199 @@ func (r Refusal) String() string {
 	return cmp.Or(r.By, "the server") + ": " + likely + r.Kind.String() + " (" + r.Evidence + ")"
 }
 
-// Of reports whether resp is a refusal, by its status and header alone. It
-// reads no body, changes nothing, and allocates only if there is a refusal. A
-// nil resp is no refusal.
-func Of(resp *http.Response) (Refusal, bool) {
+// Of reports whether the status and header of resp are those of a refusal. It
+// does not read the body, and it allocates memory only for a refusal. If resp
+// is nil, ok is false.
+func Of(resp *http.Response) (r Refusal, ok bool) {
 	if resp == nil {
 		return Refusal{}, false
 	}
-	s, value := findHeader(resp)
-	if s == nil {
+	ind, value := findHeader(resp)
+	if ind == nil {
 		return Refusal{}, false
 	}
-	return s.refusal(resp, value), true
+	return ind.refusal(resp, value), true
 }
 
-// findHeader returns the first sign in the status and header of resp, or nil.
-// value is the value of the sign's header field. It is empty if the status
-// alone is the sign.
-func findHeader(resp *http.Response) (sign *headerSign, value string) {
-	signs := headerSigns
+// findHeader returns the first indicator in the status and header of resp, and
+// the value of its header field, which is empty if the status alone is the
+// indicator. It returns nil if there is none.
+func findHeader(resp *http.Response) (ind *headerIndicator, value string) {
+	indicators := headerIndicators
 	if resp.StatusCode == http.StatusOK {
-		signs = signsOfOK
+		indicators = okIndicators
 	}
-	for _, s := range signs {
-		if !hasStatus(s.statuses, resp.StatusCode) {
+	for _, ind := range indicators {
+		if !hasStatus(ind.statuses, resp.StatusCode) {
 			continue
 		}
-		if s.field.name == "" {
-			return s, ""
+		if ind.field.name == "" {
+			return ind, ""
 		}
-		for _, v := range resp.Header[s.field.name] {
-			if s.field.matches(v) {
-				return s, strings.TrimSpace(v)
+		for _, v := range resp.Header[ind.field.name] {
+			if ind.field.matches(v) {
+				return ind, strings.TrimSpace(v)
 			}
 		}
 	}
 	return nil, ""
 }
 
-// signsOfOK are the headerSigns that count with the status of nearly all
-// answers.
-var signsOfOK = slices.DeleteFunc(slices.Clone(headerSigns), func(s *headerSign) bool { return !hasStatus(s.statuses, http.StatusOK) })
+// okIndicators are the headerIndicators that apply to status 200, which most
+// responses have.
+var okIndicators = slices.DeleteFunc(slices.Clone(headerIndicators), func(ind *headerIndicator) bool {
+	return !hasStatus(ind.statuses, http.StatusOK)
+})
 
-// hasStatus reports whether a sign with these statuses counts with status.
+// hasStatus reports whether an indicator with the given statuses applies to a
+// status.
 func hasStatus(statuses []int, status int) bool {
 	return len(statuses) == 0 || slices.Contains(statuses, status)
 }
 
-// OfPage is like [Of]. If Of finds nothing, OfPage also looks for the marks of
-// walls in the body. The argument begin is the decoded beginning of the body.
-// OfPage reads at most [Window] bytes of it. A refusal found by a mark is not
-// Sure.
+// OfPage is like [Of], but also searches the body. begin is the beginning of
+// the decoded body, of which at most [Window] bytes are searched. A refusal
+// found in the body is not Sure.
 //
-// A mark counts only in a body that begins like the wall's page, which is HTML
-// in most cases. So a robots.txt that names a wall's paths is not taken for the
-// wall's page. Some marks count only in a short page. The length of a page is
-// len(begin) or resp.ContentLength, whichever is greater.
-func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
-	if r, ok := Of(resp); ok || resp == nil {
+// To avoid mistaking other responses for block pages, the body must begin like
+// the block page, which is usually HTML. Some indicators also require a short
+// body, whose length is the greater of len(begin) and resp.ContentLength.
+func OfPage(resp *http.Response, begin []byte) (r Refusal, ok bool) {
+	r, ok = Of(resp)
+	if ok || resp == nil {
 		return r, ok
 	}
-	s := findPage(resp.StatusCode, begin, resp.ContentLength)
-	if s == nil {
+	ind := findPage(resp.StatusCode, begin, resp.ContentLength)
+	if ind == nil {
 		return Refusal{}, false
 	}
-	return Refusal{By: s.by, Kind: s.kind, Evidence: s.evidence(resp.StatusCode)}, true
+	return Refusal{By: ind.by, Kind: ind.kind, Evidence: ind.evidence(resp.StatusCode)}, true
 }
 
-// findPage returns the first sign that a body shows, or nil. begin is the
-// beginning of the body. length is the body's Content-Length, or -1.
-func findPage(status int, begin []byte, length int64) *pageSign {
+// findPage returns the first indicator in a body, or nil. begin is the
+// beginning of the body. contentLength is -1 if it is unknown.
+func findPage(status int, begin []byte, contentLength int64) *pageIndicator {
 	text := begin[:min(len(begin), Window)]
-	if len(text) > 0 && text[0] != '<' { // nearly every page begins with "<"
+	if len(text) > 0 && text[0] != '<' { // fast path for nearly all pages
 		text = bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
 	}
-	for i := range pageSigns {
-		s := &pageSigns[i]
-		if hasStatus(s.statuses, status) && (s.atMost == 0 || length <= int64(s.atMost)) && s.isIn(text) {
-			return s
+	for i := range pageIndicators {
+		ind := &pageIndicators[i]
+		if hasStatus(ind.statuses, status) && ind.permitsLength(contentLength) && ind.isIn(text) {
+			return ind
 		}
 	}
 	return nil
 }
 
-// price matches the value of a crawler-price, such as "USD 0.01".
-var price = regexp.MustCompile(`^\s*([A-Za-z]{3})\s+([0-9]{0,16}\.?[0-9]{1,15})\s*$`)
+// pricePattern matches the value of crawler-price, such as "USD 0.01".
+var pricePattern = regexp.MustCompile(`^\s*([A-Za-z]{3})\s+([0-9]{0,16}\.?[0-9]{1,15})\s*$`)
 
-func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
-	r := Refusal{By: s.by, Kind: s.kind, Sure: s.sure}
-	if s.field.name == "" {
-		r.Evidence = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
+// refusal returns the Refusal for a response with the indicator.
+func (ind *headerIndicator) refusal(resp *http.Response, value string) Refusal {
+	r := Refusal{By: ind.by, Kind: ind.kind, Sure: ind.sure}
+	status := strconv.Itoa(resp.StatusCode)
+	if ind.field.name == "" {
+		r.Evidence = status + " " + http.StatusText(resp.StatusCode)
 	} else {
-		r.Evidence = printable(strconv.Itoa(resp.StatusCode) + ", " + strings.ToLower(s.field.name) + ": " + value)
+		r.Evidence = sanitize(status + ", " + strings.ToLower(ind.field.name) + ": " + value)
 	}
-	switch s.kind {
+	switch ind.kind {
 	case Payment:
-		if m := price.FindStringSubmatch(resp.Header.Get("Crawler-Price")); m != nil {
-			r.Currency, r.Price = strings.ToUpper(printable(m[1])), printable(m[2])
+		if m := pricePattern.FindStringSubmatch(resp.Header.Get("Crawler-Price")); m != nil {
+			r.Currency = strings.ToUpper(sanitize(m[1]))
+			r.Price = sanitize(m[2])
 		}
-		r.License = linkTo(resp.Header, "license")
+		r.License = findLink(resp.Header, "license")
 	case License:
-		r.License = linkTo(resp.Header, "license")
+		r.License = findLink(resp.Header, "license")
 	case Legal:
-		r.By = linkTo(resp.Header, "blocked-by")
+		r.By = findLink(resp.Header, "blocked-by")
 	}
 	return r
 }
 
-// matches reports whether a header field with this value shows f. White space
-// around the value does not count.
+// matches reports whether a value of the header field is that of the indicator,
+// ignoring white space around it.
 func (f *field) matches(value string) bool {
-	if f.how == present {
-		return true
-	}
 	value = strings.TrimSpace(value)
-	if f.how == begins && len(value) > len(f.value) {
-		value = value[:len(f.value)]
+	switch f.comparison {
+	case equal:
+		return strings.EqualFold(value, f.value)
+	case hasPrefix:
+		return len(value) >= len(f.value) && strings.EqualFold(value[:len(f.value)], f.value)
 	}
-	return strings.EqualFold(value, f.value)
+	return true
 }
 
-// isIn reports whether a body shows the sign. text is the beginning of the
-// body, after any white space.
-func (s *pageSign) isIn(text []byte) bool {
-	if s.atMost > 0 && len(text) > s.atMost || !bytes.HasPrefix(text, []byte(s.begins)) {
+// permitsLength reports whether the indicator applies to a body of the given
+// length. It does if the length is unknown, which is -1.
+func (ind *pageIndicator) permitsLength(n int64) bool {
+	return ind.maxLength == 0 || n <= int64(ind.maxLength)
+}
+
+// isIn reports whether the indicator is in text, which is the beginning of a
+// body without leading white space.
+func (ind *pageIndicator) isIn(text []byte) bool {
+	if !ind.permitsLength(int64(len(text))) || !bytes.HasPrefix(text, []byte(ind.prefix)) {
 		return false
 	}
-	for _, mark := range s.marks {
-		rest := mark[max(0, bytes.IndexAny(mark, "_x")):] // these letters are rare in HTML, so the search is faster
-		if !bytes.Contains(text, rest) || !bytes.Contains(text, mark) {
+	for _, sub := range ind.substrings {
+		// Searching for the part that begins with "_" or "x" first is faster,
+		// because these letters are rare in HTML.
+		rarePart := sub[max(0, bytes.IndexAny(sub, "_x")):]
+		if !bytes.Contains(text, rarePart) || !bytes.Contains(text, sub) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *pageSign) evidence(status int) string {
-	what := string(bytes.Join(s.marks, []byte(" and ")))
-	return printable(strconv.Itoa(status) + ", the page has " + cmp.Or(what, s.begins))
+func (ind *pageIndicator) evidence(status int) string {
+	text := string(bytes.Join(ind.substrings, []byte(" and ")))
+	return sanitize(strconv.Itoa(status) + ", the page has " + cmp.Or(text, ind.prefix))
 }
 
-// linkTo returns the target of the first link with this relation in the Link
-// fields (RFC 8288 §3), or "" if there is no such link.
-func linkTo(h http.Header, relation string) string {
-	isRelation := func(word string) bool { return strings.EqualFold(word, relation) }
+// findLink returns the target of the first link with the given relation in the
+// Link fields (RFC 8288 §3), or "".
+func findLink(h http.Header, relation string) string {
 	for _, line := range h["Link"] {
 		for link := range strings.SplitSeq(line, "<") {
 			target, params, _ := strings.Cut(link, ">")
-			for param := range strings.SplitSeq(params, ";") {
-				name, value, _ := strings.Cut(param, "=")
-				words := strings.Fields(strings.Trim(value, "\", \t")) // a comma before the next link may follow
-				if strings.EqualFold(strings.TrimSpace(name), "rel") && slices.ContainsFunc(words, isRelation) {
-					return printable(target)
-				}
+			if hasRelation(params, relation) {
+				return sanitize(target)
 			}
 		}
 	}
 	return ""
 }
 
-// printable returns s as printable ASCII of at most 300 bytes. The result
-// shares no memory with s, because s may be part of a header of megabytes.
-func printable(s string) string {
-	const most = 300
-	cut := len(s) > most
-	if cut {
-		s = s[:most-len("...")]
+// hasRelation reports whether the parameters of a link, which may end with a
+// comma, include rel with the given relation.
+func hasRelation(params, relation string) bool {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "rel") {
+			continue
+		}
+		for word := range strings.FieldsSeq(strings.Trim(value, "\", \t")) {
+			if strings.EqualFold(word, relation) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+const maxText = 300 // maximum length of the strings in a Refusal, in bytes
+
+// sanitize replaces all bytes that are not printable ASCII, and truncates s to
+// maxText bytes. The result is a copy, because s may be a part of a header that
+// has megabytes.
+func sanitize(s string) string {
+	isTooLong := len(s) > maxText
+	if isTooLong {
+		s = s[:maxText-len("...")]
 	}
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -251,8 +277,8 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
-	if cut {
+	if isTooLong {
 		return clean + "..."
 	}
-	return strings.Clone(clean) // Map returns s itself if it changes nothing
+	return strings.Clone(clean) // strings.Map returns s if nothing is replaced
 }

@@ -48,8 +48,8 @@ func TestOf(t *testing.T) {
 		{"Cloudflare does not like the signature", answer(400, "crawler-error: InvalidSignature"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
 		{"Cloudflare wants one price, not two", answer(400, "crawler-error: ConflictingPriceHeaders"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
 		{"x402, version 2", answer(402, "payment-required: eyJ4NDAyVmVyc2lvbiI6Mn0="), Refusal{Kind: Payment, Sure: true}},
-		{"RSL wants a licence", answer(401, `www-authenticate: License error="invalid_request"`), Refusal{Kind: License, Sure: true}},
-		{"RSL wants a licence, and says which", answer(401, `www-authenticate: License error="invalid_request"`, `link: </style.css>; rel=preload, <https://a.example/license.xml>; rel="license"; type="application/rsl+xml"`), Refusal{Kind: License, Sure: true, License: "https://a.example/license.xml"}},
+		{"RSL wants a license", answer(401, `www-authenticate: License error="invalid_request"`), Refusal{Kind: License, Sure: true}},
+		{"RSL wants a license, and says which", answer(401, `www-authenticate: License error="invalid_request"`, `link: </style.css>; rel=preload, <https://a.example/license.xml>; rel="license"; type="application/rsl+xml"`), Refusal{Kind: License, Sure: true, License: "https://a.example/license.xml"}},
 		{"Cloudflare's price, with the terms", answer(402, "crawler-price: EUR 2", `link: <https://a.example/a,b;c>; title="x, y\">"; REL="terms License"`), Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Currency: "EUR", Price: "2", License: "https://a.example/a,b;c"}},
 		{"RFC 7725 §3", answer(451), Refusal{Kind: Legal, Sure: true}},
 		{"RFC 7725 §4", answer(451, `link: <https://spqr.example.org/legislatione>; rel="blocked-by"`), Refusal{By: "https://spqr.example.org/legislatione", Kind: Legal, Sure: true}},
@@ -64,7 +64,7 @@ func TestOf(t *testing.T) {
 		{"Shopify's 430", answer(430, "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
 		{"RFC 6585 §4", answer(429, "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
 	}
-	covered := make(map[*headerSign]bool)
+	covered := make(map[*headerIndicator]bool)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, ok := Of(tt.answer)
@@ -81,13 +81,13 @@ func TestOf(t *testing.T) {
 				t.Errorf("OfPage: %+v, %v; want what the header says: %+v", onPage, ok, tt.want)
 			}
 		})
-		if sign, _ := findHeader(tt.answer); sign != nil {
-			covered[sign] = true
+		if ind, _ := findHeader(tt.answer); ind != nil {
+			covered[ind] = true
 		}
 	}
-	for _, s := range headerSigns {
+	for _, s := range headerIndicators {
 		if !covered[s] {
-			t.Errorf("the sign %s %s %s (%s) has no test", s.by, s.kind, s.field.name, s.source)
+			t.Errorf("the indicator %s %s %s (%s) has no test", s.by, s.kind, s.field.name, s.source)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestOfPage(t *testing.T) {
 		{"Akamai's denial, not escaped", 403, plainDenialOfAkamai, "Akamai", Block},
 		{"x402, version 1", 402, demandOfX402Version1, "", Payment},
 	}
-	covered := make(map[*pageSign]bool)
+	covered := make(map[*pageIndicator]bool)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, ok := OfPage(answer(tt.status), []byte(tt.page))
@@ -149,13 +149,13 @@ func TestOfPage(t *testing.T) {
 				t.Errorf("Of finds %+v without the page", r)
 			}
 		})
-		if sign := findPage(tt.status, []byte(tt.page), -1); sign != nil {
-			covered[sign] = true
+		if ind := findPage(tt.status, []byte(tt.page), -1); ind != nil {
+			covered[ind] = true
 		}
 	}
-	for i := range pageSigns {
-		if s := &pageSigns[i]; !covered[s] {
-			t.Errorf("the sign %s %s %v has no test", s.by, s.kind, s.marks)
+	for i := range pageIndicators {
+		if s := &pageIndicators[i]; !covered[s] {
+			t.Errorf("the indicator %s %s %v has no test", s.by, s.kind, s.substrings)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestLookAlikes(t *testing.T) {
 		{"forbidden by the site, which asks for a signature", answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`), "<html><h1>Forbidden</h1></html>"},
 		{"a page of a server that likes signatures", answer(200, `accept-signature: sig1=("@authority")`), "<html>hello</html>"},
 		{"a price that the origin has got wrong", answer(502, "crawler-error: InvalidContentPrice"), ""},
-		{"a page with a licence", answer(200, `link: <https://a.example/license.xml>; rel="license"`), "<html>hello</html>"},
+		{"a page with a license", answer(200, `link: <https://a.example/license.xml>; rel="license"`), "<html>hello</html>"},
 		{"a page that the site has reserved", answer(401, `www-authenticate: Bearer realm="License"`), ""},
 		{"a page behind Vercel", answer(200, "server: Vercel", "x-vercel-id: fra1::1"), "<html>hello</html>"},
 		{"a page behind SiteGround's proxy", answer(200, "x-proxy-cache: HIT"), `<html><meta http-equiv="refresh" content="9;/next"></html>`},
@@ -316,9 +316,9 @@ func TestGoodAnswersAllocateNothing(t *testing.T) {
 // A sign that counts with any status is searched for in every short page of
 // HTML, and in no long one.
 func TestSignsOfAnyStatusAreOfShortPages(t *testing.T) {
-	for _, s := range pageSigns {
-		if len(s.statuses) == 0 && (s.begins != "<" || s.atMost == 0 || s.atMost > longPage) {
-			t.Errorf("%s %s %v: begins with %q, at most %d bytes", s.by, s.kind, s.marks, s.begins, s.atMost)
+	for _, s := range pageIndicators {
+		if len(s.statuses) == 0 && (s.prefix != "<" || s.maxLength == 0 || s.maxLength > longPage) {
+			t.Errorf("%s %s %v: begins with %q, at most %d bytes", s.by, s.kind, s.substrings, s.prefix, s.maxLength)
 		}
 	}
 }
@@ -339,6 +339,10 @@ func TestJSON(t *testing.T) {
 		if err := back.UnmarshalText([]byte(k.String())); err != nil || back != k {
 			t.Errorf("%v: %v, %v", k, back, err)
 		}
+	}
+	var old Kind // records of earlier versions have the British spelling
+	if err := old.UnmarshalText([]byte("licence")); err != nil || old != License {
+		t.Errorf("licence: %v, %v", old, err)
 	}
 	if err := new(Kind).UnmarshalText([]byte("bloc")); err == nil {
 		t.Error(`"bloc" is a kind`)

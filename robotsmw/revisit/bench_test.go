@@ -76,7 +76,7 @@ func TestMemory_OfAPage(t *testing.T) {
 		t.Errorf("a page takes %.0f bytes besides its URL and ETag, want at most 360", perPage)
 	}
 	t.Logf("%.0f bytes a page", perPage)
-	if k := tr.pages.get(context.Background(), fmt.Sprintf("http://site.example/%026d", n-1)); k.Page == nil {
+	if k := tr.cache.get(context.Background(), fmt.Sprintf("http://site.example/%026d", n-1)); k.Page == nil {
 		t.Error("the last page is not known")
 	}
 }

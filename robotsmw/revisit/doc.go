@@ -1,4 +1,5 @@
-// Package revisit asks a server again only for what may have changed.
+// Package revisit provides an HTTP cache for crawlers that stores no bodies: it
+// requests a page again only if the page may have changed.
 //
 //	robots, err := robotsmw.NewTransport(opts)
 //	...
@@ -6,36 +7,37 @@
 //	resp, err := client.Get("https://example.com/feed")
 //	...
 //	if visit, ok := revisit.Of(resp); ok && visit.Unchanged {
-//		// Nothing new since visit.Since. visit.Directives has the noindex
-//		// that the page had.
+//		// The page has not changed since visit.Since. Its directives, such
+//		// as noindex, are in visit.Directives.
 //	}
 //
-// A [Transport] remembers for each URL its validators (ETag, Last-Modified),
-// how long it stays fresh, and what the page says to robots. It keeps no
-// bodies, so keep what you have made of the page.
+// For each URL, a [Transport] stores the validators (ETag, Last-Modified), the
+// freshness and the robots directives of the page. Because bodies are not
+// stored, the caller should store the results of processing a page.
 //
-// # What a caller gets
+// # Responses
 //
-//   - While a page is fresh (Cache-Control, Expires, Age), nothing is sent. The
-//     response is a 304 (Not Modified) with an empty body, made here. It takes
-//     no slot of its host, and is not judged by robots.txt again.
-//   - While a 301, 308, 404, 410 or 429 is fresh, nothing is sent either. The
-//     response has that status again, with an empty body.
-//   - Otherwise the request is sent, with If-None-Match and If-Modified-Since
-//     if the page is known. The server answers with a 304 or with the page.
+//   - While a page is fresh according to Cache-Control, Expires and Age, no
+//     request is sent. The response is an empty 304 (Not Modified) that the
+//     Transport generates. It is neither rate-limited nor checked against
+//     robots.txt again.
+//   - While a 301, 308, 404, 410 or 429 is fresh, no request is sent either. The
+//     generated response has the same status and an empty body.
+//   - Otherwise, a request is sent. If the page is known, it has If-None-Match
+//     and If-Modified-Since, and the server may respond with 304.
 //
-// [Of] tells which of these a response is. robotsmw.PageDirectives answers for
-// a 304 as for the page that it stands for, so a noindex is never lost.
+// [Of] distinguishes these cases. For a 304, robotsmw.PageDirectives returns
+// the directives of the stored page, so that a noindex is not lost.
 //
-// # Where it stands
+// # Order of transports
 //
-// A Transport stands outside of the robots transport: what is fresh is neither
-// judged nor paced, and all else is both. Without a robots transport in Base,
-// only the header's directives for all robots are known.
+// A Transport must be outside of the robots transport, so that only requests
+// that are sent are rate-limited and checked. If Base is not a robots
+// transport, only directives for all robots that are in the header are known.
 //
-// # With colly
+// # Colly
 //
-// In a collector, Options.Outer puts a Transport outside of the robots
+// In a collector, Options.Outer places a Transport outside of the robots
 // transport:
 //
 //	opts.Outer = func(robots http.RoundTripper) http.RoundTripper {
@@ -43,41 +45,42 @@
 //	}
 //	ext, err := collyrobots.Attach(c, opts)
 //
-// An unchanged page then comes as colly treats a 304: to OnError, or to
-// OnResponse if ParseHTTPErrorResponse is set. Ask for r.StatusCode there.
-// Extension.Directives knows what the page says.
+// Colly passes a 304 to OnError, or to OnResponse if ParseHTTPErrorResponse is
+// set, where r.StatusCode distinguishes it. Extension.Directives returns the
+// directives of the page.
 //
-// # What is decided
+// # Details
 //
-//   - A page is known by its URL without the fragment, by its Host, and by the
-//     request fields that Vary names (RFC 9111 §4.1). A request's Cookie counts
-//     as if Vary named it. Only the last variant is known: with other values,
-//     the page is asked for without validators. A page with "Vary: *" is not
-//     remembered.
-//   - The cache is private: s-maxage does not apply, and a page that is
-//     "private" is remembered. An answer to a request with Authorization is
-//     remembered, and given, only if it is "public" (RFC 9111 §3.5).
-//   - Without Cache-Control and Expires, a page is asked for each time:
-//     heuristic freshness (RFC 9111 §4.2.2) is off. A Date in the past counts
-//     as age.
-//   - A 304 renews what it names (RFC 9111 §4.3.4). Without Cache-Control and
-//     Expires, the earlier lifetime begins anew. Its X-Robots-Tag is added to
-//     what is known. A 304 with another validator than the known one is about
-//     another version: nothing is Unchanged, and the next request asks for the
-//     whole page.
-//   - A 200 brings new validators. Without any, or with no-store, the old ones
-//     are forgotten. A page that broke off, or whose metas are not known to
-//     their end because the caller closed it early, is forgotten too.
-//   - 404, 410, 301 and 308 forget the page. 429, 5xx, other statuses, errors
-//     and refusals of a wall do not.
-//   - 302, 303 and 307 are never answered here.
-//   - A Last-Modified that is no older than a second when the page comes could
-//     miss a change in that second (RFC 9110 §8.8.2.2). It is not used alone.
-//   - HEAD, requests with a Range, with validators of their own, with a body,
-//     or with "Cache-Control: no-store" pass untouched. A request with
-//     "no-cache" is sent although the page is fresh.
-//   - After a POST, PUT, PATCH or DELETE that succeeds, the next GET of that
-//     URL is sent (RFC 9111 §4.4).
-//   - If the clock was set back to before the last visit, nothing is fresh.
-//   - Validators live in a Store for 30 days after the last visit at least.
+//   - A page is identified by its URL without the fragment, its Host, and the
+//     request fields listed in Vary (RFC 9111 §4.1), to which Cookie is always
+//     added. Only the latest variant is stored. A page with "Vary: *" is not
+//     stored.
+//   - The cache is private: s-maxage is ignored, and a page with "private" is
+//     stored. The response to a request with Authorization is stored and reused
+//     only if it is "public" (RFC 9111 §3.5).
+//   - There is no heuristic freshness (RFC 9111 §4.2.2): without Cache-Control
+//     and Expires, a page is requested each time. A Date in the past counts as
+//     age.
+//   - A 304 updates the stored fields (RFC 9111 §4.3.4), and its X-Robots-Tag is
+//     added to the directives. If it has neither Cache-Control nor Expires, the
+//     previous lifetime starts again. If its validator differs from the stored
+//     one, the 304 is about another version: Unchanged is false, the page is
+//     removed, and the next request is unconditional.
+//   - A 200 replaces the page. It is not stored if it has no validators and is
+//     not fresh, has no-store, is incomplete, or if its body was closed before
+//     all of its metas were read.
+//   - 301, 308, 404 and 410 remove the page. Other statuses, errors and
+//     bot-protection responses do not.
+//   - 302, 303 and 307 are not stored.
+//   - A Last-Modified that is less than a second before the response is not used
+//     without an ETag, because it could miss a later change in the same second
+//     (RFC 9110 §8.8.2.2).
+//   - These requests are passed to Base unchanged: HEAD, and requests with Range,
+//     validators, a body, or "Cache-Control: no-store". A request with
+//     "no-cache" is sent even if the page is fresh.
+//   - After a successful POST, PUT, PATCH or DELETE, the next GET of the URL is
+//     sent (RFC 9111 §4.4).
+//   - If the clock has been set back to before the latest request, pages are not
+//     fresh.
+//   - A Store keeps validators for at least 30 days after the latest request.
 package revisit

@@ -59,7 +59,7 @@ func TestKeysAreUnambiguous(t *testing.T) {
 		"a host in an opaque part": request(url.URL{Scheme: "http", Host: "a", Opaque: ".example/?x"}, ""),
 		"an opaque URL":            request(url.URL{Scheme: "http", Host: "b.example", Opaque: "//a.example/?x"}, ""),
 	} {
-		key, ok := keyOf(req)
+		key, ok := cacheKey(req)
 		if !ok {
 			continue // it is not remembered
 		}
@@ -70,5 +70,39 @@ func TestKeysAreUnambiguous(t *testing.T) {
 	}
 	if len(seen) != 4 {
 		t.Errorf("%d of the requests are remembered, want 4: %v", len(seen), seen)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	for name, tt := range map[string]struct {
+		a, b string
+		host string // of b
+		same bool
+	}{
+		"letter case of the host": {"http://Site.example/", "http://site.example/", "", true},
+		"the fragment":            {"http://site.example/#a", "http://site.example/#b", "", true},
+		"no path":                 {"http://site.example", "http://site.example/", "", true},
+		"letter case of the path": {"http://site.example/A", "http://site.example/a", "", false},
+		"the query":               {"http://site.example/?a=1&b=2", "http://site.example/?b=2&a=1", "", false},
+		"the scheme":              {"http://site.example/", "https://site.example/", "", false},
+		"a Host of its own":       {"http://site.example/", "http://site.example/", "other.example", false},
+	} {
+		a, _ := http.NewRequest("GET", tt.a, nil)
+		b, _ := http.NewRequest("GET", tt.b, nil)
+		if tt.host != "" {
+			b.Host = tt.host
+		}
+		keyA, _ := cacheKey(a)
+		keyB, _ := cacheKey(b)
+		if tt.same != (keyA == keyB) {
+			t.Errorf("%s: %q and %q", name, keyA, keyB)
+		}
+	}
+	long, _ := http.NewRequest("GET", "http://site.example/"+strings.Repeat("a", 9<<10), nil)
+	ftp, _ := http.NewRequest("GET", "ftp://site.example/", nil)
+	for _, req := range []*http.Request{long, ftp, {}} {
+		if _, ok := cacheKey(req); ok {
+			t.Errorf("%.60v is remembered", req.URL)
+		}
 	}
 }

@@ -1,86 +1,85 @@
 package revisit
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"time"
 )
 
-// memory holds what is known within limits. The page that was used longest ago
-// is forgotten first.
-type memory struct {
+// A memoryCache is a cache in memory. It evicts the least recently used page
+// when it exceeds a limit.
+type memoryCache struct {
 	maxPages int
 	maxBytes int64
 
 	mu      sync.Mutex
-	entries map[string]*entry
+	entries map[string]*list.Element // of *memoryEntry
+	recency list.List                // of *memoryEntry, most recently used first
 	bytes   int64
-	ring    entry // its next is the page used last
 }
 
-type entry struct {
-	key        string
-	known      known
-	prev, next *entry
+type memoryEntry struct {
+	key   string
+	entry cacheEntry
 }
 
-func (m *memory) get(_ context.Context, key string) known {
+func newMemoryCache(maxPages int, maxBytes int64) *memoryCache {
+	return &memoryCache{maxPages: maxPages, maxBytes: maxBytes, entries: make(map[string]*list.Element)}
+}
+
+func (m *memoryCache) get(_ context.Context, key string) cacheEntry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entries[key]
 	if e == nil {
-		return known{}
+		return cacheEntry{}
 	}
-	e.unlink()
-	m.push(e)
-	return e.known
+	m.recency.MoveToFront(e)
+	return e.Value.(*memoryEntry).entry
 }
 
-func (m *memory) put(key string, k known, began time.Time) {
+func (m *memoryCache) put(key string, entry cacheEntry, began time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e := m.entries[key]; e != nil {
-		if e.known.Asked > began.UnixNano() {
+		if e.Value.(*memoryEntry).entry.Requested > began.UnixNano() {
 			return
 		}
 		m.remove(e)
 	}
-	if k == (known{}) {
+	if entry == (cacheEntry{}) {
 		return
 	}
-	e := &entry{key: key, known: k}
-	m.entries[key] = e
-	m.bytes += e.size()
-	m.push(e)
+	added := &memoryEntry{key, entry}
+	m.entries[key] = m.recency.PushFront(added)
+	m.bytes += added.size()
 	for len(m.entries) > m.maxPages || m.bytes > m.maxBytes {
-		m.remove(m.ring.prev)
+		m.remove(m.recency.Back())
 	}
 }
 
-func (m *memory) push(e *entry) {
-	e.prev, e.next = &m.ring, m.ring.next
-	e.prev.next, e.next.prev = e, e
+func (m *memoryCache) remove(e *list.Element) {
+	removed := m.recency.Remove(e).(*memoryEntry)
+	delete(m.entries, removed.key)
+	m.bytes -= removed.size()
 }
 
-func (m *memory) remove(e *entry) {
-	e.unlink()
-	delete(m.entries, e.key)
-	m.bytes -= e.size()
-}
+// Estimated sizes in bytes, without strings.
+const (
+	entrySize    = 152 // of a memoryEntry, with its list element and map entry
+	responseSize = 160 // of a cachedResponse with Directives
+	ruleSize     = 120 // of a robotsmeta.Rule
+)
 
-func (e *entry) unlink() { e.prev.next, e.next.prev = e.next, e.prev }
-
-// size estimates the memory of an entry.
-func (e *entry) size() int64 {
-	n := 120 + len(e.key)
-	for _, v := range []*version{e.known.Page, e.known.Answer} {
-		if v == nil {
-			continue
-		}
-		n += 160 + len(v.Head) // 80 of them for the Directives
-		for rule := range v.directives().Rules() {
-			n += 120 + len(rule.Name) + len(rule.Value) + len(rule.Scope) + len(rule.Raw)
+// size returns the estimated memory of the entry in bytes.
+func (e *memoryEntry) size() int64 {
+	size := entrySize + len(e.key)
+	for _, r := range e.entry.responses() {
+		size += responseSize + len(r.Header)
+		for rule := range r.directives().Rules() {
+			size += ruleSize + len(rule.Name) + len(rule.Value) + len(rule.Scope) + len(rule.Raw)
 		}
 	}
-	return int64(n)
+	return int64(size)
 }

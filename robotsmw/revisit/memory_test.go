@@ -45,7 +45,7 @@ func TestMemoryOfLongHeaderLines(t *testing.T) {
 			if grown := testmain.Heap() - before; grown > 2*maxBytes {
 				t.Errorf("what is remembered takes %d bytes, with MaxBytes of %d", grown, maxBytes)
 			}
-			if held := len(transport.pages.(*memory).entries); held == 0 {
+			if held := len(transport.cache.(*memoryCache).entries); held == 0 {
 				t.Error("no page is remembered")
 			}
 			runtime.KeepAlive(transport)

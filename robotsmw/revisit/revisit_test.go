@@ -514,7 +514,7 @@ func TestTwoGetsAtOnce(t *testing.T) {
 
 func TestClockSetBack(t *testing.T) {
 	now := time.Now()
-	k := known{Page: &version{Head: "\n\n\n\n", Until: now.Add(time.Hour).UnixNano()}, Asked: now.UnixNano()}
+	k := cacheEntry{Page: &cachedResponse{Header: "\n\n\n\n", Until: now.Add(time.Hour).UnixNano()}, Requested: now.UnixNano()}
 	req, _ := http.NewRequest("GET", page, nil)
 	if k.fresh(req, now.Add(time.Minute)) == nil {
 		t.Error("not fresh a minute later")
@@ -593,15 +593,15 @@ func TestMemory_Limits(t *testing.T) {
 			visit(i)
 			visit(0) // the page that is used stays
 		}
-		m := tr.pages.(*memory)
+		m := tr.cache.(*memoryCache)
 		if len(m.entries) > 12 || len(m.entries) < 8 || m.entries["http://site.example/000"] == nil {
 			t.Errorf("%s: %d pages are known, %d bytes", name, len(m.entries), m.bytes)
 		}
-		m.put("http://site.example/000", known{}, time.Now())
+		m.put("http://site.example/000", cacheEntry{}, time.Now())
 		for _, e := range m.entries {
 			m.remove(e)
 		}
-		if m.bytes != 0 || m.ring.next != &m.ring {
+		if m.bytes != 0 || m.recency.Len() != 0 {
 			t.Errorf("%s: %d bytes are left", name, m.bytes)
 		}
 	}
@@ -729,7 +729,7 @@ func TestStore_ThatFails(t *testing.T) {
 
 // An answer counts also if the end of its call is seen at the same moment.
 func TestStore_AnswersAreNotLost(t *testing.T) {
-	k := &keeper{store: &faultyStore{}, logger: slog.New(slog.DiscardHandler)}
+	k := &storeCache{store: &faultyStore{}, logger: slog.New(slog.DiscardHandler)}
 	lost := 0
 	for range 20_000 {
 		if _, err := k.call(t.Context(), "get", func(context.Context) ([]byte, error) { return nil, nil }); err != nil {
@@ -776,11 +776,11 @@ func TestStore_WithOtherFields(t *testing.T) {
 		client, site := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"", "page"})
 		get(t, client)
 		for key, value := range store.values {
-			var s stored
+			var s storedEntry
 			if err := json.Unmarshal(value, &s); err != nil {
 				t.Fatal(err)
 			}
-			s.Page.Head = head
+			s.Page.Header = head
 			store.values[key], _ = json.Marshal(s)
 		}
 		site.answers = []answer{{304, "Vary: Accept\nLast-Modified: Tue, 24 Nov 2020 00:00:00 GMT", ""}}
@@ -794,44 +794,10 @@ func TestStore_WithoutValidators(t *testing.T) {
 	store := &faultyStore{}
 	client, _ := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"", "page"}, answer{404, "", ""})
 	get(t, client)
-	if store.ttl < leastLife || len(store.values) != 1 {
+	if store.ttl < minRetention || len(store.values) != 1 {
 		t.Errorf("%d values, kept for %v", len(store.values), store.ttl)
 	}
 	if get(t, client); len(store.values) != 0 {
 		t.Error("a page that is gone is still in the Store")
-	}
-}
-
-func TestKeys(t *testing.T) {
-	for name, tt := range map[string]struct {
-		a, b string
-		host string // of b
-		same bool
-	}{
-		"letter case of the host": {"http://Site.example/", "http://site.example/", "", true},
-		"the fragment":            {"http://site.example/#a", "http://site.example/#b", "", true},
-		"no path":                 {"http://site.example", "http://site.example/", "", true},
-		"letter case of the path": {"http://site.example/A", "http://site.example/a", "", false},
-		"the query":               {"http://site.example/?a=1&b=2", "http://site.example/?b=2&a=1", "", false},
-		"the scheme":              {"http://site.example/", "https://site.example/", "", false},
-		"a Host of its own":       {"http://site.example/", "http://site.example/", "other.example", false},
-	} {
-		a, _ := http.NewRequest("GET", tt.a, nil)
-		b, _ := http.NewRequest("GET", tt.b, nil)
-		if tt.host != "" {
-			b.Host = tt.host
-		}
-		keyA, _ := keyOf(a)
-		keyB, _ := keyOf(b)
-		if tt.same != (keyA == keyB) {
-			t.Errorf("%s: %q and %q", name, keyA, keyB)
-		}
-	}
-	long, _ := http.NewRequest("GET", "http://site.example/"+strings.Repeat("a", 9<<10), nil)
-	ftp, _ := http.NewRequest("GET", "ftp://site.example/", nil)
-	for _, req := range []*http.Request{long, ftp, {}} {
-		if _, ok := keyOf(req); ok {
-			t.Errorf("%.60v is remembered", req.URL)
-		}
 	}
 }

@@ -15,92 +15,114 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A Store keeps what is known of pages beyond the life of a process. Packages
-// diskstore and redisstore have one. Keys are hashes of URLs. Only crawlers
-// with the same User-Agent and product tokens may share a Store: what a page
-// says to one robot need not be what it says to another.
+// A Store stores the cache beyond the life of a process. Packages diskstore and
+// redisstore implement it. Keys are hashes of URLs. Crawlers may share a Store
+// only if they have the same User-Agent and product tokens, because the
+// directives of a page may differ for other robots.
 type Store = robotsmw.Store
 
-// A keeper keeps what is known in a Store, and shields the crawl from one that
-// fails, hangs or lies.
-type keeper struct {
+// A storeCache is a cache in a Store. It protects the crawl from a Store that
+// fails, blocks or returns invalid values.
+type storeCache struct {
 	store  Store
 	logger *slog.Logger
 
-	mu      sync.Mutex
-	calls   int       // under way
-	failing bool      // since the last call that answered
-	probed  time.Time // the last call since then
+	mu       sync.Mutex
+	calls    int       // number of calls in progress
+	failing  bool      // whether the latest call failed
+	lastCall time.Time // when the latest call began
 }
 
 const (
-	patience  = 2 * time.Second     // for one call
-	probeGap  = 10 * time.Second    // between two calls while the Store fails
-	maxCalls  = 100                 // under way at once
-	leastLife = 30 * 24 * time.Hour // of validators
+	callTimeout  = 2 * time.Second
+	probePeriod  = 10 * time.Second // between calls while the Store fails
+	maxCalls     = 100              // in progress at the same time
+	minRetention = 30 * 24 * time.Hour
+	maxValue     = 512 << 10 // bytes
 )
 
-// stored is the value in the Store. A value of another URL, or one that this
-// package has not written, is a miss.
-type stored struct {
+// A storedEntry is a value in the Store.
+type storedEntry struct {
 	URL string `json:"url"`
-	known
+	cacheEntry
 }
 
-func (k *keeper) get(ctx context.Context, key string) known {
-	value, err := k.call(ctx, "get", func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, storeKey(key)) })
-	var s stored
-	if err != nil || json.Unmarshal(value, &s) != nil || s.URL != key || !s.Page.isWhole() || !s.Answer.isWhole() {
-		return known{}
+// isValid reports whether a value was written by this package for the given
+// key.
+func (s *storedEntry) isValid(key string) bool {
+	if s.URL != key {
+		return false
 	}
-	return s.known
-}
-
-func (k *keeper) put(key string, new known, began time.Time) {
-	ctx := context.Background()
-	if k.get(ctx, key).Asked > began.UnixNano() {
-		return
-	}
-	if value, err := json.Marshal(stored{key, new}); err == nil && new != (known{}) && len(value) <= 512<<10 {
-		ttl := leastLife
-		for _, v := range []*version{new.Page, new.Answer} {
-			if v != nil {
-				ttl = max(ttl, time.Until(time.Unix(0, v.Until))+leastLife)
-			}
+	for _, r := range s.responses() {
+		if !r.isValid() {
+			return false
 		}
-		k.call(ctx, "put", func(ctx context.Context) ([]byte, error) { return nil, k.store.Put(ctx, storeKey(key), value, ttl) })
-		return
 	}
-	k.call(ctx, "delete", func(ctx context.Context) ([]byte, error) { return nil, k.store.Delete(ctx, storeKey(key)) })
+	return true
 }
 
-// storeKey names a page in the Store. The number changes with the form of the
-// value.
+func (c *storeCache) get(ctx context.Context, key string) cacheEntry {
+	value, err := c.call(ctx, "get", func(ctx context.Context) ([]byte, error) {
+		return c.store.Get(ctx, storeKey(key))
+	})
+	if err != nil {
+		return cacheEntry{}
+	}
+	var s storedEntry
+	if err := json.Unmarshal(value, &s); err != nil || !s.isValid(key) {
+		return cacheEntry{}
+	}
+	return s.cacheEntry
+}
+
+func (c *storeCache) put(key string, e cacheEntry, began time.Time) {
+	ctx := context.Background()
+	if c.get(ctx, key).Requested > began.UnixNano() {
+		return
+	}
+	value, err := json.Marshal(storedEntry{key, e})
+	if err != nil || e == (cacheEntry{}) || len(value) > maxValue {
+		c.call(ctx, "delete", func(ctx context.Context) ([]byte, error) {
+			return nil, c.store.Delete(ctx, storeKey(key))
+		})
+		return
+	}
+	c.call(ctx, "put", func(ctx context.Context) ([]byte, error) {
+		return nil, c.store.Put(ctx, storeKey(key), value, retention(e))
+	})
+}
+
+// retention returns how long the Store should keep an entry.
+func retention(e cacheEntry) time.Duration {
+	ttl := minRetention
+	for _, r := range e.responses() {
+		ttl = max(ttl, time.Until(time.Unix(0, r.Until))+minRetention)
+	}
+	return ttl
+}
+
+// storeKey returns the key of a URL in the Store. The number in the prefix must
+// be increased when the format of storedEntry changes.
 func storeKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "revisit1-" + hex.EncodeToString(sum[:])
 }
 
-var errAway = errors.New("the Store does not answer")
+var errStoreUnavailable = errors.New("the Store does not respond")
 
-// call calls the Store. While the Store fails, a call is made now and then to
-// see whether it answers again, and nobody waits for that call.
-func (k *keeper) call(ctx context.Context, what string, f func(context.Context) ([]byte, error)) ([]byte, error) {
-	k.mu.Lock()
-	failing := k.failing
-	if k.calls >= maxCalls || failing && time.Since(k.probed) < probeGap {
-		k.mu.Unlock()
-		return nil, errAway
+// call calls the Store. While the Store fails, call returns an error
+// immediately, but calls the Store in the background every probePeriod to find
+// out whether it works again.
+func (c *storeCache) call(ctx context.Context, operation string, f func(context.Context) ([]byte, error)) ([]byte, error) {
+	failing, ok := c.beginCall()
+	if !ok {
+		return nil, errStoreUnavailable
 	}
-	k.calls++
-	k.probed = time.Now()
-	k.mu.Unlock()
-
 	type result struct {
 		value []byte
 		err   error
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	done := make(chan result, 1)
 	go func() {
 		defer cancel()
@@ -109,45 +131,63 @@ func (k *keeper) call(ctx context.Context, what string, f func(context.Context) 
 			if p := recover(); p != nil {
 				r.err = fmt.Errorf("the Store panicked: %v", p)
 			}
-			k.note(what, r.err)
-			k.mu.Lock()
-			k.calls--
-			k.mu.Unlock()
+			c.endCall(operation, r.err)
 			done <- r
 		}()
 		r.value, r.err = f(ctx)
 	}()
 	if failing {
-		return nil, errAway
+		return nil, errStoreUnavailable
 	}
 	select {
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
-		select { // the call may have ended just now
-		case r := <-done:
-			return r.value, r.err
-		default:
-		}
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			k.note(what, errAway)
-		}
-		return nil, errAway
 	}
+	select { // both channels may be ready
+	case r := <-done:
+		return r.value, r.err
+	default:
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		c.report(operation, errStoreUnavailable)
+	}
+	return nil, errStoreUnavailable
 }
 
-// note remembers whether the Store answers, and logs when it begins to fail. A
-// caller that gives up says nothing about the Store.
-func (k *keeper) note(what string, err error) {
-	if errors.Is(err, context.Canceled) {
-		return
+// beginCall reports whether the Store may be called now, and whether the latest
+// call failed.
+func (c *storeCache) beginCall() (failing, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	isTooEarly := c.failing && time.Since(c.lastCall) < probePeriod
+	if c.calls >= maxCalls || isTooEarly {
+		return c.failing, false
 	}
-	ok := err == nil || errors.Is(err, fs.ErrNotExist)
-	k.mu.Lock()
-	news := !ok && !k.failing
-	k.failing = !ok
-	k.mu.Unlock()
-	if news {
-		k.logger.Warn("revisit: the Store fails: pages are asked for again until it answers", "call", what, "error", err)
+	c.calls++
+	c.lastCall = time.Now()
+	return c.failing, true
+}
+
+func (c *storeCache) endCall(operation string, err error) {
+	c.report(operation, err)
+	c.mu.Lock()
+	c.calls--
+	c.mu.Unlock()
+}
+
+// report records whether the Store works, and logs a warning when it begins to
+// fail.
+func (c *storeCache) report(operation string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return // the caller canceled the request
+	}
+	works := err == nil || errors.Is(err, fs.ErrNotExist)
+	c.mu.Lock()
+	beginsToFail := !works && !c.failing
+	c.failing = !works
+	c.mu.Unlock()
+	if beginsToFail {
+		c.logger.Warn("revisit: the Store fails; pages are requested again until it works", "call", operation, "error", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,134 +12,123 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/freshness"
 )
 
-// A Transport is an http.RoundTripper that remembers pages. The zero value is
-// usable. It is safe for concurrent use. Its fields must not be changed after
-// the first request. There is nothing to close.
+// A Transport is an http.RoundTripper that caches responses without their
+// bodies. The zero value is ready to use. A Transport is safe for concurrent
+// use by multiple goroutines. Its fields must not be modified after the first
+// request.
 type Transport struct {
-	// Base sends the requests. It is the robots transport, or a RoundTripper
-	// around it. Nil means http.DefaultTransport.
+	// Base sends the requests. It should be the robots transport, or a
+	// RoundTripper around it. If nil, http.DefaultTransport is used.
 	Base http.RoundTripper
 
-	// Store keeps what is known. A Store that fails or hangs costs requests,
-	// never an error: a request waits for it for two seconds at most, and then
-	// no request waits until it has answered again. Nil means memory.
+	// Store stores the cache across processes. If it is nil, the cache is in
+	// memory. A failing Store does not cause errors, but more requests are
+	// sent. A call to the Store is canceled after two seconds. Once a call has
+	// failed, requests do not wait for the Store until it works again.
 	Store Store
 
-	// MinFresh is how long a page or an answer counts as fresh at least, unless
-	// it says no-cache or no-store. 0 or less means as long as it says.
+	// MinFresh is the minimum time for which a response is fresh, unless it has
+	// no-cache or no-store. If MinFresh is zero or negative, there is no
+	// minimum.
 	MinFresh time.Duration
 
-	// MaxFresh is how long it counts as fresh at most, even if MinFresh is
-	// longer. 0 or less means as long as it says.
+	// MaxFresh is the maximum time for which a response is fresh. It overrides
+	// MinFresh. If MaxFresh is zero or negative, there is no maximum.
 	MaxFresh time.Duration
 
-	// MaxPages and MaxBytes limit the memory, if Store is nil. The page that
-	// was used longest ago is forgotten first. 0 or less means 100,000 pages
-	// and 128 MiB.
+	// MaxPages and MaxBytes limit the cache in memory. When a limit is
+	// exceeded, the least recently used page is evicted. If zero or negative,
+	// the limits are 100,000 pages and 128 MiB.
 	MaxPages int
 	MaxBytes int64
 
-	// Logger gets a warning when the Store begins to fail. Nil means
-	// slog.Default().
+	// Logger receives a warning when the Store begins to fail. If nil,
+	// slog.Default() is used.
 	Logger *slog.Logger
 
 	once  sync.Once
-	pages pages
+	cache cache
 }
+
+var _ http.RoundTripper = (*Transport)(nil)
+
+const (
+	defaultMaxPages = 100_000
+	defaultMaxBytes = 128 << 20
+)
 
 func (t *Transport) init() {
 	if t.Store != nil {
-		t.pages = &keeper{store: t.Store, logger: cmp.Or(t.Logger, slog.Default())}
+		t.cache = &storeCache{store: t.Store, logger: cmp.Or(t.Logger, slog.Default())}
 		return
 	}
-	m := &memory{maxPages: t.MaxPages, maxBytes: t.MaxBytes, entries: make(map[string]*entry)}
-	if m.maxPages <= 0 {
-		m.maxPages = 100_000
+	maxPages := t.MaxPages
+	if maxPages <= 0 {
+		maxPages = defaultMaxPages
 	}
-	if m.maxBytes <= 0 {
-		m.maxBytes = 128 << 20
+	maxBytes := t.MaxBytes
+	if maxBytes <= 0 {
+		maxBytes = defaultMaxBytes
 	}
-	m.ring.next, m.ring.prev = &m.ring, &m.ring
-	t.pages = m
+	t.cache = newMemoryCache(maxPages, maxBytes)
 }
 
-// RoundTrip answers the request from what is known, or sends it. Its errors are
-// those of Base, and the context's if that has ended.
+// RoundTrip returns a stored response if it is fresh, and otherwise sends the
+// request. It returns an error of Base, or the error of the request's context.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.once.Do(t.init)
-	key, ok := keyOf(req)
-	switch {
-	case ok && isUnsafe(req.Method):
-		return t.change(req, key)
-	case !ok || !isPlainGet(req):
-		return t.base().RoundTrip(passing(req))
+	key, ok := cacheKey(req)
+	if ok && isUnsafe(req.Method) {
+		return t.roundTripUnsafe(req, key)
+	}
+	if !ok || !isCacheable(req) {
+		return t.base().RoundTrip(withoutVisit(req))
 	}
 	now := time.Now()
-	v := &visit{base: t.base(), pages: t.pages, minFresh: t.MinFresh, maxFresh: t.MaxFresh, key: key, request: req, began: now}
-	v.known = t.pages.get(req.Context(), key)
-	if ver := v.known.fresh(req, now); ver != nil {
+	v := &visit{transport: t, key: key, request: req, began: now}
+	v.stored = t.cache.get(req.Context(), key)
+	if r := v.stored.fresh(req, now); r != nil {
 		if err := req.Context().Err(); err != nil {
 			return nil, err
 		}
-		return v.answer(ver), nil
+		return v.reuse(r), nil
 	}
 	return v.send()
 }
 
 func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
 
-// change sends a request that may change the page. If it succeeds, the next GET
-// is sent, and a GET that is under way now is not remembered.
-func (t *Transport) change(req *http.Request, key string) (*http.Response, error) {
-	resp, err := t.base().RoundTrip(passing(req))
-	if err == nil && resp.StatusCode >= 200 && resp.StatusCode <= 399 {
-		now := time.Now()
-		k := t.pages.get(req.Context(), key)
-		t.pages.put(key, known{Page: k.Page.stale(), Asked: now.UnixNano()}, now)
+// roundTripUnsafe sends a request that may change the page. If it succeeds, the
+// stored page becomes stale, and the result of a concurrent GET is not stored.
+func (t *Transport) roundTripUnsafe(req *http.Request, key string) (*http.Response, error) {
+	resp, err := t.base().RoundTrip(withoutVisit(req))
+	if err != nil {
+		return resp, err
 	}
-	return resp, err
+	if resp.StatusCode >= 200 && resp.StatusCode <= 399 {
+		now := time.Now()
+		page := t.cache.get(req.Context(), key).Page
+		t.cache.put(key, cacheEntry{Page: page.stale(), Requested: now.UnixNano()}, now)
+	}
+	return resp, nil
 }
 
-// passing returns a request that is not remembered. If its context is that of
-// an earlier response, Of must not find that response's Visit.
-func passing(req *http.Request) *http.Request {
-	if visitOf(req) == nil {
+// withoutVisit returns a request for which Of returns false, even if its
+// context is that of an earlier response of a Transport.
+func withoutVisit(req *http.Request) *http.Request {
+	if requestVisit(req) == nil {
 		return req
 	}
 	return req.WithContext(context.WithValue(req.Context(), visitKey{}, (*visit)(nil)))
 }
 
-// CloseIdleConnections closes the idle connections of Base, if Base has a
-// method for that.
+// CloseIdleConnections calls the method CloseIdleConnections of Base, if it has
+// one.
 func (t *Transport) CloseIdleConnections() {
 	httputil.CloseIdleConnections(t.base())
 }
 
-// keyOf returns the name of a page. It returns false for a request that is none
-// of http and https, for a URL of over 8 KiB, and for a host or a target that
-// is indistinguishable from other parts of the name.
-//
-// A query may contain any text, so the Host header stands before the URL: no
-// URL begins with "Host".
-func keyOf(req *http.Request) (string, bool) {
-	if req.URL == nil || req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return "", false
-	}
-	host := strings.ToLower(req.URL.Host)
-	own := strings.ToLower(req.Host)
-	target := req.URL.RequestURI()
-	const ends = "/?# \t\r\n" // what may follow a host
-	if strings.ContainsAny(host, ends) || strings.ContainsAny(own, ends) || !strings.HasPrefix(target, "/") {
-		return "", false
-	}
-	key := req.URL.Scheme + "://" + host + target
-	if own != "" && own != host {
-		key = "Host: " + own + " " + key
-	}
-	return key, len(key) <= 8<<10
-}
-
-// isUnsafe reports whether a request may change the page (RFC 9110 §9.2.1).
+// isUnsafe reports whether a method may change the page (RFC 9110 §9.2.1).
 func isUnsafe(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodConnect:
@@ -149,20 +137,23 @@ func isUnsafe(method string) bool {
 	return true
 }
 
-// ownFields are fields of requests whose answer concerns the caller alone.
-var ownFields = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range"}
+// conditionalFields are the request fields that make a response specific to one
+// caller.
+var conditionalFields = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range"}
 
-// isPlainGet reports whether a request asks for a page as a whole.
-func isPlainGet(req *http.Request) bool {
-	if req.Method != "" && req.Method != http.MethodGet || req.Body != nil && req.Body != http.NoBody {
+// isCacheable reports whether a request is an unconditional GET of a whole
+// page, and does not have no-store.
+func isCacheable(req *http.Request) bool {
+	if req.Method != "" && req.Method != http.MethodGet {
 		return false
 	}
-	for _, name := range ownFields {
+	if req.Body != nil && req.Body != http.NoBody {
+		return false
+	}
+	for _, name := range conditionalFields {
 		if len(req.Header[name]) > 0 {
 			return false
 		}
 	}
 	return !freshness.OfRequest(req.Header).NoStore
 }
-
-var _ http.RoundTripper = (*Transport)(nil)

@@ -2,13 +2,11 @@ package revisit
 
 import (
 	"context"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/goodbots/courtesy/internal/httpstatus"
@@ -18,331 +16,317 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Visit is what is known of the page that a response brings or stands for.
+// A Visit describes the page that a response of a [Transport] is about.
 type Visit struct {
-	// Unchanged is set for a 304, sent by the server or made here: the page is
-	// as it was when it last came. It is not set if a server sends a 304 that
-	// nobody asked for, or that is about another version. Then ask again.
+	// Unchanged reports that the page has not changed since Since. The response
+	// is a 304, from the server or generated. If the server sends a 304 that
+	// was not requested, or that is about another version, Unchanged is false,
+	// and the caller should request the page again.
 	Unchanged bool
 
-	// Sent is false if the response was made here, and nothing was sent.
+	// Sent reports whether a request was sent. If not, the response was
+	// generated.
 	Sent bool
 
-	// Directives are those of the page, also where only a 304 came. Those of a
-	// page that is being read are known as far as it was read.
+	// Directives are the directives of the page, including those that were
+	// stored if the response is a 304. While the body is being read, they are
+	// incomplete.
 	Directives robotsmeta.Directives
 
-	// Since is when the page itself last came; zero means never, or that it was
-	// forgotten.
+	// Since is when the page was last received. It is zero if the page is not
+	// stored.
 	Since time.Time
 
-	// Fresh is the time until which the page is fresh, so that requests for it
-	// are answered here. Zero means that the next request is sent.
+	// Fresh is the time until which requests for the page are not sent. It is
+	// zero if the next request will be sent.
 	Fresh time.Time
 }
 
-// Of returns the Visit of a response of a Transport, also where an http.Client
-// has wrapped the body. It returns false for other responses, and for those
-// that passed a Transport untouched, such as one to a POST.
-func Of(resp *http.Response) (Visit, bool) {
+// Of returns the Visit of a response of a Transport, even if an http.Client has
+// replaced the body. ok is false for other responses, including those to
+// requests that the Transport passed to Base unchanged.
+func Of(resp *http.Response) (v Visit, ok bool) {
 	if resp == nil || resp.Request == nil {
 		return Visit{}, false
 	}
-	v := visitOf(resp.Request)
-	if v == nil {
+	internal := requestVisit(resp.Request)
+	if internal == nil {
 		return Visit{}, false
 	}
-	says := v.says
-	says.Directives = robotsmw.PageDirectives(resp).Directives
-	return says, true
+	v = internal.result
+	v.Directives = robotsmw.PageDirectives(resp).Directives
+	return v, true
 }
 
 type visitKey struct{}
 
-func visitOf(req *http.Request) *visit {
+// requestVisit returns the visit in the context of a request, or nil.
+func requestVisit(req *http.Request) *visit {
 	v, _ := req.Context().Value(visitKey{}).(*visit)
 	return v
 }
 
-// A visit is one request for a page.
+// A visit is the state of a request for a page.
 type visit struct {
-	base               http.RoundTripper
-	pages              pages
-	minFresh, maxFresh time.Duration
+	transport *Transport
+	key       string
+	request   *http.Request // the request of the caller
+	began     time.Time
+	stored    cacheEntry // when the request began
 
-	key     string
-	request *http.Request // the caller's
-	began   time.Time
-	known   known // before the request
-
-	says Visit // without Directives; not changed once RoundTrip has returned
+	result Visit // without Directives; not modified after RoundTrip has returned
 }
 
-// answer makes a response from a version that is fresh.
-func (v *visit) answer(ver *version) *http.Response {
-	resp := &http.Response{
-		StatusCode: int(ver.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: make(http.Header, 3), Body: http.NoBody,
-	}
+// reuse generates a response from a stored response.
+func (v *visit) reuse(r *cachedResponse) *http.Response {
+	v.result = Visit{Since: v.storedSince(), Fresh: time.Unix(0, r.Until)}
+	status := int(r.Status)
 	ctx := context.WithValue(v.request.Context(), visitKey{}, v)
-	v.says = Visit{Since: v.since(), Fresh: time.Unix(0, ver.Until)}
-	if ver == v.known.Page {
-		resp.StatusCode, v.says.Unchanged = http.StatusNotModified, true
-		ctx = context.WithValue(ctx, robotspage.StandsFor{}, robotsmw.Page{Directives: ver.directives(), State: ver.State})
+	if r == v.stored.Page {
+		v.result.Unchanged = true
+		status = http.StatusNotModified
+		ctx = withPage(ctx, r)
 	}
-	resp.Status = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
-	for i, name := range headFields[:vary] {
-		if value := ver.field(i); value != "" {
+	resp := &http.Response{
+		Status:     strconv.Itoa(status) + " " + http.StatusText(status),
+		StatusCode: status,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
+		Header:     make(http.Header, 3),
+		Body:       http.NoBody,
+		Request:    v.request.WithContext(ctx),
+	}
+	for i, name := range headerFields[:varyField] {
+		if value := r.field(i); value != "" {
 			resp.Header[name] = []string{value}
 		}
 	}
-	resp.Request = v.request.WithContext(ctx)
 	return resp
 }
 
-func (v *visit) since() time.Time {
-	if v.known.Page == nil {
-		return time.Time{}
-	}
-	return time.Unix(0, v.known.Page.Since)
+// withPage returns a context that makes robotsmw.PageDirectives return the
+// directives of a stored page.
+func withPage(ctx context.Context, r *cachedResponse) context.Context {
+	return context.WithValue(ctx, robotspage.StandsFor{}, robotsmw.Page{Directives: r.directives(), State: r.State})
 }
 
-// send asks the server, for a change if the page is known.
+// storedSince returns when the stored page was received, or zero if there is
+// none.
+func (v *visit) storedSince() time.Time {
+	if v.stored.Page == nil {
+		return time.Time{}
+	}
+	return time.Unix(0, v.stored.Page.Since)
+}
+
+// send sends the request, with the stored validators if there are any.
 func (v *visit) send() (*http.Response, error) {
 	out := v.request.WithContext(context.WithValue(v.request.Context(), visitKey{}, v))
-	conditional := v.known.Page.answers(v.request) && v.known.Page.hasValidator()
+	conditional := v.stored.Page.matches(v.request) && v.stored.Page.hasValidator()
 	if conditional {
 		out.Header = maps.Clone(out.Header)
 		if out.Header == nil {
 			out.Header = make(http.Header)
 		}
-		for i, name := range map[int]string{etag: "If-None-Match", modified: "If-Modified-Since"} {
-			if value := v.known.Page.field(i); value != "" {
-				out.Header[name] = []string{value}
-			}
+		if etag := v.stored.Page.field(etagField); etag != "" {
+			out.Header["If-None-Match"] = []string{etag}
+		}
+		if lastModified := v.stored.Page.field(lastModifiedField); lastModified != "" {
+			out.Header["If-Modified-Since"] = []string{lastModified}
 		}
 	}
-	resp, err := v.base.RoundTrip(out)
+	resp, err := v.transport.base().RoundTrip(out)
 	if err != nil || resp == nil {
 		return resp, err
 	}
-	if resp.Request == nil || visitOf(resp.Request) != v {
+	if resp.Request == nil || requestVisit(resp.Request) != v {
 		resp.Request = out
 	}
-	v.says = Visit{Sent: true, Since: v.since()}
-	v.learn(resp, conditional)
+	v.result = Visit{Sent: true, Since: v.storedSince()}
+	v.update(resp, conditional)
 	return resp, nil
 }
 
-// learn notes what the answer says about the page.
-func (v *visit) learn(resp *http.Response, conditional bool) {
+// update updates the cache and v.result for a response from the server.
+// conditional reports whether the Transport added validators to the request.
+func (v *visit) update(resp *http.Response, conditional bool) {
 	now := time.Now()
-	says := freshness.Of(resp.Header, now)
+	f := freshness.Of(resp.Header, now)
 	page := robotsmw.PageDirectives(resp)
-	switch code := resp.StatusCode; {
-	case code == http.StatusNotModified:
+	code := resp.StatusCode
+	if code == http.StatusNotModified {
 		if conditional {
-			v.renew(resp, page, says, now)
+			v.updateNotModified(resp, page.Directives, f, now)
 		}
-	case len(v.request.Header["Authorization"]) > 0 && !says.Public:
-	case httpstatus.IsThrottled(code):
-		v.keepAnswer(resp, v.known.Page, says, now)
-	case page.Refusal.Sure: // not the page, whatever its status
-	case code == http.StatusMovedPermanently, code == http.StatusPermanentRedirect, code == http.StatusNotFound, code == http.StatusGone:
-		v.says.Since = time.Time{}
-		v.keepAnswer(resp, nil, says, now)
-	case code == http.StatusOK:
-		v.await(resp, says, now)
+		return
+	}
+	if isAuthorized := len(v.request.Header["Authorization"]) > 0; isAuthorized && !f.Public {
+		return
+	}
+	if httpstatus.IsThrottled(code) {
+		v.storeAnswer(resp, v.stored.Page, f, now)
+		return
+	}
+	if page.Refusal.Sure { // a bot-protection response, whatever its status
+		return
+	}
+	switch code {
+	case http.StatusMovedPermanently, http.StatusPermanentRedirect, http.StatusNotFound, http.StatusGone:
+		v.result.Since = time.Time{}
+		v.storeAnswer(resp, nil, f, now)
+	case http.StatusOK:
+		v.replacePage(resp, f, now)
 	}
 }
 
-// renew notes a 304 that answers our validators (RFC 9111 §4.3.4).
-func (v *visit) renew(resp *http.Response, says robotsmw.Page, fresh freshness.Freshness, now time.Time) {
-	renewed := *v.known.Page
-	if add := says.Directives; !includes(renewed.directives(), add) {
-		renewed.setDirectives(renewed.directives().Union(add))
+// updateNotModified updates the stored page for a 304 (RFC 9111 §4.3.4).
+func (v *visit) updateNotModified(resp *http.Response, added robotsmeta.Directives, f freshness.Freshness, now time.Time) {
+	updated := *v.stored.Page
+	if !includes(updated.directives(), added) {
+		updated.setDirectives(updated.directives().Union(added))
 	}
-	stands := robotsmw.Page{Directives: renewed.directives(), State: renewed.State}
-	resp.Request = resp.Request.WithContext(context.WithValue(resp.Request.Context(), robotspage.StandsFor{}, stands))
-	names, ok := varyOf(resp.Header)
-	switch {
-	case !renewed.isMeantBy(resp.Header):
-		v.says.Since = time.Time{}
-		v.put(known{})
-		return
-	case fresh.NoStore || !ok:
-		v.says.Unchanged = true
-		v.put(known{})
+	resp.Request = resp.Request.WithContext(withPage(resp.Request.Context(), &updated))
+	if !updated.hasSameValidator(resp.Header) {
+		v.result.Since = time.Time{}
+		v.put(cacheEntry{})
 		return
 	}
-	v.says.Unchanged = true
+	v.result.Unchanged = true
+	vary, ok := parseVary(resp.Header)
+	if f.NoStore || !ok {
+		v.put(cacheEntry{})
+		return
+	}
 	if len(resp.Header["Vary"]) > 0 {
-		renewed.setField(vary, names)
-		renewed.Variant = variantOf(v.request, names)
+		updated.setField(varyField, vary)
+		updated.Variant = variant(v.request, vary)
 	}
-	for i, name := range headFields[:location] {
-		if value := single(resp.Header, name); value != "" {
-			renewed.setField(i, value)
+	for i, name := range headerFields[:locationField] {
+		if value := singleLine(resp.Header, name); value != "" {
+			updated.setField(i, value)
 		}
 	}
-	if len(resp.Header["Cache-Control"]) > 0 || fresh.Stated {
-		renewed.Lifetime, renewed.NoCache, renewed.Public = fresh.Lifetime, fresh.NoCache, fresh.Public
+	if len(resp.Header["Cache-Control"]) > 0 || f.Stated {
+		updated.Lifetime = f.Lifetime
+		updated.NoCache = f.NoCache
+		updated.Public = f.Public
 	}
-	v.keepFresh(&renewed, fresh.Age, now)
-	v.put(known{Page: &renewed})
+	v.setFreshness(&updated, f.Age, now)
+	v.put(cacheEntry{Page: &updated})
 }
 
-// isMeantBy reports whether a 304 with this header is about this version: it
-// names the same validator, or none.
-func (v *version) isMeantBy(h http.Header) bool {
-	if theirs, ours := single(h, "Etag"), v.field(etag); theirs != "" && ours != "" {
-		return strings.TrimPrefix(theirs, "W/") == strings.TrimPrefix(ours, "W/")
-	}
-	theirs := single(h, "Last-Modified")
-	return theirs == "" || v.field(etag) != "" || theirs == v.field(modified)
-}
-
-// includes reports whether all that b says was already said by a. A 304 repeats
-// its X-Robots-Tag each time.
+// includes reports whether a already contains the rules of b, because a server
+// usually sends the same X-Robots-Tag with each 304.
 func includes(a, b robotsmeta.Directives) bool {
-	said := slices.Collect(a.Rules())
+	rules := slices.Collect(a.Rules())
 	for rule := range b.Rules() {
-		if !slices.Contains(said, rule) {
+		if !slices.Contains(rules, rule) {
 			return false
 		}
 	}
 	return a.Truncated() || !b.Truncated()
 }
 
-// keepAnswer notes an answer other than the page, and what is left of the page.
-// No answer is remembered that is not fresh.
-func (v *visit) keepAnswer(resp *http.Response, page *version, says freshness.Freshness, now time.Time) {
-	k := known{Page: page}
-	if ver := v.newVersion(resp, says, now); ver != nil && ver.Until > now.UnixNano() {
-		k.Answer = ver
+// storeAnswer stores a response other than the page, if it is fresh, together
+// with the page.
+func (v *visit) storeAnswer(resp *http.Response, page *cachedResponse, f freshness.Freshness, now time.Time) {
+	e := cacheEntry{Page: page}
+	if r := v.newResponse(resp, f, now); r != nil && r.Until > now.UnixNano() {
+		e.Answer = r
 	}
-	if k != (known{}) || v.known != (known{}) {
-		v.put(k)
+	if e != (cacheEntry{}) || v.stored != (cacheEntry{}) {
+		v.put(e)
 	}
 }
 
-// await notes a 200. The old version is forgotten at once, and the new one is
-// remembered when its body has ended.
-func (v *visit) await(resp *http.Response, says freshness.Freshness, now time.Time) {
-	if v.known != (known{}) {
-		v.put(known{})
+// replacePage removes the stored page. It stores the new page when its body has
+// been read.
+func (v *visit) replacePage(resp *http.Response, f freshness.Freshness, now time.Time) {
+	if v.stored != (cacheEntry{}) {
+		v.put(cacheEntry{})
 	}
-	v.says.Since = now
-	ver := v.newVersion(resp, says, now)
-	if ver == nil || !ver.hasValidator() && ver.Until <= now.UnixNano() {
+	v.result.Since = now
+	r := v.newResponse(resp, f, now)
+	if r == nil {
+		return
+	}
+	if isFresh := r.Until > now.UnixNano(); !isFresh && !r.hasValidator() {
 		return
 	}
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
-	own := *resp // whoever gets resp may give it another Request
-	resp.Body = &body{ReadCloser: resp.Body, visit: v, version: ver, resp: &own}
+	original := *resp // the caller may modify resp
+	resp.Body = &body{ReadCloser: resp.Body, visit: v, page: r, resp: &original}
 }
 
-// newVersion returns what a response says, without the directives of its body.
-// It returns nil if the response may not be remembered.
-func (v *visit) newVersion(resp *http.Response, says freshness.Freshness, now time.Time) *version {
-	names, ok := varyOf(resp.Header)
-	if says.NoStore || !ok {
+// newResponse returns a cachedResponse without the directives of the body. It
+// returns nil if the response must not be stored.
+func (v *visit) newResponse(resp *http.Response, f freshness.Freshness, now time.Time) *cachedResponse {
+	vary, ok := parseVary(resp.Header)
+	if f.NoStore || !ok {
 		return nil
 	}
-	fields := make([]string, len(headFields))
-	for i, name := range headFields[:vary] {
-		fields[i] = single(resp.Header, name)
+	fields := make([]string, len(headerFields))
+	for i, name := range headerFields[:varyField] {
+		fields[i] = singleLine(resp.Header, name)
 	}
-	fields[vary] = names
-	if fields[etag] == "" && mayMiss(fields[modified], fields[date], now) {
-		fields[modified] = ""
+	fields[varyField] = vary
+	if fields[etagField] == "" && isWeakDate(fields[lastModifiedField], fields[dateField], now) {
+		fields[lastModifiedField] = ""
 	}
-	ver := &version{
-		Head: strings.Join(fields, "\n"), Variant: variantOf(v.request, names), Since: now.UnixNano(),
-		Lifetime: says.Lifetime, Status: uint16(resp.StatusCode), NoCache: says.NoCache, Public: says.Public,
+	r := &cachedResponse{
+		Header:   strings.Join(fields, "\n"),
+		Variant:  variant(v.request, vary),
+		Since:    now.UnixNano(),
+		Lifetime: f.Lifetime,
+		Status:   uint16(resp.StatusCode),
+		NoCache:  f.NoCache,
+		Public:   f.Public,
 	}
-	if len(ver.Head) > 8<<10 {
+	if len(r.Header) > maxHeader {
 		return nil
 	}
-	v.keepFresh(ver, says.Age, now)
-	return ver
+	v.setFreshness(r, f.Age, now)
+	return r
 }
 
-// mayMiss reports whether a page with this Last-Modified may change without
-// changing it: it came in the very second that it names.
-func mayMiss(modified, date string, now time.Time) bool {
-	changed, err := http.ParseTime(modified)
+// isWeakDate reports whether a Last-Modified is less than a second before the
+// response, so that a later change in the same second would not be detected.
+func isWeakDate(lastModified, date string, now time.Time) bool {
+	modified, err := http.ParseTime(lastModified)
 	if err != nil {
 		return false
 	}
-	came, err := http.ParseTime(date)
+	received, err := http.ParseTime(date)
 	if err != nil {
-		came = now
+		received = now
 	}
-	return came.Sub(changed) < time.Second
+	return received.Sub(modified) < time.Second
 }
 
-// keepFresh sets until when a version is fresh that has come, or was confirmed,
-// just now.
-func (v *visit) keepFresh(ver *version, age time.Duration, now time.Time) {
-	const longest = 10 * 365 * 24 * time.Hour // no time overflows
-	d := min(max(0, ver.Lifetime-age), longest)
-	if d = max(d, v.minFresh); ver.NoCache {
-		d = 0
+const maxLifetime = 10 * 365 * 24 * time.Hour // prevents an overflow of time.Duration
+
+// setFreshness sets r.Until for a response that was received or validated at
+// the time now, with the given age.
+func (v *visit) setFreshness(r *cachedResponse, age time.Duration, now time.Time) {
+	remaining := min(max(0, r.Lifetime-age), maxLifetime)
+	remaining = max(remaining, v.transport.MinFresh)
+	if r.NoCache {
+		remaining = 0
 	}
-	if v.maxFresh > 0 {
-		d = min(d, v.maxFresh)
+	if v.transport.MaxFresh > 0 {
+		remaining = min(remaining, v.transport.MaxFresh)
 	}
-	ver.Until = now.Add(d).UnixNano()
-	v.says.Fresh = ver.freshUntil(now)
+	r.Until = now.Add(remaining).UnixNano()
+	v.result.Fresh = r.freshUntil(now)
 }
 
-// put remembers k, or forgets the page if k is zero.
-func (v *visit) put(k known) {
-	if k != (known{}) {
-		k.Asked = v.began.UnixNano()
+// put replaces the entry in the cache, or removes it if e is zero.
+func (v *visit) put(e cacheEntry) {
+	if e != (cacheEntry{}) {
+		e.Requested = v.began.UnixNano()
 	}
-	v.pages.put(v.key, k, v.began)
-}
-
-// A body is the body of a page that is remembered when the body ends.
-type body struct {
-	io.ReadCloser
-	visit   *visit
-	version *version
-	resp    *http.Response
-	ended   atomic.Bool
-}
-
-func (b *body) Read(p []byte) (n int, err error) {
-	n, err = b.ReadCloser.Read(p)
-	switch {
-	case err == io.EOF:
-		b.end()
-	case err != nil:
-		b.ended.Store(true) // broken off: not the page
-	}
-	return n, err
-}
-
-func (b *body) Close() error {
-	err := b.ReadCloser.Close()
-	b.end()
-	return err
-}
-
-// end remembers the page, if all of its directives are known.
-func (b *body) end() {
-	if b.ended.Swap(true) {
-		return
-	}
-	page := robotsmw.PageDirectives(b.resp)
-	if page.State == robotsmw.PagePending || page.State == robotsmw.PagePartial || page.Refusal.Kind != 0 {
-		return // what is not known may be a noindex
-	}
-	b.version.setDirectives(page.Directives)
-	b.version.State = page.State
-	b.visit.put(known{Page: b.version})
+	v.transport.cache.put(v.key, e, v.began)
 }

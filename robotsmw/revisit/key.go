@@ -1,0 +1,38 @@
+package revisit
+
+import (
+	"net/http"
+	"strings"
+)
+
+const maxKey = 8 << 10 // bytes
+
+// cacheKey returns the cache key of a request. ok is false if the URL is not an
+// http or https URL, if it has more than 8 KiB, or if the host or target
+// contains bytes that make the key ambiguous.
+//
+// If the Host header differs from the host of the URL, the key begins with it.
+// It is not at the end because a query may contain any text.
+func cacheKey(req *http.Request) (key string, ok bool) {
+	if req.URL == nil {
+		return "", false
+	}
+	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+		return "", false
+	}
+	urlHost := strings.ToLower(req.URL.Host)
+	hostHeader := strings.ToLower(req.Host)
+	target := req.URL.RequestURI()
+	if isAmbiguousHost(urlHost) || isAmbiguousHost(hostHeader) || !strings.HasPrefix(target, "/") {
+		return "", false
+	}
+	key = req.URL.Scheme + "://" + urlHost + target
+	if hostHeader != "" && hostHeader != urlHost {
+		key = "Host: " + hostHeader + " " + key
+	}
+	return key, len(key) <= maxKey
+}
+
+// isAmbiguousHost reports whether a host contains a byte that may follow a host
+// in a key.
+func isAmbiguousHost(host string) bool { return strings.ContainsAny(host, "/?# \t\r\n") }
