@@ -31,7 +31,7 @@ const (
 	// surveyedLines is how many lines of each log are searched for proxies from
 	// its beginning on, and after them one of surveyInterval lines. A proxy has
 	// very many lines.
-	surveyedLines  = 20_000
+	surveyedLines  = 5_000
 	surveyInterval = 16
 )
 
