@@ -535,12 +535,36 @@ func BenchmarkRead(b *testing.B) {
 	zip := gzip.NewWriter(&zipped)
 	io.WriteString(zip, combined.String())
 	zip.Close()
-	for _, log := range []struct{ name, text string }{{"combined", combined.String()}, {"msec", msec.String()}, {"gzip", zipped.String()}, {"caddy", caddy.String()}} {
+	logs := []struct {
+		name string
+		text func() string
+	}{{"combined", combined.String}, {"msec", msec.String}, {"gzip", zipped.String}, {"caddy", caddy.String}}
+	for _, format := range logFormats {
+		if format.format == FormatCombined || format.format == FormatCaddy {
+			continue
+		}
+		text := func() string {
+			var text strings.Builder
+			text.WriteString(format.header)
+			for i := range n {
+				h := hit{morning.Add(time.Duration(i) * 50 * time.Millisecond), 5 * time.Millisecond, fmt.Sprintf("192.0.2.%d", i%256), "www.example.com",
+					fmt.Sprintf("Mozilla/5.0 (compatible; Bot%d/2.1; +http://www.example.com/bot.html)", i%40), fmt.Sprintf("/products/item-%d.html?ref=7", i), 200}
+				text.WriteString(format.line(h) + "\n")
+			}
+			return text.String()
+		}
+		logs = append(logs, struct {
+			name string
+			text func() string
+		}{strings.ReplaceAll(format.name, ",", ""), text})
+	}
+	for _, log := range logs {
 		b.Run(log.name, func(b *testing.B) {
-			b.SetBytes(int64(len(log.text)))
+			text := log.text()
+			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				a := Auditor{given: *always("User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nCrawl-delay: 0.1\n")}
-				if err := a.Read(b.Context(), Input{"log", strings.NewReader(log.text)}); err != nil {
+				if err := a.Read(b.Context(), Input{"log", strings.NewReader(text)}); err != nil {
 					b.Fatal(err)
 				}
 				if r := a.Result(); r.Requests != n || r.Counts["broken"] > 0 || len(r.Robots) != 40 {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,12 @@ type Auditor struct {
 	// it: its hash, or its number and its hash with a colon between them. "" is
 	// no line.
 	Head string
+	// Format is the format of all logs, one of [Formats]. "" finds out the
+	// format of each line.
+	Format string
+	// Ignore has the names of robots that are not judged, in any case: their
+	// requests are only counted, as "ignored".
+	Ignore []string
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time, but for lines that are out of order by more than 90 seconds.
 	OnViolation func(Violation)
@@ -43,6 +50,8 @@ type Auditor struct {
 	asked   bool  // some robot asks for robots.txt somewhere in the input
 	kept    int   // how many robots, hosts and so on are told apart
 	paces   int   // how many paces there are
+	peers   peers
+	unnamed int // requests without a User-Agent
 	total   Tally
 	lines   int
 	spans   map[string]*Tally // the open ones, by host
@@ -56,11 +65,6 @@ type robot struct {
 	sites   map[string]*site
 	sums    *Tally
 }
-
-// mostKept is how many robots, hosts, addresses and so on are told apart, and
-// how many paces. Whoever makes requests can invent more. Further ones are
-// judged by robots.txt alone.
-const mostKept = 1 << 16
 
 // AddRobotsTxt adds a robots.txt that is in force from the given time on, or
 // always if that time is zero. host is "example.com", or "https://example.com"
@@ -97,6 +101,7 @@ func (a *Auditor) Result() *Result {
 	clear(a.spans)
 	r := &Result{Tally: a.total, Spans: a.ended, Records: a.records}
 	r.Tally.count("lines", a.lines)
+	r.Tally.count("unnamed", a.unnamed)
 	for _, robot := range a.robots {
 		r.Robots = append(r.Robots, robot.sums)
 	}
@@ -215,22 +220,44 @@ func (a *Auditor) judge(e *event) {
 	if a.isAfter(e.at) {
 		return
 	}
-	r := a.robot(e.robot)
 	if e.host == "" {
 		e.host = a.given.only()
 	}
+	if a.isIgnored(e.robot) {
+		a.ignore(e)
+		return
+	}
+	if a.peers.isProxy(e.address) {
+		e.address, e.isAnonymous = "", true
+	}
+	r := a.robot(e.robot)
 	s := a.site(r, e.host)
 	if a.counts(e.at) {
-		a.tally(r, s, e.at)
-		a.address(r.sums, e.address)
+		a.tally(r, s, e)
 	}
 	if e.isFile {
 		a.fetch(e, r, s)
 	} else if pathOf(e.url) != "" {
 		a.page(e, r, s, late)
 	}
-	if e.wait > 0 && requestsPause(e.status) {
+	if e.wait > 0 && requestsPause(e.status) && !e.isAnonymous {
 		a.pace(s, e.address).rest(e)
+	}
+}
+
+// isIgnored reports whether the requests of a robot are only counted.
+func (a *Auditor) isIgnored(robot string) bool {
+	return slices.ContainsFunc(a.Ignore, func(name string) bool { return strings.EqualFold(name, robot) })
+}
+
+// ignore counts a request. What was there for robots.txt counts for the other
+// robots.
+func (a *Auditor) ignore(e *event) {
+	if a.counts(e.at) {
+		a.total.count("ignored", 1)
+	}
+	if e.isFile && e.capture != nil && !e.notGet {
+		a.seen.add(e.scheme, e.host, e.time(), e.capture)
 	}
 }
 
@@ -241,11 +268,16 @@ func requestsPause(status int) bool {
 }
 
 // tally counts a request of a robot to a host.
-func (a *Auditor) tally(r *robot, s *site, at int64) {
+func (a *Auditor) tally(r *robot, s *site, e *event) {
 	r.sums.Requests++
-	r.sums.seen(at)
-	r.sums.day(at).Requests++
+	r.sums.seen(e.at)
+	r.sums.day(e.at).Requests++
 	s.host.Requests++
+	a.address(r.sums, e.address)
+	if e.isAnonymous {
+		r.sums.count("anonymous", 1)
+		a.total.count("anonymous", 1)
+	}
 }
 
 func (a *Auditor) address(t *Tally, address string) {
@@ -260,6 +292,7 @@ func (a *Auditor) address(t *Tally, address string) {
 func (a *Auditor) fetch(e *event, r *robot, s *site) {
 	v, at := s.visits, e.time()
 	v.asked, a.asked = true, true
+	s.host.cache.add(e)
 	if p := a.pace(s, e.address); p.latest == never && p.since == never {
 		p.since = at
 	}
@@ -327,13 +360,13 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 		known, failed = a.allowed(v, e, r, s)
 		shown = shown && !failed
 	}
-	if !s.visits.asked && !s.accused && !late && counts && a.asked && e.at-e.doubt > a.first+int64(fresh) {
+	if counts && !late && a.hasNoFile(e, s) {
 		s.accused, shown = true, true
 		v := v
 		v.Kind = "before-robots-txt"
 		a.report(v, r, s)
 	}
-	if !late && !e.isHop {
+	if !late && !e.isHop && !e.isAnonymous {
 		a.order(v, e, r, s)
 	}
 	switch {
@@ -347,6 +380,17 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 		}
 		a.audited(s)
 	}
+}
+
+// hasNoFile reports whether a robot that requests a page cannot have had
+// robots.txt: it has not requested it since the input began, which was more
+// than 24 hours before, and no shared cache can have answered it instead.
+func (a *Auditor) hasNoFile(e *event, s *site) bool {
+	if s.visits.asked || s.accused || !a.asked {
+		return false
+	}
+	isLong := e.at-e.doubt > a.first+int64(fresh)
+	return isLong && (e.isAtEdge || s.host.cache.isDirect(e.at))
 }
 
 // order judges a page by what was before it: the other pages, and an answer

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -16,26 +15,16 @@ import (
 //
 //	"-" "ExampleBot/1.0"
 //
-// Then nginx's $msec and $request_time may follow, such as
-// "1795168800.123 0.005", and then any text. A line in Apache's format
-// vhost_combined begins with the host and its port.
+// Then the value of X-Forwarded-For may follow, as in the format "main" that
+// nginx's configuration comes with, and nginx's $msec and $request_time, such
+// as "1795168800.123 0.005", in any order, and then any text. In Apache's
+// format vhost_combined, the host and its port are before the client; see
+// identify.
 
 var (
-	errLine    = errors.New("neither a line of a combined log nor one of Caddy's")
+	errLine    = errors.New("no line of a combined log")
 	errCommon  = errors.New("the line has no User-Agent: log in the combined format")
 	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
-)
-
-// A parser reads lines of a log. All its fields are caches.
-type parser struct {
-	agents map[string]string // names of robots by User-Agent
-	stamp  string            // the date of the previous line
-	nanos  int64
-}
-
-const (
-	cachedNames = 1 << 12
-	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
 )
 
 // dated splits a line of the combined format at its date, as in
@@ -51,69 +40,128 @@ func (p *parser) dated(line []byte) (names []byte, at int64, rest []byte, ok boo
 	return line[:i-date-1], at, line[i+2:], ok
 }
 
-func (p *parser) combined(line []byte) (*event, error) {
-	names, end, rest, ok := p.dated(line)
-	if !ok {
-		return nil, errLine
-	}
-	request, rest, ok := quoted(rest)
-	if !ok {
-		return nil, errLine
-	}
-	// Here rest begins with " 200 512", or with " 200 -" if nothing was sent.
-	if len(rest) < 6 || rest[0] != ' ' || rest[4] != ' ' {
-		return nil, errLine
-	}
-	status, err := strconv.ParseUint(string(rest[1:4]), 10, 16)
-	size, rest, more := bytes.Cut(rest[5:], []byte(" "))
-	if err != nil || len(size) == 0 || len(bytes.TrimLeft(size, "0123456789")) > 0 && string(size) != "-" {
-		return nil, errLine
-	}
-	if !more || len(bytes.TrimRight(rest, " ")) == 0 {
-		return nil, errCommon
-	}
-	_, rest, ok = quoted(rest)
-	if !ok || len(rest) == 0 || rest[0] != ' ' {
-		return nil, errLine
-	}
-	agent, rest, ok := quoted(rest[1:])
-	if !ok {
-		return nil, errLine
-	}
-	robot := p.agent(agent)
-	if robot == "" {
-		return nil, nil
-	}
-	e := &event{at: end, end: end, rounded: 1e9, doubt: longestAnswer, robot: robot, status: int(status)}
-	method, url, ok := requested(request)
-	if !ok {
-		return nil, errRequest
-	}
-	e.url, e.notGet = url, method != "GET"
-	e.host, e.address = client(names)
-	p.precise(rest, e)
-	return e, nil
+// A combinedLine has the parts of a line, with their escapes.
+type combinedLine struct {
+	names   []byte // what is before the date
+	end     int64
+	request []byte
+	status  int
+	agent   []byte
+	rest    []byte // what follows the User-Agent
 }
 
-const (
-	// longestAnswer is how long a request may have taken in a log without
-	// durations: the time after which servers give up by default.
-	longestAnswer = int64(60e9)
-	// underWay is how long a request may have been under way to the server.
-	underWay = int64(1e9)
-)
+// splitCombined splits a line at its date and its quotes.
+func (p *parser) splitCombined(line []byte) (l combinedLine, err error) {
+	var ok bool
+	var rest []byte
+	if l.names, l.end, rest, ok = p.dated(line); !ok {
+		return l, errLine
+	}
+	if l.request, rest, ok = quoted(rest); !ok {
+		return l, errLine
+	}
+	if l.status, rest, ok = cutStatus(rest); !ok {
+		return l, errLine
+	}
+	if len(bytes.TrimRight(rest, " ")) == 0 {
+		return l, errCommon
+	}
+	if _, rest, ok = quoted(rest[1:]); !ok || len(rest) == 0 || rest[0] != ' ' {
+		return l, errLine
+	}
+	if l.agent, l.rest, ok = quoted(rest[1:]); !ok {
+		return l, errLine
+	}
+	return l, nil
+}
 
-// precise reads $msec and $request_time if they are there. Many logs have two
-// durations there instead, such as $request_time and $upstream_response_time.
-// If a duration is read as $msec, the result is a time in 1970. That is far
-// from the line's date, so precise ignores it.
-func (p *parser) precise(rest []byte, e *event) {
+// cutStatus reads the status and the size at the beginning of a text, such as
+// " 200 512", or " 200 -" if nothing was sent.
+func cutStatus(s []byte) (status int, rest []byte, ok bool) {
+	if len(s) < 6 || s[0] != ' ' || s[4] != ' ' {
+		return 0, nil, false
+	}
+	n, err := strconv.ParseUint(string(s[1:4]), 10, 16)
+	size := s[5:]
+	if i := bytes.IndexByte(size, ' '); i >= 0 {
+		size = size[:i]
+	}
+	isSize := len(size) > 0 && len(bytes.Trim(size, "0123456789")) == 0 || string(size) == "-"
+	return int(n), s[5+len(size):], err == nil && isSize
+}
+
+// combined reads a line in the combined format.
+func (p *parser) combined(line []byte) (entry, error) {
+	l, err := p.splitCombined(line)
+	if err != nil {
+		return entry{}, err
+	}
+	out := entry{isRequest: true, at: l.end, hasAgent: len(l.agent) > 0 && string(l.agent) != "-"}
+	robot := p.agent(l.agent)
+	if robot == "" && !p.surveys {
+		return out, nil
+	}
+	out.robot, out.identity = robot, identify(l.names)
+	e := &event{at: l.end, end: l.end, rounded: 1e9, doubt: longestAnswer, robot: robot, status: l.status}
+	if client := e.readRest(l.rest); client != "" {
+		out.client = client
+	}
+	if robot == "" {
+		return out, nil
+	}
+	method, url, ok := requested(l.request)
+	if !ok {
+		return entry{}, errRequest
+	}
+	e.url, e.notGet = url, method != "GET"
+	e.host, e.address, e.isAnonymous = out.host, out.client, out.client == ""
+	out.event = e
+	return out, nil
+}
+
+// readRest reads what follows the User-Agent. It returns the client that the
+// first quoted text with addresses names, or "".
+func (e *event) readRest(rest []byte) (client string) {
+	client, rest = cutForwarded(rest)
+	rest = e.precise(rest)
+	if client == "" {
+		client, _ = cutForwarded(rest)
+	}
+	return client
+}
+
+// cutForwarded reads the quoted texts at the beginning of a line's rest, and
+// returns the client that the first X-Forwarded-For among them names.
+func cutForwarded(s []byte) (client string, rest []byte) {
+	for len(s) > 1 && s[0] == ' ' && s[1] == '"' {
+		text, after, ok := quoted(s[1:])
+		if !ok {
+			break
+		}
+		s = after
+		if client == "" && len(text) > 1 {
+			client = forwardedFor(string(text))
+		}
+	}
+	return client, s
+}
+
+// precise reads $msec and $request_time if they are there, and returns what
+// follows them. Many logs have two durations there instead, such as
+// $request_time and $upstream_response_time. If a duration is read as $msec,
+// the result is a time in 1970. That is far from the line's date, so precise
+// ignores it.
+func (e *event) precise(rest []byte) []byte {
 	const near = int64(24 * time.Hour) // the date in the line may have a wrong time zone
-	end, rest, ok := millis(rest)
-	took, _, ok2 := millis(rest)
-	if ok && ok2 && end >= e.end-near && end <= e.end+near {
+	end, after, ok := millis(rest)
+	took, after, ok2 := millis(after)
+	if !ok || !ok2 {
+		return rest
+	}
+	if end >= e.end-near && end <= e.end+near {
 		e.end, e.at, e.rounded, e.doubt = end, end-took, 1e6, underWay
 	}
+	return after
 }
 
 // millis reads a time in seconds, such as " 1795168800.123". It returns the
@@ -129,41 +177,6 @@ func millis(s []byte) (n int64, rest []byte, ok bool) {
 	return int64(whole*1e3+part) * 1e6, s[1+len(field):], len(fraction) == 3 && err == nil && err2 == nil
 }
 
-// quoted splits s after the quoted text at its beginning. A
-// backslash in the text escapes the next character.
-func quoted(s []byte) (text, rest []byte, ok bool) {
-	if len(s) == 0 || s[0] != '"' {
-		return nil, nil, false
-	}
-	for i := 1; ; {
-		n := bytes.IndexByte(s[i:], '"')
-		if n < 0 {
-			return nil, nil, false
-		}
-		i += n
-		slashes := 0
-		for s[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return s[1:i], s[i+1:], true
-		}
-		i++
-	}
-}
-
-// unescaped decodes the escapes that logs use for quotes, control characters
-// and bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache). A text with
-// other escapes stays as it is.
-func unescaped(s []byte) string {
-	if bytes.IndexByte(s, '\\') >= 0 {
-		if text, err := strconv.Unquote(`"` + string(s) + `"`); err == nil {
-			return text
-		}
-	}
-	return string(s)
-}
-
 // requested returns the method and the URL of a request line. A line of
 // HTTP/0.9 has no version. In an invalid line, the URL may contain spaces.
 func requested(line []byte) (method, url string, ok bool) {
@@ -176,33 +189,6 @@ func requested(line []byte) (method, url string, ok bool) {
 		rest = rest[:i]
 	}
 	return method, unescaped(rest), len(rest) > 0
-}
-
-// client returns the client's address, and the host that may stand before it.
-func client(names []byte) (host, address string) {
-	first, rest, _ := bytes.Cut(names, []byte(" "))
-	second, rest, _ := bytes.Cut(rest, []byte(" "))
-	if third, _, ok := bytes.Cut(rest, []byte(" ")); ok && string(third) == "-" && string(second) != "-" {
-		_, host = originOf(string(first))
-		first = second
-	}
-	return host, clip(string(first))
-}
-
-// agent returns the name of the robot with a User-Agent, and caches it. s is
-// the text in the line, with its escapes.
-func (p *parser) agent(s []byte) string {
-	if token, ok := p.agents[string(s)]; ok {
-		return token
-	}
-	token := robotOf(unescaped(s))
-	if len(s) <= cachedSize {
-		if p.agents == nil || len(p.agents) >= cachedNames {
-			p.agents = make(map[string]string)
-		}
-		p.agents[string(s)] = strings.Clone(token)
-	}
-	return token
 }
 
 // date reads "20/Nov/2026:10:00:00 +0000". The date is often that of the line

@@ -6,9 +6,9 @@
 //	err := a.Read(ctx, audit.Input{Name: "access.log", Reader: file})
 //	result := a.Result()
 //
-// [Auditor.Read] takes access logs, in the combined format of nginx and Apache
-// or in Caddy's JSON, and WARC files. [Auditor.ReadRecord] takes a record that
-// package evidence has written; its doc says what it checks.
+// [Auditor.Read] takes access logs, in the formats of [Formats], and WARC
+// files. [Auditor.ReadRecord] takes a record that package evidence has written;
+// its doc says what it checks.
 //
 // An audit says what its input proves. In doubt it is for the robot, and it
 // says what it could not judge.
@@ -20,7 +20,8 @@
 // what follows "compatible;", else a product whose name has "bot", "crawl" or
 // "spider" in it, else the product before a URL such as
 // "+https://example.com/bot". All else is a browser's: it is counted, not
-// judged. Names that differ only in case are one robot.
+// judged. So are health checks, such as kube-probe, ELB-HealthChecker and
+// GoogleHC. Names that differ only in case are one robot.
 //
 // A robot obeys the group of its name, else that of another name that its
 // operator has published (Applebot: Googlebot), else "*"; AdsBot-Google and its
@@ -47,10 +48,25 @@
 // before the input began: it is counted as "not_shown". It breaks a rule if all
 // files of AddRobotsTxt that were in force in the 24 hours before forbid it.
 //
+// # Clients
+//
+// A gap is between two requests of one client. The client is the address in a
+// line of a log, without its port. If the line contains an X-Forwarded-For, as
+// nginx's format "main" does, or as the headers in Caddy's JSON, the client is
+// the first public address in it. In the combined format, a client may also be
+// a name, if it is the first of exactly three words before the date. Prefixes
+// of log shippers (syslog, RFC 5424, Kubernetes, docker compose, journald,
+// Papertrail) are skipped.
+//
+// No client is known if a line has "-" or "unix:" instead, or the address of a
+// machine that stands for many clients: it names clients in other lines, or
+// more robots come from it than one machine has. These requests prove no gap
+// and break no Retry-After. They are counted as "anonymous".
+//
 // # Cost
 //
 // On one core, an audit reads a million lines of an access log per second, or
-// 170,000 of Caddy's. Its memory depends neither on the number of requests nor
+// 150,000 of JSON. Its memory depends neither on the number of requests nor
 // on what their senders invent: of robots, hosts and addresses, 65,536 are
 // told apart.
 package audit

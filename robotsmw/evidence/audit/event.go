@@ -9,8 +9,8 @@ import (
 )
 
 // An Input is an access log or a WARC file. Read recognizes a WARC file by its
-// first bytes. Each line of a log is in the combined format of nginx and
-// Apache, or in Caddy's JSON. Logs and WARC files may be compressed with gzip.
+// first bytes. The formats of logs are those of [Formats]. Logs and WARC files
+// may be compressed with gzip.
 //
 // A log is read twice. If Reader is neither an io.ReaderAt that can seek, such
 // as a file, nor a WARC file, Read copies it into a temporary file first.
@@ -35,7 +35,11 @@ type event struct {
 	capture *capture // the answer to a request for robots.txt; nil means not known
 	isFile  bool     // it is for robots.txt
 	notGet  bool     // its method is not GET, so that it brings no robots.txt
-	isHop   bool     // a redirect of robots.txt may have led to it
+
+	hasAgent    bool // in a WARC file: it has a User-Agent, or its crawler is known
+	isAnonymous bool // the log does not identify the client
+	isAtEdge    bool // no cache is between the client and who wrote the log
+	isHop       bool // a redirect of robots.txt may have led to it
 }
 
 // A capture is an answer to a request for robots.txt.
@@ -56,6 +60,9 @@ func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 func (e *event) before(f *event) bool {
 	return e.at < f.at || e.at == f.at && e.isFile && !f.isFile
 }
+
+// fresh is how long a robot may use a file that it has fetched (RFC 9309 §2.4).
+const fresh = 24 * time.Hour
 
 // A time that is not known has this value.
 const never = math.MinInt64

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,7 +32,7 @@ this is no line of a log
 	r := judge.Result()
 	fmt.Println(r.Requests, "requests,", len(r.Robots), "robots,", r.Violations, "violations,", r.Counts["unaudited"], "unaudited")
 	// Output:
-	// access.log:4: neither a line of a combined log nor one of Caddy's
+	// access.log:4: the line is in no known format
 	// 10:00:02 BadBot /private/plan disallowed 2
 	// 3 requests, 2 robots, 1 violations, 0 unaudited
 }
@@ -51,4 +52,18 @@ func ExampleRobotsTxts() {
 	}
 	// Output:
 	// https://example.com/robots.txt 200 "User-agent: *\nDisallow: /private/\n"
+}
+
+// A log in another format is an error, which shows its first line.
+func ExampleFormatError() {
+	var judge audit.Auditor
+	log := strings.NewReader("Nov 20 10:00:00 mail postfix: connect from a.example\n")
+	err := judge.Read(context.Background(), audit.Input{Name: "mail.log", Reader: log})
+	if unknown, ok := errors.AsType[*audit.FormatError](err); ok {
+		fmt.Println(unknown.Input, "begins with", unknown.Line)
+	}
+	fmt.Println(audit.Formats())
+	// Output:
+	// mail.log begins with Nov 20 10:00:00 mail postfix: connect from a.example
+	// [combined caddy nginx traefik w3c alb logpush]
 }

@@ -42,7 +42,7 @@ func (x *exchanges) add(r *warcRecord) error {
 		return nil // such as the record of a DNS lookup
 	}
 	h := &half{ids: append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...), isRequest: !isAnswer}
-	h.event = &event{at: r.date.UnixNano(), end: never, rounded: r.rounded(), scheme: scheme, host: host, url: r.target}
+	h.event = &event{at: r.date.UnixNano(), end: never, rounded: r.rounded(), isAtEdge: true, scheme: scheme, host: host, url: r.target}
 	var err error
 	if isAnswer {
 		err = x.response(r, h.event)
@@ -50,6 +50,7 @@ func (x *exchanges) add(r *warcRecord) error {
 		err = err2
 	} else {
 		h.event.robot = x.parser.agent([]byte(m.header.Get("User-Agent")))
+		h.event.hasAgent = m.header.Get("User-Agent") != ""
 		h.event.notGet = !strings.HasPrefix(m.line, "GET ")
 	}
 	switch {
@@ -80,6 +81,7 @@ func (x *exchanges) add(r *warcRecord) error {
 func (x *exchanges) emit(h *half) {
 	if !h.isRequest {
 		h.event.robot = robotOf(x.agent)
+		h.event.hasAgent = x.agent != ""
 	}
 	if x.hops[sha256.Sum256([]byte(h.event.url))] && !isRobots(h.event.url) {
 		h.event.robot = "" // a hop on the way to a robots.txt is no page

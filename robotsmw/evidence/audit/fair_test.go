@@ -94,6 +94,7 @@ func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 		20T09:00:00 PoliteBot/1.0 /robots.txt
 		20T23:59:59 LateBot/1.0 /a
 		21T00:00:01 LateBot/1.0 /robots.txt 304
+		21T00:05:00 LateBot/1.0 /robots.txt 304
 		21T05:00:00 LateBot/1.0 /a
 		21T06:00:00 GuiltyBot/1.0 /a
 		21T06:00:01 GuiltyBot/1.0 /robots.txt
@@ -118,7 +119,7 @@ func TestFair_RobotsTxtFromACDN(t *testing.T) {
 // A fetch counts from whatever address and at whatever front end; that of
 // Googlebot serves Googlebot-Image.
 func TestFair_RobotsTxtByAnotherOfTheFamily(t *testing.T) {
-	first := combined("20T00:00:00 OtherBot/1.0 /robots.txt\n22T00:00:00 Googlebot/2.1 /robots.txt")
+	first := combined("20T00:00:00 OtherBot/1.0 /robots.txt\n21T20:00:00 OtherBot/1.0 /robots.txt\n21T20:05:00 OtherBot/1.0 /robots.txt\n22T00:00:00 Googlebot/2.1 /robots.txt")
 	second := combined("22T00:00:00 Googlebot-Image/1.0 /a.png\n22T00:00:00 Googlebot/2.1 /a\n22T00:00:00 bingbot/2.0 /a")
 	for _, logs := range [][]string{{first, second}, {second, first}, {first + second}, {second + first}} {
 		wantAccused(t, read(t, always("User-agent: *\nAllow: /\n"), logs...), "bingbot before-robots-txt")
@@ -404,7 +405,7 @@ func TestFair_RequestsThatTakeLong(t *testing.T) {
 	}{
 		{"a page that was sent within 24 hours", "20T11:00:00 ABot/1 /robots.txt\n21T11:00:40 ABot/1 /private/a\n21T11:02:00 ABot/1 /private/b", "11:02:00 ABot /private/b stale\n", 0},
 		{"a fetch that may have begun before the change", "20T12:00:20 ABot/1 /robots.txt\n20T12:00:30 ABot/1 /private/a\n20T12:02:00 ABot/1 /robots.txt\n20T12:02:10 ABot/1 /private/b", "12:02:10 ABot /private/b disallowed\n", 1},
-		{"the first page", "20T11:00:00 XBot/1 /robots.txt\n21T11:00:40 ABot/1 /a\n21T11:00:40 BBot/1 /a | 1795258840.000 0.001", "11:00:39.999 BBot /a before-robots-txt\n", 0},
+		{"the first page", "20T11:00:00 XBot/1 /robots.txt\n21T10:00:00 XBot/1 /robots.txt\n21T10:05:00 XBot/1 /robots.txt\n21T11:00:40 ABot/1 /a\n21T11:00:40 BBot/1 /a | 1795258840.000 0.001", "11:00:39.999 BBot /a before-robots-txt\n", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -498,17 +499,17 @@ func TestFair_NobodyHides(t *testing.T) {
 	}
 }
 
-// JSON of other servers is not read, but said.
+// JSON of other servers is read too, and a message of Caddy's is no request.
 func TestFair_JSONOfOthers(t *testing.T) {
 	for whose, line := range map[string]string{
-		"nginx's JSON":   `{"time_iso8601":"2026-11-20T10:00:00+00:00","remote_addr":"192.0.2.1","request":"GET /private/a HTTP/1.1","status":"200","http_user_agent":"GuiltyBot/1.0"}`,
-		"Traefik's JSON": `{"ClientAddr":"192.0.2.1:40000","DownstreamStatus":200,"RequestHost":"a.example","RequestPath":"/private/a","level":"info","msg":"","request_User-Agent":"GuiltyBot/1.0","time":"2026-11-20T10:00:00Z"}`,
-		"docker's JSON":  `{"log":"192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] \"GET /private/a HTTP/1.1\" 200 512 \"-\" \"GuiltyBot/1.0\"\n","stream":"stdout","time":"2026-11-20T10:00:00.1Z"}`,
-		"JSON":           `{"when":"2026-11-20T10:00:00Z","what":"GET /private/a"}`,
+		"nginx":   `{"time_iso8601":"2026-11-20T10:00:00+00:00","remote_addr":"192.0.2.1","request":"GET /private/a HTTP/1.1","status":"200","http_user_agent":"GuiltyBot/1.0"}`,
+		"Traefik": `{"ClientAddr":"192.0.2.1:40000","DownstreamStatus":200,"RequestHost":"a.example","RequestPath":"/private/a","level":"info","msg":"","request_User-Agent":"GuiltyBot/1.0","time":"2026-11-20T10:00:00Z"}`,
+		"docker":  `{"log":"192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] \"GET /private/a HTTP/1.1\" 200 512 \"-\" \"GuiltyBot/1.0\"\n","stream":"stdout","time":"2026-11-20T10:00:00.1Z"}`,
 	} {
 		got := read(t, always(rulesOfSite), line+"\n")
-		if got.result.Counts["broken"] != 1 || got.result.Counts["lines"] != 1 || !strings.HasPrefix(got.broken[0].Err.Error(), whose) {
-			t.Errorf("%s: %+v, %v", whose, got.result, got.broken)
+		wantAccused(t, got, "GuiltyBot disallowed")
+		if got.result.Counts["broken"] != 0 || got.violations[0].Address != "192.0.2.1" {
+			t.Errorf("%s: %+v, %v", whose, got.result, got.violations)
 		}
 	}
 	if got := read(t, always(rulesOfSite), `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}`+"\n"); got.result.Counts["broken"] != 0 {
@@ -523,6 +524,9 @@ func TestAuditor_SinceAndUntil(t *testing.T) {
 		19T10:00:00 PoliteBot/1.0 /private/yesterday
 		19T11:00:00 PoliteBot/1.0 /robots.txt
 		19T11:00:00 Mozilla/5.0 /a
+		19T11:00:00 OtherBot/1.0 /robots.txt
+		19T19:00:00 OtherBot/1.0 /robots.txt
+		19T19:05:00 OtherBot/1.0 /robots.txt
 		20T10:00:00 PoliteBot/1.0 /a
 		20T10:00:00 Mozilla/5.0 /a
 		20T12:00:00 GuiltyBot/1.0 /a

@@ -11,14 +11,16 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 )
 
 // Read judges the requests of all inputs together, in the order in which they
-// began. So the parts of a rotated log, and the logs of several front ends, may
+// began. The parts of a rotated log, and the logs of several front ends, may
 // come in any order, as inputs of their own or one behind the other. If Read
 // cannot read a line or a record, it passes the problem to OnBroken. Read
-// returns an error only if ctx ends, or if there is no room for a temporary
-// file.
+// returns an error only if ctx ends, if there is no room for a temporary file,
+// if a.Format is not the name of a format or, as a [FormatError], if a log has
+// lines and none of them is in a known format.
 //
 // In Caddy's log, the start of a request is its "ts" minus its "duration". The
 // combined format has starts if $msec and $request_time follow it. The dates in
@@ -35,6 +37,9 @@ import (
 // merged like separate logs. What is further from its place than that is
 // counted as "jumps", and judged by robots.txt alone.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
+	if !isFormat(a.Format) {
+		return fmt.Errorf("%w: %q; they are %s", errNoFormat, a.Format, strings.Join(Formats(), ", "))
+	}
 	a.begin()
 	type source struct {
 		next func() (*event, bool)
@@ -107,7 +112,10 @@ func (o *opener) open(r io.Reader) ([]iter.Seq[*event], error) {
 		zipped = false
 		in, _, _ = whole()
 	}
-	parts := o.a.divide(o.ctx, in)
+	parts, unknown := o.a.divide(o.ctx, in)
+	if unknown != nil && o.ctx.Err() == nil {
+		return nil, &FormatError{Input: o.name, Format: o.a.Format, Line: firstLine(unknown)}
+	}
 	if in, _, err = whole(); err != nil {
 		return nil, err
 	}
@@ -169,7 +177,7 @@ func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err erro
 func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, failed error) iter.Seq[*event] {
 	return func(yield func(*event) bool) {
 		lines, newest := lineReader{in: in}, int64(never)
-		var p parser
+		p := parser{format: o.a.Format}
 		for {
 			line, err := lines.next()
 			switch {
@@ -179,7 +187,7 @@ func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, fai
 				continue
 			case errors.Is(err, io.EOF) && len(sections) > 0:
 				in.Reset(io.NewSectionReader(file, sections[0].begin, sections[0].end-sections[0].begin))
-				lines.number = sections[0].line
+				lines.number, p.columns = sections[0].line, sections[0].columns
 				sections = sections[1:]
 				continue
 			case err != nil:
@@ -191,14 +199,15 @@ func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, fai
 				continue
 			}
 			o.a.lines++
-			e, isRequest, err := p.line(line)
+			e, err := p.line(line)
 			if err != nil {
 				o.a.broken(o.name, lines.number, err)
 			}
-			if isRequest {
-				newest = o.request(lines.number, p.nanos, newest)
+			if e.isRequest {
+				newest = o.request(lines.number, e.at, newest)
+				o.a.countAgent(e.at, e.hasAgent)
 			}
-			if e != nil && !yield(e) {
+			if e.event != nil && !yield(e.event) {
 				return
 			}
 		}
@@ -212,6 +221,7 @@ func (o *opener) archive(w *warcReader) iter.Seq[*event] {
 		x := exchanges{each: func(e *event) {
 			o.a.begins(e.at)
 			newest = o.request(w.number, e.at, newest)
+			o.a.countAgent(e.at, e.hasAgent)
 			goesOn = goesOn && (e.robot == "" || yield(e))
 		}}
 		for goesOn && o.ctx.Err() == nil {
@@ -248,6 +258,8 @@ func (o *opener) end(number int, failed error) {
 	}
 }
 
+var errNoFormat = errors.New("there is no format of this name")
+
 var errJump = errors.New("the time is more than 90 s before that of lines before it: not judged on order")
 
 // request counts a request, and notices whether its place is too far from where
@@ -277,8 +289,9 @@ type part struct {
 
 // A section is some of the lines of a file.
 type section struct {
-	begin, end int64 // bytes of the file
-	line       int   // how many lines are before it
+	begin, end int64    // bytes of the file
+	line       int      // how many lines are before it
+	columns    *columns // of the W3C format, from lines before it
 }
 
 // mostParts is how many parts a log is divided into at most. Lines that fit
@@ -307,30 +320,65 @@ func partOf(parts []part, now int, at int64) ([]part, int) {
 }
 
 // divide reads a log and returns its parts. It also finds out when the log
-// begins, and whether a robot asks for robots.txt in it. If the log cannot be
-// read to its end, the parts are those of what can be read.
-func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) []part {
+// begins, whether a robot requests robots.txt in it, and which addresses stand
+// for many clients. If the log cannot be read to its end, the parts are those
+// of what can be read. unknown is the first line, if no line could be read.
+func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) (parts []part, unknown []byte) {
 	parts, now := []part{{newest: never, sections: make([]section, 1)}}, 0
 	lines := lineReader{in: in}
-	var p parser
+	p := parser{format: a.Format, surveys: true}
+	isKnown := false
 	for begin := int64(0); ; begin = lines.offset {
 		line, err := lines.next()
-		if err != nil && !errors.Is(err, errLong) || lines.number%1024 == 0 && ctx.Err() != nil {
-			return parts
+		isEnd := err != nil && !errors.Is(err, errLong)
+		if isEnd || lines.number%1024 == 0 && ctx.Err() != nil {
+			break
 		}
-		if at, ok := p.when(line); ok {
+		columns := p.columns
+		if at, ok := a.survey(&p, line, lines.number); ok {
+			isKnown = true
 			a.begins(at)
-			if !a.asked && bytes.Contains(line, []byte("/robots.txt")) {
-				e, _, _ := p.line(line)
-				a.asked = e != nil && isRobots(e.url)
-			}
 			before := now
 			if parts, now = partOf(parts, now, at); now != before {
-				parts[now].sections = append(parts[now].sections, section{begin, begin, lines.number - 1})
+				parts[now].sections = append(parts[now].sections, section{begin, begin, lines.number - 1, columns})
 			}
 			parts[now].newest = max(parts[now].newest, at)
+		} else if unknown == nil {
+			unknown = bytes.Clone(bytes.TrimSpace(line[:min(len(line), longestURL)]))
+			if len(unknown) == 0 {
+				unknown = nil
+			}
 		}
 		sections := parts[now].sections
 		sections[len(sections)-1].end = lines.offset
+	}
+	if isKnown {
+		unknown = nil
+	}
+	return parts, unknown
+}
+
+// survey reads a line for divide. It returns the time of the line, if the line
+// has one.
+func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool) {
+	isFile := !a.asked && bytes.Contains(line, []byte("/robots.txt"))
+	if len(line) == 0 || !isFile && !isSurveyed(number) {
+		return p.when(line)
+	}
+	e, err := p.line(line)
+	if err != nil || !e.isRequest {
+		return p.when(line)
+	}
+	if e.event != nil && isFile {
+		a.asked = isRobots(e.event.url) && !a.isIgnored(e.robot)
+	}
+	a.peers.add(e.identity, e.robot)
+	return e.at, true
+}
+
+// countAgent counts a request without a User-Agent.
+func (a *Auditor) countAgent(at int64, hasAgent bool) {
+	if !hasAgent && a.counts(at) {
+		a.unnamed++
 	}
 }

@@ -42,7 +42,7 @@ func (j *recordReader) request(v *recordLine) {
 	counts := j.a.counts(at)
 	if counts {
 		j.a.total.Requests++
-		j.a.tally(r, s, at)
+		j.a.tally(r, s, &event{at: at})
 	}
 	j.limits(v)
 	switch {

@@ -44,7 +44,11 @@ type Tally struct {
 	//     their time; "broken": those that could not be read or used, and
 	//     faults in records; "cut": inputs that were not read to their end,
 	//     loss lines, and most faults in records; "jumps": lines that are too
-	//     far from their place to be judged on order.
+	//     far from their place to be judged on order; "ignored": requests of
+	//     the robots of Auditor.Ignore; "unnamed": requests without a
+	//     User-Agent. If all are, no robot can be told from a browser.
+	//   - Of a Result and of robots, "anonymous": requests of robots whose
+	//     client the log does not identify. They prove no gap.
 	//   - Of a record, "lines": those with the right hash; "changed": lines,
 	//     files and parts of WARC files that are not as they were written;
 	//     "contradicts": lines that another line contradicts; "faults": these,
@@ -77,6 +81,11 @@ const (
 	keptDays  = 1000 // of each robot
 	keptSpans = 1000
 )
+
+// mostKept is how many robots, hosts, addresses and so on are told apart, and
+// how many paces. Whoever makes requests can invent more. Further ones are
+// judged by robots.txt alone.
+const mostKept = 1 << 16
 
 // rest is the Name of a Tally for all that is too much to be told apart.
 const rest = "…"
@@ -143,11 +152,13 @@ func (t *Tally) gap(gap, want time.Duration) {
 //     24 hours before, when it allowed the URL. Up to 24 hours after that
 //     fetch, or while later fetches fail, the request is no violation (RFC 9309
 //     §2.4, §2.3.1.4).
-//   - before-robots-txt: the robot has not asked for robots.txt on this host
+//   - before-robots-txt: the robot has not requested robots.txt on this host
 //     since the input began, which was more than 24 hours before. This is
-//     reported once per robot and host, and only if some robot asks for some
-//     robots.txt in the input: else something in front of the server, such as a
-//     CDN, answers for it. A fetch counts from any address.
+//     reported once per robot and host, and only if no shared cache in front of
+//     the server, such as a CDN, can have answered the robot: in the 24 hours
+//     before, two requests for robots.txt came from one network within 10
+//     minutes, the second of which a cache would have answered. The log of a
+//     CDN itself needs no such proof. A fetch counts from any address.
 //   - gap: more pages of a host were asked for from one address than one in
 //     each Crawl-delay. If the robot may still use an older robots.txt with a
 //     shorter one, that counts.

@@ -82,7 +82,13 @@ func isBrowser(name string) bool {
 // "compatible;", else a product such as "bingbot/2.0" whose name says what it
 // is, else the product before a URL such as "+https://example.com/bot", else
 // the host of that URL.
+//
+// Health checks are no robots: they request a page of a site on behalf of its
+// owner, and follow no links.
 func robotOf(userAgent string) string {
+	if isHealthCheck(userAgent) {
+		return ""
+	}
 	name := leadingToken(userAgent)
 	isMozilla := strings.EqualFold(name, "mozilla")
 	if isMozilla {
@@ -116,6 +122,39 @@ func robotOf(userAgent string) string {
 		last = name
 	}
 	return ""
+}
+
+// healthChecks are how the User-Agents of health checks begin, as their vendors
+// document them: of load balancers, clusters, hosting platforms, and monitors
+// that a site runs itself. "Amazon CloudFront" is what CloudFront sends instead
+// of the client's User-Agent, unless it is told to forward that.
+var healthChecks = []string{
+	"kube-probe/",                         // Kubernetes
+	"ELB-HealthChecker/",                  // AWS Elastic Load Balancing
+	"Amazon-Route53-Health-Check-Service", // AWS Route 53
+	"Amazon CloudFront",                   // AWS CloudFront
+	"GoogleHC/",                           // Google Cloud load balancing
+	"GoogleStackdriverMonitoring",         // Google Cloud Monitoring, uptime checks
+	"Edge Health Probe",                   // Azure Front Door
+	"Load Balancer Agent",                 // Azure Load Balancer
+	"HealthCheck/",                        // Azure App Service
+	"ReadyForRequest/",                    // Azure App Service
+	"AlwaysOn",                            // Azure App Service
+	"Cloudflare-Healthchecks/",            // Cloudflare
+	"Cloudflare-Traffic-Manager/",         // Cloudflare Load Balancing
+	"Consul Health Check",                 // HashiCorp Consul
+	"Envoy/HC",                            // Envoy
+	"RailwayHealthCheck/",                 // Railway
+	"Render/",                             // Render
+	"Blackbox Exporter/",                  // Prometheus
+	"Blackbox-Exporter/",                  // Prometheus
+	"check_http/",                         // Nagios and Icinga
+}
+
+func isHealthCheck(userAgent string) bool {
+	return slices.ContainsFunc(healthChecks, func(begin string) bool {
+		return len(userAgent) >= len(begin) && strings.EqualFold(userAgent[:len(begin)], begin)
+	})
 }
 
 var compatible = regexp.MustCompile(`(?i:compatible;) *(?:Yahoo! Slurp|[A-Za-z0-9_.-]+)`)

@@ -21,7 +21,8 @@ type site struct {
 // A host has what is known about it, whoever asks.
 type host struct {
 	*Tally
-	gone int // the 4xx for robots.txt after which no 200 came; 0 if there is none
+	gone  int // the 4xx for robots.txt after which no 200 came; 0 if there is none
+	cache cacheProof
 }
 
 // visits are the fetches of robots.txt, on one host, by the robots of a family.
@@ -114,6 +115,3 @@ func (p *pace) rest(e *event) {
 // maxRest is the longest Retry-After that counts. A crawler may think that a
 // longer one is a mistake.
 const maxRest = 24 * time.Hour
-
-// fresh is how long a robot may use a file that it has fetched (RFC 9309 §2.4).
-const fresh = 24 * time.Hour

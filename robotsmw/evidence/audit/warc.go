@@ -16,7 +16,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/goodbots/courtesy/internal/bodycode"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -231,7 +233,8 @@ func (r *warcRecord) http() (*message, error) {
 // content reads a body as a crawler does. It decodes the body, and reads at
 // most one byte more than robotstxt.MaxSize. The header may name a coding that
 // the body does not have, because the software that wrote the file has already
-// decoded the body. The body is then read as it is.
+// decoded the body. The body is then read unchanged. br and zstd are not
+// decoded here, so that a body in them is an error.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
@@ -240,20 +243,39 @@ func (m *message) content() ([]byte, error) {
 	var body io.Reader = in
 	var err error
 	switch coding := strings.ToLower(m.header.Get("Content-Encoding")); coding {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		body, _, err = unzipped(in)
+	case "", "identity", "utf-8", "utf8", "gzip", "x-gzip":
+		if bodycode.IsGzip(in) {
+			body, err = bodycode.NewGzipReader(in)
+		}
 	case "deflate":
 		if begin, _ := in.Peek(1); string(begin) == "\x78" {
 			body, err = zlib.NewReader(in)
 		}
 	default:
-		err = fmt.Errorf("its Content-Encoding %.40q is not known here", coding)
+		if !beginsWithText(in) {
+			err = fmt.Errorf("its Content-Encoding %.40q is not known here", coding)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
+}
+
+// beginsWithText reports whether the first bytes are a text. Compressed data
+// have control characters, or are not in UTF-8.
+func beginsWithText(in *bufio.Reader) bool {
+	begin, _ := in.Peek(in.Size())
+	for n := 0; n < len(begin); {
+		r, size := utf8.DecodeRune(begin[n:])
+		isWhole := utf8.FullRune(begin[n:])
+		isControl := r < ' ' && !strings.ContainsRune("\t\n\r\f", r)
+		if isWhole && r == utf8.RuneError && size == 1 || isControl {
+			return false
+		}
+		n += size
+	}
+	return true
 }
 
 func beginsWithChunk(in *bufio.Reader) bool {

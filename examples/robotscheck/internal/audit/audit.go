@@ -30,6 +30,8 @@ var Command = command.Command{
 		flags.StringVar(&o.head, "head", "", "a `HEAD` that the record must have, as politespider -evidence printed it: a hash, or LINE:HASH")
 		command.ListVar(flags, &o.against, "against", "compare the record with this `LOG` of the site, and name the requests that only one of them has; may be repeated")
 		flags.StringVar(&o.page, "html", "", "also write a page for a browser to this `file`")
+		command.ListVar(flags, &o.ignore, "ignore", "do not judge the robot of this `NAME`, only count its requests; may be repeated")
+		flags.StringVar(&o.format, "format", "", "the format of all logs, a `NAME` of "+strings.Join(audit.Formats(), ", ")+"; if there is none, audit finds it out")
 		flags.Func("since", "judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
 		flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
 		flags.Func("obeys", "the groups that a robot obeys, as `ROBOT=GROUP,GROUP`: the first one that robots.txt has; may be repeated", func(value string) error {
@@ -50,6 +52,9 @@ var Command = command.Command{
 			if o.head != "" && !headForm.MatchString(o.head) {
 				return 0, command.Usagef("-head %s is no head: it is a hash of 64 hexadecimal digits, or LINE:HASH", o.head)
 			}
+			if o.format != "" && !slices.Contains(audit.Formats(), o.format) {
+				return 0, command.Usagef("-format %s: the formats are %s", o.format, strings.Join(audit.Formats(), ", "))
+			}
 			return o.run(ctx, e, args)
 		}
 	},
@@ -58,7 +63,8 @@ var Command = command.Command{
 type options struct {
 	asJSON, verbose    bool
 	robots, head, page string
-	against            []string
+	format             string
+	against, ignore    []string
 	since, until       time.Time
 	groups             map[string][]string
 }
@@ -80,6 +86,8 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	judge := audit.Auditor{
 		Groups:   o.groups,
 		Head:     o.head,
+		Format:   o.format,
+		Ignore:   o.ignore,
 		Since:    o.since,
 		Until:    o.until,
 		OnBroken: broken.add,

@@ -78,9 +78,9 @@ func TestAudit_Progress(t *testing.T) {
 		}
 		broken.progress.Clear()
 		want := cli.EraseLine + "  0 MB read\r" +
-			cli.EraseLine + "robotscheck audit: log:2: neither a line of a combined log nor one of Caddy's\n" +
+			cli.EraseLine + "robotscheck audit: log:2: the line is in no known format\n" +
 			"a violation\n" + cli.EraseLine + "  1 MB read\r" +
-			cli.EraseLine + "robotscheck audit: log:20003: neither a line of a combined log nor one of Caddy's\n" +
+			cli.EraseLine + "robotscheck audit: log:20003: the line is in no known format\n" +
 			"a violation\n" + cli.EraseLine + "  4 MB read\r" + cli.EraseLine
 		if got := screen.String(); got != want {
 			t.Errorf("the terminal got\n%q, want\n%q", got, want)
@@ -117,7 +117,7 @@ func TestAudit_Status(t *testing.T) {
 		{"-robots r.txt cut.gz", "", command.CannotTell, "cut.gz:3: "},
 		{"-robots r.txt empty", "", command.CannotTell, "there is no request in what was read: name an access log"},
 		{"-robots r.txt empty good", "", command.OK, ""},
-		{"-robots r.txt words", "", command.CannotTell, "words:1: "},
+		{"-robots r.txt words", "", command.CannotTell, `words: no line is in one of the known formats; the first is "words"; the formats are combined, caddy, nginx, traefik, w3c, alb, logpush`},
 		{"-robots history good", "", command.OK, ""},
 		{"-robots later good", "", command.CannotTell, ""},
 		{"good", "", command.CannotTell, ""},
@@ -198,30 +198,83 @@ func TestAudit_Doubtful(t *testing.T) {
 	}
 }
 
-// The user names two files as logs: a picture, and a log with two kinds of
-// broken lines. For each problem, standard error names the first lines that
-// have it, and says how many more there are.
-func TestAudit_NoLog(t *testing.T) {
-	files := map[string]string{"picture": strings.Repeat("words\n", 267), "log": strings.Repeat("words\n", maxReported) + strings.Repeat("{\n", maxReported+1)}
-	_, stdout, stderr := try(t, files, "", "picture", "log")
+// The user names two logs with many broken lines. For each problem, standard
+// error names the first lines that have it, and says how many more there are.
+func TestAudit_BrokenLines(t *testing.T) {
+	good := line("10:00:00", "/a", "Bot/1")
+	files := map[string]string{"one": good + strings.Repeat("words\n", 267), "log": good + strings.Repeat("words\n", maxReported) + strings.Repeat("{\n", maxReported+1)}
+	_, stdout, stderr := try(t, files, "", "one", "log")
 	for _, tt := range []struct {
 		lines string
 		want  int
-	}{{"picture:", maxReported + 1}, {"log:", maxReported + maxReported + 1}, {"audit: picture:3: neither a line", 1}, {"log:3: neither", 1},
-		{"audit: … and 264 more lines or records like it, up to picture:267: neither a line of a combined log nor one of Caddy's\n", 1},
-		{"audit: … and 1 more line or record like it, up to log:7: the line is no JSON object\n", 1},
-		{"there is no request in what was read: name an access log", 1},
-		{"audit: a line of a log looks like this: " + exampleLine, 1},
+	}{{"one:", maxReported + 1}, {"log:", maxReported + maxReported + 1}, {"audit: one:4: the line is in no known format", 1}, {"log:4: the line is in", 1},
+		{"audit: … and 264 more lines or records like it, up to one:268: the line is in no known format\n", 1},
+		{"audit: … and 1 more line or record like it, up to log:8: the line is no JSON object\n", 1},
 	} {
 		if n := strings.Count(stderr, tt.lines); n != tt.want {
 			t.Errorf("%q is %d times on standard error, want %d:\n%s", tt.lines, n, tt.want, stderr)
 		}
 	}
-	if status, _, _ := try(t, map[string]string{"log": exampleLine + "\n", "r.txt": robotsTxt}, "", "-robots", "r.txt", "log"); status != command.OK {
-		t.Errorf("the example cannot be read: exit status %d", status)
-	}
 	if !strings.Contains(stdout, "274 broken lines or records: not read.") {
 		t.Errorf("it prints %s", stdout)
+	}
+}
+
+// A log in an unknown format gets an error that shows its first line and lists
+// the formats. There is no result, even if another log can be read.
+func TestAudit_UnknownFormat(t *testing.T) {
+	files := map[string]string{"good": exampleLine + "\n", "picture": "\n\x89PNG " + strings.Repeat("x", 1000) + "\nwords\n", "mail.log": "Nov 20 10:00:00 mail postfix/smtpd[42]: connect from a.example\n", "r.txt": robotsTxt}
+	const formats = "; the formats are combined, caddy, nginx, traefik, w3c, alb, logpush\n"
+	for args, want := range map[string]string{
+		"picture":                        `picture: no line is in one of the known formats; the first is "\x89PNG xxx`,
+		"good mail.log":                  `mail.log: no line is in one of the known formats; the first is "Nov 20 10:00:00 mail postfix/smtpd[42]: connect from a.example"` + formats,
+		"-format w3c -robots r.txt good": `good: no line is in the format w3c; the first is "192.0.2.1 - - `,
+		"-format iis good":               "-format iis: the formats are combined, caddy, nginx, traefik, w3c, alb, logpush\n",
+	} {
+		status, stdout, stderr := try(t, files, "", strings.Fields(args)...)
+		if status != command.CannotTell || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %q, standard error %q, want %q", args, status, stdout, stderr, want)
+		}
+	}
+	for _, args := range []string{"-robots r.txt good", "-robots r.txt -format combined good"} {
+		if status, _, stderr := try(t, files, "", strings.Fields(args)...); status != command.OK {
+			t.Errorf("the example cannot be read: exit status %d, %s", status, stderr)
+		}
+	}
+}
+
+// A robot that the owner names is not judged, and a health check is no robot. A
+// log without any User-Agent proves nothing of robots.
+func TestAudit_WhoIsJudged(t *testing.T) {
+	bad := func(agent string) string { return line("10:00:02", "/private/a", agent) }
+	files := map[string]string{"r.txt": robotsTxt, "log": bad("MonitorBot/1.0") + bad("monitorbot/2.0") + bad("Backup/3") + line("10:00:00", "/a", "Good/1"),
+		"checks": bad("kube-probe/1.33") + bad("ELB-HealthChecker/2.0") + bad("GoogleHC/1.0") + bad("Amazon-Route53-Health-Check-Service (ref 1; report http://amzn.to/1vsZADi)") +
+			bad("Cloudflare-Healthchecks/1.0 (+https://www.cloudflare.com/; healthcheck-id: 1)") + bad("Consul Health Check") + bad("Envoy/HC") + bad("Edge Health Probe") + bad("Amazon CloudFront"),
+		"nameless": bad("-") + bad(""), "nearly": bad("-") + line("10:00:00", "/a", "Mozilla/5.0 Firefox/145.0"), "both": bad("-") + bad("Bot/1")}
+	for _, tt := range []struct {
+		args    string
+		want    command.Status
+		ignored int
+		text    string
+	}{
+		{"log", command.No, 0, "3 violations"},
+		{"-ignore MonitorBot log", command.No, 2, "2 requests ignored"},
+		{"-ignore monitorbot -ignore Backup log", command.OK, 3, "3 requests ignored"},
+		{"checks", command.OK, 0, "9 requests, 0 robots, 0 violations"},
+		{"nameless", command.CannotTell, 0, "No line names a User-Agent"},
+		{"nearly", command.OK, 0, "2 requests"},
+		{"nameless nearly", command.OK, 0, "4 requests"},
+		{"both", command.No, 0, "1 violation"},
+		{"-since 2030-01-01 nameless", command.CannotTell, 0, "0 requests"},
+	} {
+		args := append([]string{"-robots", "r.txt"}, strings.Fields(tt.args)...)
+		if status, stdout, stderr := try(t, files, "", args...); status != tt.want || !strings.Contains(stdout, tt.text) {
+			t.Errorf("%s: status %d, want %d, %s%s", tt.args, status, tt.want, stdout, stderr)
+		}
+		_, stdout, _ := try(t, files, "", append([]string{"-json"}, args...)...)
+		if want := fmt.Sprintf(`"ignored":%d,`, tt.ignored); !strings.Contains(stdout, want) {
+			t.Errorf("%s: %s is not in %s", tt.args, want, stdout)
+		}
 	}
 }
 

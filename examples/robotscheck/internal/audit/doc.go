@@ -21,12 +21,23 @@
 // Then come all robots, with what they did and how many addresses they have,
 // and what could not be read.
 //
-// A log has the combined format of nginx and Apache, or is Caddy's JSON. It may
-// be compressed with gzip. The logs of one site and of its front ends may come
-// in any order, also one behind the other in one file. The combined format has
-// only whole seconds, and the time at which a request was over, so a request
-// may have begun up to a minute before. Audit proves more gaps if it knows when
-// a request began, which follows from two more fields at the end of the line:
+// A log has one of these formats, which audit finds out if there is no -format.
+// It may be compressed with gzip. The prefixes of log shippers are skipped. The
+// logs of one site and of its front ends may come in any order, also one behind
+// the other in one file.
+//
+//	combined  nginx and Apache, also vhost_combined and nginx's "main"
+//	caddy     Caddy's JSON
+//	nginx     a JSON log_format of nginx, with the names of its variables
+//	traefik   Traefik's JSON; accessLog.fields.headers must keep User-Agent
+//	w3c       W3C extended: IIS, CloudFront
+//	alb       AWS Application Load Balancer, Classic Load Balancer
+//	logpush   Cloudflare Logpush, http_requests as JSON
+//
+// The combined format has only whole seconds, and the time at which a request
+// was over, so a request may have begun up to a minute before. Audit proves
+// more gaps if it knows when a request began, which follows from two more
+// fields at the end of the line:
 //
 //	log_format audit '$remote_addr - $remote_user [$time_local] "$request" '
 //	                 '$status $body_bytes_sent "$http_referer" '
@@ -38,7 +49,14 @@
 // which are not judged. A robot obeys the group of its name, else that of
 // another name that its operator published (Applebot: Googlebot), else "*".
 // -obeys says it of robots that audit does not know. Anybody can use a robot's
-// name: look at the addresses.
+// name: look at the addresses. Health checks (kube-probe, ELB-HealthChecker,
+// GoogleHC and others) are not robots. -ignore names robots that are not to be
+// judged, such as a monitor of the site's own.
+//
+// The client of a request is the address in its line or, if a proxy names it
+// there (X-Forwarded-For), the one that the proxy names. An address from which
+// many robots come, or which names other clients in other lines, is that of a
+// proxy. Requests whose client is not known are counted; they prove no gap.
 //
 // Without -robots, a robots.txt in a WARC file counts from its date on, and an
 // access log is audited only for what needs no robots.txt. While no robots.txt
@@ -75,20 +93,24 @@
 //	stale              robots.txt forbids it; it did not when the robot last
 //	                   fetched it, more than 24 hours before
 //	before-robots-txt  the robot's first page on a host, more than 24 hours
-//	                   after the log began, if the robot did not ask for
-//	                   robots.txt until then, and other robots' requests for
-//	                   it are in the log
+//	                   after the log began, if the robot did not request
+//	                   robots.txt until then, and no shared cache, such as a
+//	                   CDN, can have answered it: in the 24 hours before, two
+//	                   requests for robots.txt came from one network within
+//	                   10 minutes, or the log is the CDN's own
 //	gap                more pages were asked for, from one address, than one
 //	                   in each Crawl-delay; a request may have been sent a
 //	                   second before it arrived
 //	retry-after        within the time for which a 429, 503 or redirect asked
-//	                   the robot to stay away (Caddy, WARC)
+//	                   the robot to stay away (WARC, and logs that have
+//	                   the header Retry-After)
 //
 // Exit status: 0 no violation, 1 there are some, 2 none was found, but
 // something is unaudited, or could not be read to its end, or 1 % of the lines
-// or more could not be read, or there was no request. The exit status is also 2
-// if a file that you name cannot be read, and then there is no result, or if
-// the page cannot be written. 3 the answer is doubtful: a robots.txt of -robots
+// or more could not be read, or there was no request, or no line of a log names
+// a User-Agent. The exit status is also 2 if a file that you name cannot be
+// read or is in no known format, and then there is no result, or if the page
+// cannot be written. 3 the answer is doubtful: a robots.txt of -robots
 // is cut at 500 KiB, binary, in UTF-16, or an HTML page. The result ends with a
 // note that says so. A robots.txt in a WARC file is not checked for this.
 //
@@ -112,6 +134,9 @@
 //	not_shown   pages
 //	lines       lines and records that were read
 //	broken      those that could not be read
+//	ignored     requests of robots that -ignore names
+//	anonymous   requests of robots whose client is not known
+//	unnamed     requests without a User-Agent
 //	overridden  requests of a record that obeyed the operator's file
 //	agreed      requests of a record whose Crawl-delay was agreed with the owner
 //	cut         inputs that could not be read to their end

@@ -17,7 +17,7 @@ import (
 // summaryOf returns the last object that -json prints.
 func summaryOf(r *audit.Result, doubtful []robots.Doubtful) map[string]any {
 	s := map[string]any{"requests": r.Requests, "violations": r.Violations, "robots": len(r.Robots)}
-	for _, name := range []string{"unaudited", "not_shown", "lines", "broken", "cut", "jumps"} {
+	for _, name := range []string{"unaudited", "not_shown", "lines", "broken", "cut", "jumps", "ignored", "anonymous", "unnamed"} {
 		s[name] = r.Counts[name]
 	}
 	spans, records := []map[string]any{}, []map[string]any{}
@@ -44,7 +44,14 @@ func summaryOf(r *audit.Result, doubtful []robots.Doubtful) map[string]any {
 // said by not finding a violation.
 func isPartial(r *audit.Result) bool {
 	n := r.Counts
-	return n["unaudited"] > 0 || n["cut"] > 0 || r.Requests == 0 || n["broken"] > 0 && n["broken"]*100 >= n["lines"]
+	isBroken := n["broken"] > 0 && n["broken"]*100 >= n["lines"]
+	return n["unaudited"] > 0 || n["cut"] > 0 || r.Requests == 0 || isBroken || hasNoAgents(r)
+}
+
+// hasNoAgents reports whether no line names a User-Agent, so that no robot can
+// be told from a browser.
+func hasNoAgents(r *audit.Result) bool {
+	return r.Requests > 0 && r.Counts["unnamed"] == r.Requests
 }
 
 // kinds are the kinds of violation, in the order of the tables' columns.
@@ -156,6 +163,11 @@ func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes 
 	broken, cut := n["broken"]-all, n["cut"]-all // the faults of records are told
 	add(broken, "%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), 100*float64(broken)/float64(max(n["lines"], broken, 1)))
 	add(n["jumps"], "%s out of order by more than 90 s: not judged on order.", linesOrRecords(n["jumps"], ""))
+	if hasNoAgents(r) {
+		add(1, "No line names a User-Agent: it cannot be told which requests are robots'. Log the User-Agent.")
+	}
+	add(n["anonymous"], "%s of robots by clients that the log does not identify: not judged on order. The line has no address, or that of a proxy.", cli.Count(n["anonymous"], "request"))
+	add(n["ignored"], "%s ignored, as -ignore has it.", cli.Count(n["ignored"], "request"))
 	add(n["not_shown"], "%s not shown: their robots may have got robots.txt before this log, or where it does not show.", cli.Count(n["not_shown"], "page"))
 	add(cut, "%s not read to the end.", cli.Count(cut, "input"))
 	for _, d := range doubtful[:min(len(doubtful), shownDoubts)] {

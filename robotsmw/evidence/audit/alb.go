@@ -1,0 +1,121 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// Here is a line of an AWS Application Load Balancer, broken into several. A
+// Classic Load Balancer has the same fields without the first one, and ends
+// after those of TLS.
+//
+//	https 2026-11-20T10:00:00.123456Z app/lb/50dc6c495c0c9188
+//	192.0.2.1:2817 10.0.0.1:80 0.000 0.005 0.000 200 200 34 366
+//	"GET https://example.com:443/a HTTP/1.1" "ExampleBot/1.0"
+//	ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:… "Root=1-…" "example.com"
+//	"arn:aws:…" 0 2026-11-20T10:00:00.118000Z "forward" "-" "-" …
+
+var errALB = errors.New("no line of an AWS load balancer")
+
+var albTypes = []string{"http ", "https ", "h2 ", "grpcs ", "ws ", "wss "}
+
+// beginsLikeALB reports whether a line begins like one of a load balancer.
+func beginsLikeALB(line []byte) bool {
+	rest := withoutALBType(line)
+	word, rest := cutWord(rest)
+	if !isStamp(word) {
+		return false
+	}
+	_, rest = cutWord(rest)
+	client, rest := cutWord(rest)
+	target, _ := cutWord(rest)
+	return isALBAddress(client) && isALBAddress(target)
+}
+
+// isALBAddress reports whether a word is an address with a port, or "-".
+func isALBAddress(word []byte) bool {
+	_, ok := parseAddress(word)
+	return string(word) == "-" || ok && bytes.IndexByte(word, ':') > 0
+}
+
+// withoutALBType removes the type of the connection from a line.
+func withoutALBType(line []byte) []byte {
+	for _, name := range albTypes {
+		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			return rest
+		}
+	}
+	return line
+}
+
+// alb reads a line of an AWS load balancer.
+func (p *parser) alb(line []byte) (entry, error) {
+	stamp, rest := cutWord(withoutALBType(line))
+	f := fields{begin: never, rounded: 1e6}
+	var exact bool
+	if f.end, exact = parseTime(string(stamp)); f.end == never {
+		return entry{}, errALB
+	}
+	if !exact {
+		f.rounded = 1e9
+	}
+	var words [10][]byte // balancer, client, target, three durations, two statuses, two sizes
+	for i := range words {
+		words[i], rest = cutWord(rest)
+	}
+	request, rest, ok := quoted(rest)
+	if !ok || len(rest) == 0 {
+		return entry{}, errALB
+	}
+	agent, rest, ok := quoted(rest[1:])
+	if !ok {
+		return entry{}, errALB
+	}
+	f.agent = agent
+	if string(words[1]) != "-" {
+		f.peer = string(words[1])
+	}
+	if took, ok := albDuration(words[3:6]); ok {
+		f.begin = f.end - took
+	}
+	if created := albCreation(rest); created != never && created <= f.end {
+		f.begin = created
+	}
+	f.status, _ = strconv.Atoi(string(words[6]))
+	f.method, f.url, ok = requested(request)
+	if !ok && p.agent(agent) != "" {
+		return entry{}, errRequest
+	}
+	if scheme, host := originOf(f.url); scheme != "" {
+		f.host = host
+	}
+	return p.entry(&f, nil)
+}
+
+// albDuration adds up the durations of a request: until it was sent on, until
+// it was answered, and until the answer was sent on. They are -1 if a request
+// did not get so far.
+func albDuration(words [][]byte) (took int64, ok bool) {
+	for _, word := range words {
+		one, ok := lasted(word)
+		if !ok {
+			return 0, false
+		}
+		took += one
+	}
+	return took, true
+}
+
+// albCreation returns the time at which the balancer had received the request,
+// which is a field of its own. rest follows the User-Agent.
+func albCreation(rest []byte) int64 {
+	for word := range strings.FieldsSeq(string(rest)) {
+		if isStamp([]byte(word)) {
+			created, _ := parseTime(word)
+			return created
+		}
+	}
+	return never
+}

@@ -1,0 +1,180 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The formats of logs, as [Auditor.Format] has them.
+const (
+	// FormatCombined is the combined format of nginx and Apache, also in their
+	// forms vhost_combined (Apache) and main (nginx).
+	FormatCombined = "combined"
+	// FormatCaddy is the JSON of Caddy.
+	FormatCaddy = "caddy"
+	// FormatNginx is a JSON log_format of nginx. Its members have the names of
+	// nginx's variables, or names that are usual in such logs.
+	FormatNginx = "nginx"
+	// FormatTraefik is the JSON of Traefik.
+	FormatTraefik = "traefik"
+	// FormatW3C is the W3C extended log file format of IIS and CloudFront.
+	FormatW3C = "w3c"
+	// FormatALB is that of AWS Application and Classic Load Balancers.
+	FormatALB = "alb"
+	// FormatLogpush is Cloudflare Logpush's data set http_requests, as JSON.
+	FormatLogpush = "logpush"
+)
+
+// Formats returns the names of the formats of logs that Read knows.
+func Formats() []string {
+	return []string{FormatCombined, FormatCaddy, FormatNginx, FormatTraefik, FormatW3C, FormatALB, FormatLogpush}
+}
+
+// A FormatError is returned by Read if no line of a log is in a known format.
+type FormatError struct {
+	Input  string // the name of the log
+	Format string // Auditor.Format
+	Line   string // the first line that is not empty, or its beginning
+}
+
+// Error shows the first line and lists the known formats.
+func (e *FormatError) Error() string {
+	which := "one of the known formats"
+	if e.Format != "" {
+		which = "the format " + e.Format
+	}
+	return fmt.Sprintf("%s: no line is in %s; the first is %q; the formats are %s", e.Input, which, e.Line, strings.Join(Formats(), ", "))
+}
+
+var errFormat = errors.New("the line is in no known format")
+
+// line reads a line. If Auditor.Format is "", it finds out the format.
+func (p *parser) line(line []byte) (entry, error) {
+	switch p.format {
+	case "":
+		return p.detect(line)
+	case FormatCombined:
+		return p.combined(line)
+	case FormatW3C:
+		return p.w3c(line)
+	case FormatALB:
+		return p.alb(line)
+	}
+	return p.json(line, p.format)
+}
+
+// detect reads a line in any format. Lines of JSON begin with a brace, and
+// those of the other formats differ in their first words.
+func (p *parser) detect(line []byte) (entry, error) {
+	switch {
+	case line[0] == '{':
+		return p.json(line, "")
+	case line[0] == '#':
+		return p.w3c(line)
+	case beginsLikeALB(line):
+		return p.alb(line)
+	case p.columns != nil:
+		if e, err := p.w3c(line); err == nil {
+			return e, nil
+		}
+	}
+	e, err := p.combined(line)
+	if errors.Is(err, errLine) {
+		err = errFormat
+	}
+	return e, err
+}
+
+// when returns the time of a line, if it has one.
+func (p *parser) when(line []byte) (at int64, ok bool) {
+	if len(line) == 0 {
+		return 0, false
+	}
+	isCombined := p.format == FormatCombined || p.format == "" && line[0] != '{' && line[0] != '#' && p.columns == nil && !beginsLikeALB(line)
+	if isCombined {
+		_, at, _, ok = p.dated(line)
+		return at, ok
+	}
+	if p.format == "" && isCaddy(line) {
+		at, _ = moment(member(line, "ts"))
+		return at, at != never
+	}
+	e, err := p.line(line)
+	return e.at, err == nil && e.isRequest
+}
+
+// isFormat reports whether Auditor.Format may have this value.
+func isFormat(name string) bool { return name == "" || slices.Contains(Formats(), name) }
+
+// firstLine returns the beginning of a line, for a message.
+func firstLine(line []byte) string {
+	const most = 200
+	line = bytes.TrimSpace(line)
+	if len(line) > most {
+		return string(line[:most]) + "…"
+	}
+	return string(line)
+}
+
+// json reads a line of a JSON object. If format is "", its members tell which
+// format it has. A line that docker or a log shipper has put into an object is
+// read as what it is.
+func (p *parser) json(line []byte, format string) (entry, error) {
+	if line[0] != '{' {
+		return entry{}, errJSON
+	}
+	if format == FormatCaddy || format == "" && isCaddy(line) {
+		if !json.Valid(line) {
+			return entry{}, errJSON
+		}
+		return p.caddy(line)
+	}
+	if p.members == nil {
+		p.members = make(members)
+	}
+	m := p.members
+	clear(m)
+	ok := eachMember(line, func(name, value []byte) {
+		if _, isKnown := knownMembers[string(name)]; isKnown {
+			m[knownMembers[string(name)]] = value
+		}
+	})
+	switch {
+	case !ok:
+		return entry{}, errJSON
+	case format == FormatTraefik || format == "" && m["DownstreamStatus"] != nil && m["RequestPath"] != nil:
+		return p.entry(m.traefik())
+	case format == FormatLogpush || format == "" && m["EdgeStartTimestamp"] != nil:
+		return p.entry(m.logpush())
+	case format == "" && m["log"] != nil && m["stream"] != nil:
+		return p.shipped(text(m["log"]))
+	}
+	return p.entry(m.nginx())
+}
+
+// shipped reads a line that is a text within JSON.
+func (p *parser) shipped(line string) (entry, error) {
+	inner := bytes.TrimRight([]byte(line), "\r\n")
+	if len(inner) == 0 || p.isShipped {
+		return entry{}, nil
+	}
+	p.isShipped = true // no shipper puts a line into two objects
+	defer func() { p.isShipped = false }()
+	return p.detect(inner)
+}
+
+// knownMembers are the names of the members that some format uses. The map
+// returns the name itself, so that the lookup of bytes allocates nothing.
+var knownMembers = func() map[string]string {
+	all := make(map[string]string)
+	for _, names := range [][]string{traefikMembers, logpushMembers, nginxMembers, {"log", "stream"}} {
+		for _, name := range names {
+			all[name] = name
+		}
+	}
+	return all
+}()

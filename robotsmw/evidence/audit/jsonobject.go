@@ -1,0 +1,152 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+)
+
+var (
+	errJSON   = errors.New("the line is no JSON object")
+	errObject = errors.New("the object has no request with a time and a URL")
+)
+
+// member returns the first value with this name in a line of JSON, as it stands
+// there. Of an array, such as a header field, it returns the first value, and
+// of an object some bytes that say that there is one. The result is empty if
+// nothing has that name. No text looks like a member, because a quote within a
+// text has a backslash, and no header field has the name of another member,
+// because the names of header fields begin with a capital.
+func member(line []byte, name string) []byte {
+	_, value, _ := bytes.Cut(line, []byte(`"`+name+`":`))
+	value = bytes.TrimLeft(value, " [")
+	if _, rest, ok := quoted(value); ok {
+		return value[:len(value)-len(rest)]
+	}
+	return value[:max(bytes.IndexAny(value, ",}] "), 0)]
+}
+
+// text returns a JSON string without its quotes and escapes. It returns "" for
+// any other value.
+func text(value []byte) (s string) {
+	if len(value) < 2 || value[0] != '"' {
+		return ""
+	}
+	if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+		return string(plain)
+	}
+	json.Unmarshal(value, &s)
+	return s
+}
+
+// plain returns a JSON string without its quotes and escapes, or a number as it
+// stands there. It returns "" for any other value.
+func plain(value []byte) string {
+	if len(value) > 0 && ('0' <= value[0] && value[0] <= '9' || value[0] == '-') {
+		return string(value)
+	}
+	return text(value)
+}
+
+// eachMember calls each with the members of a JSON object, but not with those
+// of objects in it. It returns false if the line is no JSON object. Numbers and
+// literals are not checked.
+func eachMember(line []byte, each func(name, value []byte)) bool {
+	s := trimSpace(line)
+	if len(s) == 0 || s[0] != '{' {
+		return false
+	}
+	s = trimSpace(s[1:])
+	for len(s) > 0 && s[0] != '}' {
+		name, rest, ok := quoted(s)
+		rest = trimSpace(rest)
+		if !ok || len(rest) == 0 || rest[0] != ':' {
+			return false
+		}
+		rest = trimSpace(rest[1:])
+		n := valueLength(rest)
+		if n == 0 {
+			return false
+		}
+		each(name, rest[:n])
+		s = trimSpace(rest[n:])
+		if len(s) > 1 && s[0] == ',' {
+			s = trimSpace(s[1:])
+		} else if len(s) == 0 || s[0] != '}' {
+			return false
+		}
+	}
+	return len(s) > 0 && len(trimSpace(s[1:])) == 0
+}
+
+// valueLength returns how many bytes the JSON value at the beginning of s has,
+// or 0 if there is none.
+func valueLength(s []byte) int {
+	if len(s) == 0 {
+		return 0
+	}
+	switch s[0] {
+	case '"':
+		_, rest, ok := quoted(s)
+		if !ok {
+			return 0
+		}
+		return len(s) - len(rest)
+	case '{', '[':
+		return nestedLength(s)
+	}
+	n := 0
+	for n < len(s) && isLiteralByte(s[n]) {
+		n++
+	}
+	return n
+}
+
+func isLiteralByte(b byte) bool {
+	return 'a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '-' || b == '+' || b == '.' || b == 'E'
+}
+
+// nestedLength returns how many bytes an object or an array has.
+func nestedLength(s []byte) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			text, _, ok := quoted(s[i:])
+			if !ok {
+				return 0
+			}
+			i += len(text) + 1
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func trimSpace(s []byte) []byte {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t' || s[0] == '\r') {
+		s = s[1:]
+	}
+	return s
+}
+
+// members are those members of a line that some format uses, by their names.
+type members map[string][]byte
+
+// first returns the first member that is there and not empty, without its
+// quotes.
+func (m members) first(names ...string) string {
+	for _, name := range names {
+		if s := plain(m[name]); s != "" && s != "-" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,123 @@
+package audit
+
+import (
+	"cmp"
+	"strings"
+)
+
+// A parser reads the lines of a log.
+type parser struct {
+	format    string            // Auditor.Format
+	surveys   bool              // entries of browsers have an identity too
+	columns   *columns          // of the W3C format, from the latest "#Fields:"; nil if there was none
+	agents    map[string]string // names of robots by User-Agent: a cache
+	members   members           // of the latest line of JSON, so that the map is used again
+	isShipped bool              // the line is within another one
+	stamp     string            // the date of the previous line, whose time is nanos
+	nanos     int64
+}
+
+// An entry is what a line of a log contains, in any format.
+type entry struct {
+	isRequest bool   // the line is about a request, by a robot or not
+	hasAgent  bool   // the request had a User-Agent
+	at        int64  // the time by which the log is sorted
+	robot     string // "" if it is no robot
+	event     *event // nil if it is no robot
+	identity         // only if it is a robot, or if the parser surveys
+}
+
+// columns are the indexes of the columns of a W3C log; -1 is none.
+type columns struct {
+	count                                      int
+	date, time, took                           int
+	method, stem, query, uri, status           int
+	host, client, forwarded, agent, retryAfter int
+	isCloudFront                               bool
+}
+
+// fields are what all formats but the combined one say of a request. Texts may
+// be parts of the line.
+type fields struct {
+	begin, end    int64 // "never" means not known; one of them is known
+	rounded       int64 // how much these times may have been rounded down
+	agent         []byte
+	method        string
+	host          string
+	url           string
+	peer          string // the other end of the connection, with or without a port
+	forwardedFor  string // the value of X-Forwarded-For
+	status        int
+	retryAfter    string
+	date          string // the response's
+	isAtEdge      bool   // no cache is between the clients and the server that wrote the log
+	isClientKnown bool   // the server has read forwardedFor itself, if it trusts it
+}
+
+// entry returns what a line says.
+func (p *parser) entry(f *fields, err error) (entry, error) {
+	if err != nil {
+		return entry{}, err
+	}
+	out := entry{isRequest: true, at: max(f.begin, f.end), hasAgent: len(f.agent) > 0 && string(f.agent) != "-"}
+	out.robot = p.agent(f.agent)
+	if out.robot == "" && !p.surveys {
+		return out, nil
+	}
+	out.identity = f.identify()
+	if out.robot == "" {
+		return out, nil
+	}
+	e := &event{at: f.begin, end: f.end, rounded: f.rounded, doubt: underWay, robot: out.robot, url: f.url, status: f.status, isAtEdge: f.isAtEdge}
+	if f.begin == never {
+		e.at, e.doubt = f.end, longestAnswer
+	}
+	e.host = out.host
+	e.address, e.isAnonymous = out.client, out.client == ""
+	e.notGet = cmp.Or(f.method, "GET") != "GET"
+	if f.retryAfter != "" {
+		e.wait = int64(retryAfter(f.retryAfter, f.date, asTime(out.at)))
+	}
+	out.event = e
+	return out, nil
+}
+
+// identify returns who sent the request, and to which host.
+func (f *fields) identify() (id identity) {
+	if f.host != "" && f.host != "-" {
+		_, id.host = originOf(f.host)
+	}
+	peer, ok := parseAddress([]byte(f.peer))
+	if !ok && !isNobody(f.peer) {
+		peer = clip(f.peer)
+	}
+	id.peer, id.client = peer, peer
+	if f.isClientKnown {
+		return id
+	}
+	if client := forwardedFor(f.forwardedFor); client != "" {
+		id.client = client
+	}
+	return id
+}
+
+const (
+	cachedNames = 1 << 12
+	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
+)
+
+// agent returns the name of the robot with a User-Agent, and caches it. s is
+// the text in the line, with its escapes.
+func (p *parser) agent(s []byte) string {
+	if token, ok := p.agents[string(s)]; ok {
+		return token
+	}
+	token := robotOf(unescaped(s))
+	if len(s) <= cachedSize {
+		if p.agents == nil || len(p.agents) >= cachedNames {
+			p.agents = make(map[string]string)
+		}
+		p.agents[string(s)] = strings.Clone(token)
+	}
+	return token
+}

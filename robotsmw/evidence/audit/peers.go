@@ -1,0 +1,87 @@
+package audit
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+)
+
+// peers finds the addresses that stand for many clients: proxies, load
+// balancers, and gateways of networks. What comes from such an address may come
+// from any of its clients, so that it proves no gap.
+type peers struct {
+	byAddress map[string]*peer
+	seed      maphash.Seed
+}
+
+// A peer has what was seen of an address.
+type peer struct {
+	isProxy bool
+	robots  []uint64 // hashes of the names of the robots; all browsers are one
+}
+
+const (
+	// mostRobots is how many robots one client may seem to be; all browsers
+	// together count as one. More robots at one address are several clients.
+	// Whoever tests robots has several of them on one machine.
+	mostRobots = 7
+	// mostPrivateRobots is mostRobots of a private address. Clients on the
+	// Internet have none, so that it is mostly a proxy's.
+	mostPrivateRobots = 2
+	// surveyedLines is how many lines of each log are searched for proxies from
+	// its beginning on, and after them one of surveyInterval lines. A proxy has
+	// very many lines.
+	surveyedLines  = 5_000
+	surveyInterval = 16
+)
+
+// isSurveyed reports whether the line with this number is searched for proxies.
+func isSurveyed(line int) bool { return line <= surveyedLines || line%surveyInterval == 0 }
+
+// add notes who sent a request. robot is "" for a browser.
+func (p *peers) add(id identity, robot string) {
+	if id.client == "" {
+		return
+	}
+	if id.peer != id.client {
+		if via := p.at(id.peer); via != nil {
+			via.isProxy, via.robots = true, nil
+		}
+	}
+	one := p.at(id.client)
+	if one == nil || one.isProxy {
+		return
+	}
+	most := mostRobots
+	if len(one.robots) == mostPrivateRobots && isPrivate(id.client) {
+		most = mostPrivateRobots
+	}
+	sum := maphash.String(p.seed, strings.ToLower(robot))
+	switch {
+	case slices.Contains(one.robots, sum):
+	case len(one.robots) == most:
+		one.isProxy, one.robots = true, nil
+	default:
+		one.robots = append(one.robots, sum)
+	}
+}
+
+// at returns what was seen of an address, or nil if there are too many
+// addresses, or if there is none.
+func (p *peers) at(address string) *peer {
+	if p.byAddress == nil {
+		p.byAddress, p.seed = make(map[string]*peer), maphash.MakeSeed()
+	}
+	one := p.byAddress[address]
+	if one == nil && address != "" && len(p.byAddress) < mostKept {
+		one = new(peer)
+		p.byAddress[strings.Clone(address)] = one
+	}
+	return one
+}
+
+// isProxy reports whether an address stands for many clients.
+func (p *peers) isProxy(address string) bool {
+	one := p.byAddress[address]
+	return one != nil && one.isProxy
+}
