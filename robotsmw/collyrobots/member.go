@@ -108,9 +108,9 @@ func (m *member) markFailed(r *colly.Request, err error) {
 		b.final = m.PutBack && b.hops < maxHops && m.c.Context.Err() == nil
 	}
 	target := *r.URL
-	b.wait = func() error {
+	b.wait = func() {
 		m.pause(&target, b.at, b.until, why)
-		return sleepUntil(m.c.Context, b.until)
+		sleepUntil(m.c.Context, b.until) // after an error, the request fails with it
 	}
 }
 
