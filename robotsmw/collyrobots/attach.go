@@ -22,7 +22,9 @@ import (
 // package doc says what Attach changes.
 //
 // If Base and Proxy are nil, requests go by the transport that the collector
-// has, and by its proxies. Base or that transport may be a
+// has, and by its proxies. If it has none, that is http.DefaultTransport at the
+// time of each request; with Options.RefuseAddress, it is a copy of the
+// http.DefaultTransport at the time of Attach. Base or that transport may be a
 // politeness.Transport. Then, if Options.Limiter is nil, the Limiter and the
 // AttemptTimeout of the politeness.Transport are used. In all other cases
 // without Options.Limiter, requests are paced by a zero politeness.Limiter that

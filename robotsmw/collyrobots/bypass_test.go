@@ -326,6 +326,25 @@ func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
 	}
 }
 
+// A program replaces http.DefaultTransport after Attach, such as by a test
+// double or an instrumented transport. It then carries the requests, also for
+// robots.txt, as in plain colly.
+func TestDefaultTransportIsReplacedLater(t *testing.T) {
+	real := http.DefaultTransport
+	defer func() { http.DefaultTransport = real }()
+	web := shop()
+	c := colly.NewCollector()
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	http.DefaultTransport = web
+	if err := c.Visit("http://shop.example/shoes"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		t.Error(err)
+	}
+	wantAsked(t, web, "GET http://shop.example/shoes")
+}
+
 func TestTheUsersClientIsNotChanged(t *testing.T) {
 	web := shop()
 	users := &http.Client{Transport: web, Timeout: time.Minute}

@@ -24,11 +24,18 @@ func (m *member) register() {
 }
 
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
-// first makes a request that was put back and is due now.
+// first makes a request that was put back and is due now. If the program
+// repeats a refused request, beforeRequest waits until it may be sent. On an
+// asynchronous collector, this does not hold up the OnError handler that called
+// Retry, because the repeat has a goroutine of its own.
 func (m *member) beforeRequest(r *colly.Request) {
 	seal(r)
-	if !m.c.Async && !markOf(r).own {
+	mark := markOf(r)
+	if !m.c.Async && !mark.own {
 		m.parked.runDue()
+	}
+	if !mark.own && !mark.until.IsZero() {
+		mark.wait()
 	}
 }
 

@@ -93,6 +93,8 @@
 //
 //   - It checks each method (also the HEAD of CheckHead), redirects, Retry, and
 //     clones made before or after Attach.
+//   - A page in CacheDir is served without a fetch of robots.txt, and refused
+//     only if a robots.txt that is in memory has a rule that forbids it by now.
 //   - The links of a nofollow page, or of a sure challenge, are refused. Their
 //     URLs stay unvisited, so a link from another page can still lead there.
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more

@@ -15,17 +15,18 @@ import (
 
 // failedBody marks a request that failed. It stands in the request's Body, in
 // the place of the body that the request had. Request.Retry and Request.Do make
-// colly rewind the body before all else, so failedBody hears of each repeat.
-// Seek then ends the repeat, lets it wait, or lets it go on. When a repeat is
-// sent, the hub gives it the body that it had.
+// colly rewind the body before all else, so failedBody is notified of each
+// repeat by Seek, which may end it. If the repeat has to wait, beforeRequest
+// waits, in the repeat's own goroutine. When the repeat is sent, the hub gives
+// it the body that it had.
 type failedBody struct {
-	body    io.Reader // the body that the request had; nil means none
-	own     bool      // the extension itself repeats the request
-	err     error     // what OnError was told; nil if own
-	at      time.Time // when the request failed
-	final   bool      // a rule or RefuseAddress refused the request, or the extension repeats it
-	until   time.Time // until when each repeat would be refused; zero if a repeat may go at once
-	wait    func() error
+	body    io.Reader   // the body that the request had; nil means none
+	own     bool        // the extension itself repeats the request
+	err     error       // what OnError was told; nil if own
+	at      time.Time   // when the request failed
+	final   bool        // a rule or RefuseAddress refused the request, or the extension repeats it
+	until   time.Time   // until when each repeat would be refused; zero if a repeat may go at once
+	wait    func()      // waits until then, or until the collector's Context ends; nil if own
 	lost    bool        // the request is counted in Counts.Lost
 	hops    int         // how many times the Limiter has refused it after a redirect
 	checked bool        // colly would check redirects for visited URLs; a Retry skips this
@@ -63,13 +64,8 @@ func (b *failedBody) Seek(offset int64, whence int) (int64, error) {
 	if b.final {
 		return 0, b.err
 	}
-	if !b.until.IsZero() {
-		if time.Since(b.at) < atOnce {
-			return 0, b.err
-		}
-		if err := b.wait(); err != nil {
-			return 0, err
-		}
+	if !b.until.IsZero() && time.Since(b.at) < atOnce {
+		return 0, b.err
 	}
 	if s, ok := b.body.(io.Seeker); ok {
 		return s.Seek(offset, whence)

@@ -214,6 +214,9 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
 		t = paced.Base
 	}
+	if t == nil && x.opts.RefuseAddress == nil && x.opts.Proxy == nil {
+		return defaultTransport{}, nil
+	}
 	if t == nil {
 		t = http.DefaultTransport
 	}
@@ -227,6 +230,14 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 	own = own.Clone()
 	own.DialContext = address.Dialer(x.opts.RefuseAddress).DialContext
 	return own, nil
+}
+
+// defaultTransport is http.DefaultTransport at the time of each request, as
+// http.Client has it. Tests and instrumentation may replace that later.
+type defaultTransport struct{}
+
+func (defaultTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return http.DefaultTransport.RoundTrip(req)
 }
 
 func dials(t *http.Transport) bool {

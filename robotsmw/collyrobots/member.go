@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 	"unsafe"
@@ -65,17 +66,25 @@ func (m *member) beLast() {
 // onRequestHeaders runs just before colly takes the client.
 func (m *member) onRequestHeaders(*colly.Request) { m.sync() }
 
-// judgeCached checks a page before colly serves it from its cache directory.
-// The transport normally does not see the request for such a page. If the page
-// may not be fetched any more, judgeCached sets "no-cache". The request then
-// goes to the transport, which refuses it. The same header sends the repeat of
-// a 429, which colly has in its cache, to the server.
+// judgeCached checks a page before colly may serve it from its cache directory.
+// The transport does not see the request for such a page. If a rule that is in
+// memory forbids the page by now, judgeCached sets "no-cache". The request then
+// goes to the transport, which refuses it. No robots.txt is fetched for a page
+// from the cache directory, which therefore works offline. The same header
+// sends the repeat of a 429, which colly has in its cache, to the server.
 func (m *member) judgeCached(r *colly.Request) {
-	if markOf(r).repeats > 0 || m.decide(m.c, r.URL) != nil {
+	if markOf(r).repeats > 0 || m.isForbidden(r.URL) {
 		r.Body = &failedBody{body: r.Body, header: *r.Headers}
 		*r.Headers = r.Headers.Clone()
 		r.Headers.Set("Cache-Control", "no-cache")
 	}
+}
+
+// isForbidden reports whether a robots.txt that is in memory forbids u. It
+// returns false if none is, or if robots.txt is unreachable.
+func (m *member) isForbidden(u *url.URL) bool {
+	d, err := m.checker.Check(ended, u) // a Check whose context has ended begins no fetch
+	return err == nil && !d.Allowed && d.Reason != robotsmw.Unreachable
 }
 
 // restoreCached undoes what judgeCached did to a request.
@@ -108,9 +117,9 @@ func (m *member) markFailed(r *colly.Request, err error) {
 		b.final = m.PutBack && b.hops < maxHops && m.c.Context.Err() == nil
 	}
 	target := *r.URL
-	b.wait = func() error {
+	b.wait = func() {
 		m.pause(&target, b.at, b.until, why)
-		return sleepUntil(m.c.Context, b.until)
+		sleepUntil(m.c.Context, b.until) // after an error, the request fails with it
 	}
 }
 

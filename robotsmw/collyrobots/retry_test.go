@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -178,6 +180,44 @@ func TestRetryAfterTheRefusalIsOver(t *testing.T) {
 		wantAsked(t, web, "GET http://a.example/")
 		if n := ext.Counts(); n.Lost != 0 || n.Pages != 1 {
 			t.Errorf("counts: %v", n)
+		}
+	})
+}
+
+// OnError of an asynchronous collector holds a lock and repeats a request, for
+// which the extension waits a minute. Retry returns at once, so that the pages
+// of other hosts are not held up.
+func TestRetryDoesNotHoldUpOtherHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := shop()
+		web.Handle("down.example", robotstest.Status(http.StatusServiceUnavailable)) // for a minute at least
+		c := colly.NewCollector(colly.Async())
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), Logger: slog.New(slog.DiscardHandler)})
+		var lock sync.Mutex
+		start := time.Now()
+		var retried, fetched time.Duration
+		c.OnError(func(r *colly.Response, err error) {
+			lock.Lock()
+			defer lock.Unlock()
+			if retried == 0 {
+				time.Sleep(time.Second) // a Retry at once would only return the error
+				r.Request.Retry()
+				retried = time.Since(start)
+				c.Visit("http://shop.example/shoes")
+			}
+		})
+		c.OnResponse(func(r *colly.Response) {
+			lock.Lock()
+			defer lock.Unlock()
+			fetched = time.Since(start)
+		})
+		c.Visit("http://down.example/")
+		c.Wait()
+		if retried != time.Second || fetched != time.Second {
+			t.Errorf("Retry returned after %v, and the page of the other host came after %v", retried, fetched)
+		}
+		if took := time.Since(start); took < time.Minute {
+			t.Errorf("the repeat was made after %v", took)
 		}
 	})
 }

@@ -562,6 +562,7 @@ func TestTrapCacheDirectory(t *testing.T) {
 			robots["/robots.txt"] = "User-agent: *\nDisallow: /page"
 		}
 		c, _ := polite(t, web, colly.CacheDir(dir))
+		c.Head("http://a.example/other") // robots.txt is in memory from now on
 		served, failed, header := 0, error(nil), ""
 		c.OnResponse(func(*colly.Response) { served++ })
 		c.OnError(func(r *colly.Response, err error) { failed, header = err, r.Request.Headers.Get("Cache-Control") })
@@ -572,9 +573,56 @@ func TestTrapCacheDirectory(t *testing.T) {
 		if !forbidden && (served != 1 || failed != nil) {
 			t.Errorf("attached: a page that is allowed: served %d times, %v", served, failed)
 		}
-		if got := asked(web); len(got) != 1 {
+		if got := asked(web); len(got) != 2 {
 			t.Errorf("attached: asked for %v", got)
 		}
+	}
+}
+
+// A program processes again, offline, what an earlier run has put into the
+// cache directory. All pages are served. No robots.txt is requested for them,
+// nor for a request that a later handler aborts. A page that is not in the
+// cache needs its robots.txt, which is unreachable. After that, the others are
+// still served.
+func TestCacheDirectoryWorksOffline(t *testing.T) {
+	dir := t.TempDir()
+	web := new(robotstest.Internet)
+	warm := plain(web, colly.CacheDir(dir), colly.IgnoreRobotsTxt())
+	const hosts = 8
+	page := func(i int) string { return fmt.Sprintf("http://host-%d.example/page", i) }
+	for i := range hosts {
+		web.Handle(fmt.Sprintf("host-%d.example", i), robotsText(""))
+		if err := warm.Visit(page(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	offline := new(robotstest.Internet)
+	c, ext := polite(t, offline, colly.CacheDir(dir), colly.AllowURLRevisit())
+	served := 0
+	c.OnResponse(func(*colly.Response) { served++ })
+	c.OnRequest(func(r *colly.Request) {
+		if r.URL.Path == "/aborted" {
+			r.Abort()
+		}
+	})
+	c.Visit("http://host-0.example/aborted")
+	for i := range hosts {
+		if err := c.Visit(page(i)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := offline.Log(); served != hosts || len(got) != 0 {
+		t.Errorf("%d of %d pages were served, with the requests %v", served, hosts, got)
+	}
+	if err := c.Visit("http://host-0.example/other"); !errors.Is(err, robotsmw.ErrUnreachable) {
+		t.Errorf("a page that is not in the cache: %v", err)
+	}
+	if err := c.Visit(page(0)); err != nil {
+		t.Errorf("robots.txt is unreachable: %v", err)
+	}
+	if n := ext.Counts().Unreachable; n != 1 {
+		t.Errorf("%d requests were refused, want the one of the page that is not in the cache", n)
 	}
 }
 
