@@ -41,7 +41,7 @@ import (
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
 // Options.RefuseAddress, or whose method Validate() error returns one, if
-// Options.Outer returns nil, or if Attach does not know this version of colly.
+// Options.Wrap returns nil, or if Attach does not know this version of colly.
 // After an error, the collector is as it was before.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	b, err := backendOf(c)
@@ -52,8 +52,8 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 	}
 	client := *b.client
-	outer := opts.Outer
-	opts.Outer = nil
+	outer := opts.Wrap
+	opts.Wrap = nil
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		x.inner = outer(robots)
 	}
 	if x.inner == nil {
-		return nil, errors.New("collyrobots: Options.Outer returns nil: let it return the robots transport that it gets, or a transport around it")
+		return nil, errors.New("collyrobots: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
 	}
 	x.main = x.newHub(b, base, timeout)
 	x.enroll(c)

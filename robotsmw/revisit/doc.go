@@ -35,10 +35,10 @@
 //
 // # With colly
 //
-// In a collector, Options.Outer puts a Transport outside of the robots
+// In a collector, Options.Wrap puts a Transport outside of the robots
 // transport:
 //
-//	opts.Outer = func(robots http.RoundTripper) http.RoundTripper {
+//	opts.Wrap = func(robots http.RoundTripper) http.RoundTripper {
 //		return &revisit.Transport{Base: robots, Store: store}
 //	}
 //	ext, err := collyrobots.Attach(c, opts)
