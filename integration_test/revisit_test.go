@@ -27,7 +27,7 @@ func TestNginx_Revisit(t *testing.T) {
 		}
 		client, err := robotsmw.NewClient(robotsmw.Options{
 			UserAgent: crawler, Store: store, Limiter: &politeness.Limiter{Delay: crawlDelay},
-			Outer: func(robots http.RoundTripper) http.RoundTripper {
+			Wrap: func(robots http.RoundTripper) http.RoundTripper {
 				return &revisit.Transport{Base: robots, Store: store}
 			},
 		})

@@ -201,12 +201,12 @@ func TestWithCheck_Panic(t *testing.T) {
 func TestWithCheck_Observer(t *testing.T) {
 	var cancelled int
 	l := &politeness.Limiter{Observer: &politeness.Observer{
-		Granted:   func(context.Context, politeness.Event) { t.Error("granted") },
-		Cancelled: func(_ context.Context, e politeness.Event) { cancelled++ },
+		Granted:  func(context.Context, politeness.Event) { t.Error("granted") },
+		Canceled: func(_ context.Context, e politeness.Event) { cancelled++ },
 	}}
 	l.Acquire(politeness.WithCheck(t.Context(), unwanted), &url.URL{Scheme: "http", Host: "www.example.com"})
 	if cancelled != 1 {
-		t.Errorf("Cancelled was called %d times", cancelled)
+		t.Errorf("Canceled was called %d times", cancelled)
 	}
 }
 

@@ -59,8 +59,8 @@ func (l *Limiter) tellRefused(ctx context.Context, g *Grant, waited time.Duratio
 
 // tellCancelled reports a request that gave up waiting.
 func (l *Limiter) tellCancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
-	if o := l.Observer; o != nil && o.Cancelled != nil {
-		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.request.Exempt})
+	if o := l.Observer; o != nil && o.Canceled != nil {
+		o.Canceled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.request.Exempt})
 	}
 }
 

@@ -38,10 +38,10 @@ type Observer struct {
 	// Until of this error. e.Wait is how long the request waited.
 	Refused func(ctx context.Context, e Event)
 
-	// Cancelled is called when a request's context is cancelled while it waits,
+	// Canceled is called when a request's context is canceled while it waits,
 	// or when its check fails (see WithCheck). e.Wait is how long the request
 	// waited.
-	Cancelled func(ctx context.Context, e Event)
+	Canceled func(ctx context.Context, e Event)
 
 	// BackedOff is called when a host's answer begins or prolongs a pause. e.At
 	// is the time of the answer. e.Wait is how long the pause lasts from then
@@ -71,7 +71,7 @@ type Event struct {
 	Wait   time.Duration // a duration; the function's comment says which
 	Until  time.Time     // a point in time; the function's comment says which
 	Status int           // the response's status
-	Reason Reason        // Granted, Cancelled: the reason of the longest wait; Refused: as in DelayError
+	Reason Reason        // Granted, Canceled: the reason of the longest wait; Refused: as in DelayError
 	Exempt bool          // the request is a fetch of robots.txt
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
@@ -115,7 +115,7 @@ func Join(observers ...*Observer) *Observer {
 				Answered:  both(all.Answered, o.Answered),
 				Ended:     both(all.Ended, o.Ended),
 				Refused:   both(all.Refused, o.Refused),
-				Cancelled: both(all.Cancelled, o.Cancelled),
+				Canceled:  both(all.Canceled, o.Canceled),
 				BackedOff: both(all.BackedOff, o.BackedOff),
 
 				Owned:      both(all.Owned, o.Owned),

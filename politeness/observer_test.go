@@ -49,7 +49,7 @@ func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 		t.Errorf("of one: %v", o)
 	}
 	o := Join(one, &Observer{Refused: func(context.Context, Event) {}})
-	if o.Granted == nil || o.Refused == nil || o.Cancelled != nil || o.BackedOff != nil {
+	if o.Granted == nil || o.Refused == nil || o.Canceled != nil || o.BackedOff != nil {
 		t.Errorf("of two with a function each: %+v", o)
 	}
 }
@@ -59,7 +59,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		type key struct{}
 		var got []any
 		note := func(ctx context.Context, _ Event) { got = append(got, ctx.Value(key{})) }
-		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Cancelled: note, BackedOff: note}}
+		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Canceled: note, BackedOff: note}}
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
 		})}
@@ -185,7 +185,7 @@ func (n *tally) observer() *Observer {
 	count := func(n *atomic.Int64) func(context.Context, Event) {
 		return func(context.Context, Event) { n.Add(1) }
 	}
-	return &Observer{Granted: count(&n.granted), Refused: count(&n.refused), Cancelled: count(&n.cancelled), BackedOff: count(&n.backedOff)}
+	return &Observer{Granted: count(&n.granted), Refused: count(&n.refused), Canceled: count(&n.cancelled), BackedOff: count(&n.backedOff)}
 }
 
 func (n *tally) String() string {

@@ -111,7 +111,7 @@ func newChecker(cfg *config) *Checker {
 		MaxBytes:    cfg.MaxBytes,
 		Logger:      cfg.Logger,
 		Fetched:     c.fetched,
-		Recalled:    c.recalled,
+		Recalled:    c.loaded,
 		StoreFailed: c.storeFailed,
 	}
 	if cfg.Limiter != nil {
@@ -143,10 +143,10 @@ func (c *Checker) fetched(f load.Fetch) {
 	}
 }
 
-func (c *Checker) recalled(f load.Fetch) {
-	if o := c.cfg.Observer; o.Recalled != nil {
-		defer c.recoverFrom("Observer.Recalled")
-		o.Recalled(context.Background(), fetchOf(f))
+func (c *Checker) loaded(f load.Fetch) {
+	if o := c.cfg.Observer; o.Loaded != nil {
+		defer c.recoverFrom("Observer.Loaded")
+		o.Loaded(context.Background(), fetchOf(f))
 	}
 }
 

@@ -227,9 +227,9 @@ func TestRedirectOfRobotsTxtToAPrivateAddress(t *testing.T) {
 
 // NewTransport returns the robots transport itself, so it can wrap nothing
 // around it.
-func TestOuter_OfATransport(t *testing.T) {
-	_, err := NewTransport(Options{UserAgent: "TestBot/1.0", Outer: func(rt http.RoundTripper) http.RoundTripper { return rt }})
-	if err == nil || !strings.Contains(err.Error(), "leave Outer nil") {
+func TestWrap_OfATransport(t *testing.T) {
+	_, err := NewTransport(Options{UserAgent: "TestBot/1.0", Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt }})
+	if err == nil || !strings.Contains(err.Error(), "leave Wrap nil") {
 		t.Errorf("the error is %v", err)
 	}
 }

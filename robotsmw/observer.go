@@ -31,9 +31,9 @@ type Observer struct {
 	// it waited, or the limiter refused the wait.
 	Fetched func(ctx context.Context, f Fetch)
 
-	// Recalled is called when a record from the Store is used instead of a
+	// Loaded is called when a record from the Store is used instead of a
 	// fetch.
-	Recalled func(ctx context.Context, f Fetch)
+	Loaded func(ctx context.Context, f Fetch)
 
 	// Asked is called after each request for a robots.txt: for each hop of its
 	// redirects, and again if a request is repeated after a 412. robotsURL is
@@ -74,9 +74,9 @@ func Join(observers ...*Observer) *Observer {
 		default:
 			f, g := *all, *o
 			all = &Observer{
-				Decided:  joinEvents(f.Decided, g.Decided),
-				Fetched:  joinEvents(f.Fetched, g.Fetched),
-				Recalled: joinEvents(f.Recalled, g.Recalled),
+				Decided: joinEvents(f.Decided, g.Decided),
+				Fetched: joinEvents(f.Fetched, g.Fetched),
+				Loaded:  joinEvents(f.Loaded, g.Loaded),
 				Asked: joinFuncs(f.Asked, g.Asked, f.Asked == nil, g.Asked == nil, func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
 					f.Asked(ctx, robotsURL, resp, body, err)
 					g.Asked(ctx, robotsURL, resp, body, err)

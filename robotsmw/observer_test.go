@@ -170,7 +170,7 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 				Fetched: func(_ context.Context, f Fetch) {
 					note("fetched %s: %d, %.6s for %v", f.URL, f.Status, f.SHA256, f.Expires.Sub(f.Fetched))
 				},
-				Recalled: func(_ context.Context, f Fetch) {
+				Loaded: func(_ context.Context, f Fetch) {
 					note("recalled %s: %d, %.6s for %v", f.URL, f.Status, f.SHA256, f.Expires.Sub(f.Fetched))
 				},
 			}
@@ -345,7 +345,7 @@ func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {
 			var recalled []Fetch
 			c := newTestTransport(t, &web, func(o *Options) {
 				o.UserAgent, o.Store, o.Limiter = "ExampleBot/1.0", store, limiter
-				o.Observer = &Observer{Recalled: func(_ context.Context, f Fetch) {
+				o.Observer = &Observer{Loaded: func(_ context.Context, f Fetch) {
 					mu.Lock()
 					defer mu.Unlock()
 					recalled = append(recalled, f)

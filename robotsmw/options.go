@@ -23,7 +23,7 @@ import (
 //
 //   - who crawls: UserAgent, ProductTokens, StrictIdentity
 //   - how requests are paced and sent: Limiter, AttemptTimeout, RobotsTimeout,
-//     Base, Proxy, RefuseAddress, Outer
+//     Base, Proxy, RefuseAddress, Wrap
 //   - what is obeyed: Override, DisallowForbidden, AllowAfter30Days
 //   - how each robots.txt is kept: Store, MaxOrigins, MaxBytes, KeepFiles
 //   - what is told: Page, Observer, Logger
@@ -100,12 +100,12 @@ type Options struct {
 	// is refused. The function must be safe for concurrent use.
 	RefuseAddress func(netip.Addr) error
 
-	// Outer wraps the robots transport of NewClient, and of a collector that
+	// Wrap wraps the robots transport of NewClient, and of a collector that
 	// collyrobots.Attach attaches to. It is for a revisit.Transport. If you
-	// call NewTransport, wrap its result instead: there, Outer is an error. It
+	// call NewTransport, wrap its result instead: there, Wrap is an error. It
 	// is also an error if the function returns nil. Nil means that requests go
 	// straight to the robots transport.
-	Outer func(robots http.RoundTripper) http.RoundTripper
+	Wrap func(robots http.RoundTripper) http.RoundTripper
 
 	// Override maps an origin ("https://example.com") to the text of a
 	// robots.txt. On this origin, the crawler obeys this text in place of the

@@ -62,11 +62,11 @@ func TestOptions_InvalidBase(t *testing.T) {
 	}
 }
 
-// An Outer that returns nil must not leave the client without the robots
+// A Wrap that returns nil must not leave the client without the robots
 // transport: http.Client uses http.DefaultTransport if it has none.
-func TestOuter_ReturnsNil(t *testing.T) {
-	client, err := NewClient(Options{UserAgent: testAgent, Outer: func(http.RoundTripper) http.RoundTripper { return nil }})
-	if client != nil || err == nil || !strings.Contains(err.Error(), "Options.Outer") {
+func TestWrap_ReturnsNil(t *testing.T) {
+	client, err := NewClient(Options{UserAgent: testAgent, Wrap: func(http.RoundTripper) http.RoundTripper { return nil }})
+	if client != nil || err == nil || !strings.Contains(err.Error(), "Options.Wrap") {
 		t.Errorf("NewClient = %v, %v", client, err)
 	}
 }

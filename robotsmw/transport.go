@@ -34,8 +34,8 @@ type Transport struct {
 // NewTransport returns a Transport with these options. If an option is wrong,
 // the error says which one and what to write instead.
 func NewTransport(opts Options) (*Transport, error) {
-	if opts.Outer != nil {
-		return nil, errors.New("robotsmw: Outer is set, but NewTransport returns the robots transport itself: wrap that, and leave Outer nil")
+	if opts.Wrap != nil {
+		return nil, errors.New("robotsmw: Wrap is set, but NewTransport returns the robots transport itself: wrap that, and leave Wrap nil")
 	}
 	cfg, err := opts.config()
 	if err != nil {
@@ -54,20 +54,20 @@ func NewClient(opts Options) (*http.Client, error) {
 	if opts.Limiter == nil {
 		opts.Limiter = new(politeness.Limiter)
 	}
-	outer := opts.Outer
-	opts.Outer = nil
+	wrap := opts.Wrap
+	opts.Wrap = nil
 	t, err := NewTransport(opts)
 	switch {
 	case err != nil:
 		return nil, err
-	case outer == nil:
+	case wrap == nil:
 		return &http.Client{Transport: t}, nil
 	}
-	outermost := outer(t)
-	if outermost == nil { // the client would use http.DefaultTransport, which ignores robots.txt
-		return nil, errors.New("robotsmw: Options.Outer returns nil: let it return the robots transport that it gets, or a transport around it")
+	wrapped := wrap(t)
+	if wrapped == nil { // the client would use http.DefaultTransport, which ignores robots.txt
+		return nil, errors.New("robotsmw: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
 	}
-	return &http.Client{Transport: outermost}, nil
+	return &http.Client{Transport: wrapped}, nil
 }
 
 // Checker returns the Checker that decides for this Transport.

@@ -44,7 +44,7 @@ import (
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
 // Options.RefuseAddress, or whose method Validate() error returns one, if
-// Options.Outer returns nil, or if Attach does not know this version of colly.
+// Options.Wrap returns nil, or if Attach does not know this version of colly.
 // After an error, the collector sends nothing: all its requests, and those of
 // its clones, fail with this error, until an Attach succeeds. If the collector
 // has an Extension already, that one goes on working.
@@ -73,8 +73,8 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 		h.release()
 	}
 	client := *b.client
-	outer := opts.Outer
-	opts.Outer = nil
+	wrap := opts.Wrap
+	opts.Wrap = nil
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
@@ -118,11 +118,11 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	}
 	logLosses(x.opts.Logger)
 	x.inner, x.checker, x.tokens = robots, robots.Checker(), robots.Checker().Tokens()
-	if outer != nil {
-		x.inner = outer(robots)
+	if wrap != nil {
+		x.inner = wrap(robots)
 	}
 	if x.inner == nil {
-		return nil, errors.New("collyrobots: Options.Outer returns nil: let it return the robots transport that it gets, or a transport around it")
+		return nil, errors.New("collyrobots: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
 	}
 	x.main = x.newHub(b, base, timeout)
 	x.enroll(c)

@@ -82,7 +82,7 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 		c.WithTransport(transport)
 		return c
 	}
-	noOuter := func(http.RoundTripper) http.RoundTripper { return nil }
+	wrapInNil := func(http.RoundTripper) http.RoundTripper { return nil }
 	twice := colly.NewCollector()
 	attach(t, twice, good)
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 		"invalid Limiter in the transport, beside a valid one": {
 			sendsWith(&politeness.Transport{Limiter: invalid}), robotsmw.Options{UserAgent: agent, Limiter: unpaced()}, "Limiter.Jitter is -1",
 		},
-		"Outer returns nil": {colly.NewCollector(), robotsmw.Options{UserAgent: agent, Outer: noOuter}, "Options.Outer"},
+		"Wrap returns nil": {colly.NewCollector(), robotsmw.Options{UserAgent: agent, Wrap: wrapInNil}, "Options.Wrap"},
 	} {
 		ext, err := collyrobots.Attach(c.collector, c.opts)
 		if err == nil || ext != nil || !strings.Contains(err.Error(), c.want) {

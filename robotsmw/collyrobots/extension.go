@@ -62,7 +62,7 @@ type Extension struct {
 	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger
 	first   *colly.Collector  // the collector that Attach was given
 	main    sender            // its hub, which also fetches robots.txt
-	inner   http.RoundTripper // the robots transport, or Options.Outer around it
+	inner   http.RoundTripper // the robots transport, or Options.Wrap around it
 	failed  error             // of Attach, so that nothing may be sent; otherwise nil
 	checker *robotsmw.Checker
 	tokens  []string // the checker's

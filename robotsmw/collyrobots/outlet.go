@@ -32,7 +32,7 @@ func (p *page) Value(key any) any {
 	case pageKey{}:
 		return p
 	case robotspage.ReadsItself{}:
-		if _, ok := p.hub.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Outer asks before Extension.Directives does
+		if _, ok := p.hub.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap asks before Extension.Directives does
 			return true
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // A page that has not changed comes as colly treats a 304, and says what it
 // said before.
-func TestOuter_Revisit(t *testing.T) {
+func TestWrap_Revisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("site.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func TestOuter_Revisit(t *testing.T) {
 		ext, err := collyrobots.Attach(c, robotsmw.Options{
 			UserAgent: "TestBot/1.0 (+https://example.com/bot)",
 			Base:      &web,
-			Outer:     func(robots http.RoundTripper) http.RoundTripper { return &revisit.Transport{Base: robots} },
+			Wrap:      func(robots http.RoundTripper) http.RoundTripper { return &revisit.Transport{Base: robots} },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestOuter_Revisit(t *testing.T) {
 	})
 }
 
-// Without Options.Outer, nobody but the extension asks what a page says. So the
+// Without Options.Wrap, nobody but the extension asks what a page says. So the
 // robots transport leaves the page alone.
 func TestPageIsExaminedOnce(t *testing.T) {
 	web := new(robotstest.Internet)
@@ -93,7 +93,7 @@ func TestPageIsExaminedOnce(t *testing.T) {
 			return resp, err
 		})
 		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: base, Outer: outer, Limiter: unpaced()})
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: base, Wrap: outer, Limiter: unpaced()})
 		if err := c.Visit("http://a.example/page"); err != nil {
 			t.Fatal(err)
 		}

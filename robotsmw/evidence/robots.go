@@ -55,8 +55,8 @@ func robots(q *queue) *robotsmw.Observer {
 		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
 			q.put(asked(robotsURL, resp, body, err))
 		},
-		Fetched:  func(_ context.Context, f robotsmw.Fetch) { state(f, "fetch") },
-		Recalled: func(_ context.Context, f robotsmw.Fetch) { state(f, "store") },
+		Fetched: func(_ context.Context, f robotsmw.Fetch) { state(f, "fetch") },
+		Loaded:  func(_ context.Context, f robotsmw.Fetch) { state(f, "store") },
 	}
 }
 

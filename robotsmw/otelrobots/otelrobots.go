@@ -98,7 +98,7 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 	pace := &politeness.Observer{
 		Granted:   func(ctx context.Context, e politeness.Event) { waits.Record(ctx, e.Wait.Seconds()) },
 		Refused:   count("refused"),
-		Cancelled: count("cancelled"),
+		Canceled:  count("cancelled"),
 		BackedOff: count("backed off"),
 
 		Owned: func(ctx context.Context, e politeness.Event) {

@@ -37,10 +37,10 @@
 //
 // # Colly
 //
-// In a collector, Options.Outer places a Transport outside of the robots
+// In a collector, Options.Wrap places a Transport outside of the robots
 // transport:
 //
-//	opts.Outer = func(robots http.RoundTripper) http.RoundTripper {
+//	opts.Wrap = func(robots http.RoundTripper) http.RoundTripper {
 //		return &revisit.Transport{Base: robots, Store: store}
 //	}
 //	ext, err := collyrobots.Attach(c, opts)

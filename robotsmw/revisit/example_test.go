@@ -36,7 +36,7 @@ func Example() {
 		UserAgent: "ExampleBot/1.0",
 		Base:      &web,
 		Limiter:   &politeness.Limiter{Delay: time.Millisecond},
-		Outer:     func(robots http.RoundTripper) http.RoundTripper { return &revisit.Transport{Base: robots} },
+		Wrap:      func(robots http.RoundTripper) http.RoundTripper { return &revisit.Transport{Base: robots} },
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -52,7 +52,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Observer:   job.PaceObserver,
 			Logger:     job.Logger,
 		},
-		Outer:     job.Outer, // asks again only for what may have changed
+		Wrap:      job.Wrap,  // asks again only for what may have changed
 		Store:     job.Store, // keeps robots.txt for the next run
 		KeepFiles: true,      // the job looks in robots.txt for sitemaps and for statements about use
 		Observer:  job.Observer,

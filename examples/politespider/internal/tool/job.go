@@ -23,7 +23,7 @@ type Job struct {
 	Observer     *robotsmw.Observer                        // the Crawler must set it as robotsmw.Options.Observer
 	PaceObserver *politeness.Observer                      // the Crawler must set it as politeness.Limiter.Observer
 	Fleet        politeness.Fleet                          // shares the hosts' pace with other processes; nil if there are none
-	Outer        func(http.RoundTripper) http.RoundTripper // asks only for what may have changed
+	Wrap         func(http.RoundTripper) http.RoundTripper // asks only for what may have changed
 	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
@@ -51,7 +51,7 @@ func (j *Job) observe(base http.RoundTripper, kept *keep.Kept) {
 	j.Base, j.witness = w, w
 	j.Observer = &robotsmw.Observer{Decided: w.decided, Asked: w.asked, Fetched: w.fetched}
 	j.PaceObserver = &politeness.Observer{BackedOff: w.backedOff}
-	j.Outer = j.revisits.around
+	j.Wrap = j.revisits.around
 	j.Fleet, j.Store, j.frontier = kept.Fleet, kept.Store, kept.Queue
 	j.stopProgress = func() {}
 }
