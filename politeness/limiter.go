@@ -188,7 +188,6 @@ type Limiter struct {
 	hosts  map[string]*host
 	idle   hostRing      // hosts that no request needs, least recently used first, but for paused ones
 	paused []*host       // hosts that are paused (see MaxHosts), and some whose pause is over
-	queued uint64        // how many requests have queued
 	starts uint64        // how many requests have started
 	reaped schedule.Time // the time of the latest search of all hosts for expired leases
 	stats  Stats
