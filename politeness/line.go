@@ -1,6 +1,10 @@
 package politeness
 
-import "github.com/goodbots/courtesy/politeness/internal/schedule"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
 
 // poke wakes g to look again.
 func (g *Grant) poke() {
@@ -23,7 +27,7 @@ func (h *host) pokeHeads() {
 // a new first one is woken.
 func (l *Limiter) dequeue(g *Grant) {
 	h := g.host
-	wasFirst := h.Dequeue(&g.request)
+	wasFirst := h.Dequeue(&g.request, &l.spare)
 	l.stats.Waiting--
 	g.state = asking
 	if l.token != nil && l.token.holder == &g.request {
@@ -38,17 +42,32 @@ func (l *Limiter) dequeue(g *Grant) {
 
 // retime tells the requests that wait for h that h's times have changed.
 // Requests that can no longer start in time are refused. The first request of
-// each queue gets its new estimate, and so does each request with a Trace.
+// each line gets its new estimate, and so does each request with a Trace. If
+// many requests wait, the first ones do a part of this: see continueRetiming.
 func (l *Limiter) retime(h *host, now schedule.Time) {
-	h.Retime(now, h.unownedUntil(), func(r *schedule.Request, rejected bool) {
-		g := owner(r)
-		if rejected {
-			l.dequeue(g)
-			h.sentAway(r.Estimate, now)
-			g.state = refused
-		}
-		g.poke()
-	})
+	h.Retime(now, h.unownedUntil(), func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	h.pokeHeads()
+}
+
+// continueRetiming does what is left of retime in the line of g, the first in
+// it. The result is how long g may wait before it calls continueRetiming again.
+func (l *Limiter) continueRetiming(g *Grant, now schedule.Time) time.Duration {
+	h := g.host
+	return h.ContinueRetiming(now, h.unownedUntil(), &g.request, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+}
+
+// apply applies the verdict of a retiming to the request r.
+func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Time) {
+	if v == schedule.Unchanged {
+		return
+	}
+	g := owner(r)
+	if v == schedule.Rejected {
+		l.dequeue(g)
+		g.host.sentAway(r.Estimate, now)
+		g.state = refused
+	}
+	g.poke()
 }
 
 // learnCrawlDelay stores the Crawl-delay that g was told. When ClampCrawlDelay
@@ -72,6 +91,5 @@ func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) (cut *no
 		return cut
 	}
 	l.retime(h, now)
-	h.pokeHeads() // an Exempt request may now overtake the pages that wait for the Crawl-delay
 	return cut
 }

@@ -18,6 +18,10 @@ func (g *Grant) try(start bool) (v look) {
 	defer l.mu.Unlock()
 	now := l.now()
 
+	retimeIn := unlimited
+	if g.state == queued && g.host.IsFirst(&g.request) {
+		retimeIn = l.continueRetiming(g, now)
+	}
 	var cut *notice
 	switch g.state {
 	case refused:
@@ -58,6 +62,7 @@ func (g *Grant) try(start bool) (v look) {
 		l.quit(g)
 		return v
 	}
+	v.wait = min(v.wait, retimeIn)
 	if g.timed {
 		v.wait = min(v.wait, g.request.Deadline.Sub(now))
 	}
@@ -125,7 +130,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 	g.state = queued
 	g.request.Owner = g
 	g.request.Estimate = est
-	h.Enqueue(now, &g.request)
+	h.Enqueue(now, &g.request, &l.spare)
 	l.stats.Waiting++
 	if g.request.Overtakes {
 		l.retime(h, now) // the pages may have to wait longer
@@ -227,10 +232,13 @@ func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 		return l.unowned(g, now)
 	}
 	if ready > now {
-		return look{wait: ready.Sub(now), until: ready, why: h.why(g)}
+		return l.waitFor(g, ready.Sub(now), h.why(g), now)
 	}
 	if h.Next(now) != &g.request {
-		return l.yield(g, now)
+		// The other line has the turn. g is woken when the request that has the
+		// turn starts or leaves.
+		g.request.Estimate = h.EstimateFirst(now, h.unownedUntil(), &g.request)
+		return l.waitFor(g, unlimited, schedule.ReasonQueue, now)
 	}
 	if h.InFlight >= l.slots(h, &g.request) {
 		l.reap(h, now)
@@ -253,17 +261,15 @@ func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 	return look{ready: true, until: now}
 }
 
-// yield is called for g if g, the first of its line, is due, but the other line
-// has the turn: see schedule.Host.Next. g is woken when the request that has
-// the turn starts or leaves.
-func (l *Limiter) yield(g *Grant, now schedule.Time) look {
-	h := g.host
-	g.request.Estimate = h.EstimateFirst(now, h.unownedUntil(), &g.request)
-	v := look{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
-	if g.request.Estimate >= g.request.Deadline {
+// waitFor returns the look of g, the first of its line, which waits for why. If
+// g's estimate is too late, g is refused.
+func (l *Limiter) waitFor(g *Grant, wait time.Duration, why schedule.Reason, now schedule.Time) look {
+	estimate := g.request.Estimate
+	v := look{wait: wait, until: estimate, why: why}
+	if g.host.RejectsFirst(now, &g.request, estimate) {
 		v.refused = true
-		v.wait = g.request.Estimate.Sub(now)
-		h.sentAway(g.request.Estimate, now)
+		v.wait = estimate.Sub(now)
+		g.host.sentAway(estimate, now)
 	}
 	return v
 }

@@ -17,6 +17,7 @@
 //	quota.go     quotas that a host declares
 //	queue.go     the requests that wait, and whose turn it is
 //	estimate.go  when a waiting request can start, and whether that is too late
+//	retime.go    new estimates for the requests that wait
 //	inflight.go  the requests that hold a slot
 //	backoff.go   pauses after 429, 503, a block page or Retry-After
 //	handoff.go   what the next owner of a host in a fleet has to know

@@ -2,12 +2,6 @@ package schedule
 
 import "time"
 
-// A place is a position in a line.
-type place struct {
-	ahead       int32         // how many requests are ahead
-	crawlDelays time.Duration // the sum of the Crawl-delays that they declare, without the first one's
-}
-
 // EstimateAtEnd returns the earliest time at which r could start if it joined
 // the queue now. No request starts before notBefore, for other reasons than
 // those of h.
@@ -27,7 +21,7 @@ func (h *Host) placeAtEnd(r *Request) place {
 	if l.length == 0 {
 		return place{}
 	}
-	return place{l.length, l.crawlDelays - l.first.countedCrawlDelay()}
+	return place{l.length, l.crawlDelays}
 }
 
 // estimate returns the time at which r can start from place p of its line if
@@ -79,7 +73,8 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 	withRobots := max(common, Sum(delay, delay))
 	wait := Sum(times(common, ahead-between), times(withRobots, between))
 	wait = Sum(wait-common, own)
-	return first.Add(max(wait, Sum(p.crawlDelays, own)))
+	declared := p.crawlDelays - page.countedCrawlDelay() // first has that of the first page
+	return first.Add(max(wait, Sum(declared, own)))
 }
 
 // robotsEstimate includes the pages that take their turns between robots.txt
@@ -120,6 +115,12 @@ func (h *Host) EstimateFirst(now, notBefore Time, r *Request) Time {
 	return h.estimate(now, notBefore, r, place{})
 }
 
+// RejectsFirst reports whether r, the first request of its line, is rejected
+// instead of waiting until the time estimate.
+func (h *Host) RejectsFirst(now Time, r *Request, estimate Time) bool {
+	return h.rejects(now, r, estimate, place{})
+}
+
 // IsBehind reports whether other requests would be ahead of r in its line if r
 // joined the queue now.
 func (h *Host) IsBehind(r *Request) bool { return h.placeAtEnd(r).ahead > 0 }
@@ -138,45 +139,4 @@ func (h *Host) rejects(now Time, r *Request, estimate Time, p place) bool {
 	}
 	isTooLong := h.CrawlDelay(r) > h.Settings.MaxCrawlDelay
 	return isTooLong && (p.ahead > 0 || h.CrawlDelayDue(r) > now)
-}
-
-// Retime computes anew when the requests can start that wait for h. It calls
-// changed for each request that is rejected because it can no longer start in
-// time, and for each request that has to look at its new estimate: the first of
-// each line, and those whose estimate is traced. changed must dequeue a request
-// that is rejected.
-func (h *Host) Retime(now, notBefore Time, changed func(r *Request, rejected bool)) {
-	if h.queue == nil {
-		return
-	}
-	q := h.queue
-	h.retimeLine(now, notBefore, &q.pages, changed)
-	h.retimeLine(now, notBefore, &q.robots, changed)
-}
-
-func (h *Host) retimeLine(now, notBefore Time, l *line, changed func(r *Request, rejected bool)) {
-	// The other requests need no estimate, unless they may be rejected.
-	isFirstEnough := l.observed == 0 && h.CrawlDelay(anyRequest) <= h.Settings.MaxCrawlDelay
-	p := place{}
-	r := l.first
-	for range l.length {
-		next := r.next
-		estimate := h.estimate(now, notBefore, r, p)
-		isChanged := estimate != r.Estimate
-		rejected := h.rejects(now, r, estimate, p)
-		r.Estimate = estimate
-		if rejected || p.ahead == 0 || r.Traced && isChanged {
-			changed(r, rejected)
-		}
-		if !rejected {
-			if p.ahead > 0 {
-				p.crawlDelays += r.countedCrawlDelay()
-			}
-			p.ahead++
-		}
-		if isFirstEnough {
-			return
-		}
-		r = next
-	}
 }

@@ -71,6 +71,26 @@ type line struct {
 
 	// crawlDelays is the sum of the Crawl-delays that the requests declare.
 	crawlDelays time.Duration
+
+	// retiming has how far the requests have been examined after a change of
+	// the host's times.
+	retiming retiming
+}
+
+// A retiming examines the requests of a line from the first to the last, a
+// number of them at a time: see Host.Retime.
+type retiming struct {
+	next    *Request // the request to be examined next; nil means that none is
+	place   place    // of next
+	round   uint16   // counts the examinations. 0 is left out
+	again   bool     // the times have changed meanwhile, so another examination follows
+	batchAt Time     // when a batch was examined last
+}
+
+// A place is a position in a line.
+type place struct {
+	ahead       int32         // how many requests are ahead
+	crawlDelays time.Duration // the sum of the Crawl-delays that they declare
 }
 
 // A Class is how well a host copes with our requests, according to the outcome

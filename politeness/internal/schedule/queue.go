@@ -4,6 +4,10 @@ import "time"
 
 func (l *line) insert(r *Request, atFront bool) {
 	l.list.insert(r, atFront)
+	r.round = 0
+	if t := &l.retiming; atFront && t.next != nil {
+		t.note(r) // the retiming is past it
+	}
 	l.length++
 	l.crawlDelays += r.countedCrawlDelay()
 	if r.IsObserved() {
@@ -12,12 +16,26 @@ func (l *line) insert(r *Request, atFront bool) {
 }
 
 func (l *line) remove(r *Request) {
+	switch t := &l.retiming; {
+	case t.next == r:
+		t.next = l.after(r)
+	case t.next != nil && t.round == r.round:
+		t.place.ahead--
+		t.place.crawlDelays -= r.countedCrawlDelay()
+	}
 	l.list.remove(r)
 	l.length--
 	l.crawlDelays -= r.countedCrawlDelay()
 	if r.IsObserved() {
 		l.observed--
 	}
+}
+
+// note counts r, which is ahead of all requests that are yet to be examined.
+func (t *retiming) note(r *Request) {
+	r.round = t.round
+	t.place.ahead++
+	t.place.crawlDelays += r.countedCrawlDelay()
 }
 
 // IsObserved reports whether r's estimate matters while r waits: because of it,
@@ -66,11 +84,27 @@ func (h *Host) Waiting() int {
 // IsFirst reports whether r is the first request of its line.
 func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.line(r).first == r }
 
+// A Spare keeps an empty queue for the next host that needs one. Usually a
+// single request waits for a host, and only for a moment.
+type Spare struct{ queue *queue }
+
+func (s *Spare) take() *queue {
+	q := s.queue
+	s.queue = nil
+	if q == nil {
+		q = new(queue)
+	}
+	q.robotsFrom = Never
+	q.pages.retiming.batchAt = Never
+	q.robots.retiming.batchAt = Never
+	return q
+}
+
 // Enqueue puts r at the end of its line. A request for the robots.txt that the
 // first page needs goes to the front.
-func (h *Host) Enqueue(now Time, r *Request) {
+func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
 	if h.queue == nil {
-		h.queue = &queue{robotsFrom: Never}
+		h.queue = spare.take()
 	}
 	q := h.queue
 	r.Since = now
@@ -90,7 +124,7 @@ func (h *Host) Enqueue(now Time, r *Request) {
 
 // Dequeue removes r from its line, because it starts, is rejected or gives up.
 // wasFirst reports whether r was the first request of its line.
-func (h *Host) Dequeue(r *Request) (wasFirst bool) {
+func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	q := h.queue
 	l := q.line(r)
 	wasFirst = l.first == r
@@ -103,6 +137,8 @@ func (h *Host) Dequeue(r *Request) (wasFirst bool) {
 		q.prefer(q.pages.first.origin())
 	}
 	if h.Waiting() == 0 {
+		*h.queue = queue{}
+		spare.queue = h.queue
 		h.queue = nil
 	}
 	return wasFirst

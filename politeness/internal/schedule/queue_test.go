@@ -101,7 +101,7 @@ func TestHost_Next(t *testing.T) {
 						if !r.Exempt {
 							r.CrawlDelay = tt.crawl
 						}
-						h.Enqueue(now, r)
+						h.Enqueue(now, r, new(Spare))
 					}
 					next = next[1:]
 				}
@@ -111,7 +111,7 @@ func TestHost_Next(t *testing.T) {
 						break
 					}
 					starts = append(starts, fmt.Sprint(r.Owner, " ", time.Duration(now)))
-					h.Dequeue(r)
+					h.Dequeue(r, new(Spare))
 					h.Start(now, r, time.Hour)
 					free = now
 					if r.Overtakes {
@@ -141,20 +141,20 @@ func TestHost_Rejoins(t *testing.T) {
 	for _, isWaiting := range []bool{false, true} {
 		h := testHost()
 		page := waitingRequest("page 80")
-		h.Enqueue(0, page)
+		h.Enqueue(0, page, new(Spare))
 		for _, name := range []string{"robots 1", "robots 2", "page 8080"} {
-			h.Enqueue(0, waitingRequest(name))
+			h.Enqueue(0, waitingRequest(name), new(Spare))
 		}
 		file := waitingRequest("robots 80")
 		if isWaiting {
 			file = waitingRequest("robots 8081")
 			page.URL = file.URL
-			h.Enqueue(0, file)
+			h.Enqueue(0, file, new(Spare))
 		}
 		h.Rejoins(page)
-		h.Dequeue(page)
+		h.Dequeue(page, new(Spare))
 		if !isWaiting {
-			h.Enqueue(0, file)
+			h.Enqueue(0, file, new(Spare))
 		}
 		if _, first := h.heads(); first != file {
 			t.Errorf("isWaiting %v: the first robots.txt is %v, want %v", isWaiting, first.Owner, file.Owner)
@@ -208,10 +208,10 @@ func TestHost_EstimateAtEnd(t *testing.T) {
 				h.Learn().CrawlDelay = tt.crawlDelay
 			}
 			for _, name := range requests("page", tt.pages) {
-				h.Enqueue(10*s, waitingRequest(name))
+				h.Enqueue(10*s, waitingRequest(name), new(Spare))
 			}
 			for _, name := range requests("robots", tt.robots+5000)[5000:] { // of other origins than the pages'
-				h.Enqueue(10*s, waitingRequest(name))
+				h.Enqueue(10*s, waitingRequest(name), new(Spare))
 			}
 			h.lastWasRobots = tt.lastWasRobots
 			r := waitingRequest(tt.joins)
@@ -244,7 +244,7 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 				last.CrawlDelay = time.Duration(draw(5)) * 800 * ms
 			}
 			estimate = h.EstimateAtEnd(0, Never, last)
-			h.Enqueue(0, last)
+			h.Enqueue(0, last, new(Spare))
 		}
 		now := Time(0)
 		for {
@@ -253,7 +253,7 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 				now += 50 * ms
 				continue
 			}
-			h.Dequeue(r)
+			h.Dequeue(r, new(Spare))
 			h.Start(now, r, time.Hour)
 			if r == last {
 				break
