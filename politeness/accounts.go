@@ -80,7 +80,7 @@ func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v look, ok bool)
 		}
 		return v, g.request.Exempt
 	}
-	return look{wait: unlimited, until: max(g.estimate, now), why: schedule.ReasonFleet}, false
+	return look{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
 }
 
 // affords reports whether g may start without a further reservation.

@@ -11,9 +11,9 @@ import (
 )
 
 // Acquire waits until a request to u's host may start, and takes its slot.
-// Requests to one host start in the order of their calls, but an [Exempt] one
-// overtakes the others. Make the request at once, and call [Grant.Done] when it
-// is over.
+// Requests to one host start in the order of their calls, but those marked
+// [Exempt] have a line of their own. Make the request at once, and call
+// [Grant.Done] when it is over.
 //
 // Acquire returns a [*DelayError] as soon as it knows that it must refuse the
 // request: the wait would outlast the context's deadline or MaxWait, or there
@@ -81,7 +81,12 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	if err != nil {
 		return err
 	}
-	g.limiter, g.key, g.url, g.deadline, g.trace = l, key, u, forever, traceOf(ctx)
+	g.limiter = l
+	g.key = key
+	g.trace = traceOf(ctx)
+	g.request.URL = u
+	g.request.Deadline = forever
+	g.request.Traced = g.trace != nil
 	if d := crawlDelayOf(ctx); d != nil {
 		g.request.Exempt, g.request.Overtakes = *d < 0, *d == Exempt
 		g.request.Declared, g.request.CrawlDelay = !g.request.Exempt, max(*d, 0)
@@ -111,7 +116,7 @@ func (g *Grant) setDeadline(ctx context.Context) {
 		return
 	}
 	for stage := g; stage != nil; stage = stage.then {
-		stage.deadline = stage.limiter.now().Add(patience)
+		stage.request.Deadline = stage.limiter.now().Add(patience)
 	}
 }
 
@@ -140,7 +145,7 @@ func (g *Grant) chain(ctx context.Context, u *url.URL) error {
 	g.wake = make(chan struct{}, 1)
 	last := g
 	add := func(l *Limiter, key string) {
-		last.then = &Grant{limiter: l, key: key, deadline: forever, wake: g.wake}
+		last.then = &Grant{request: schedule.Request{Deadline: forever}, limiter: l, key: key, wake: g.wake}
 		last = last.then
 	}
 	for l := g.limiter; ; {
@@ -240,7 +245,7 @@ func (g *Grant) runCheck(ctx context.Context, check func(context.Context) error)
 	passed := false
 	defer func() {
 		if !passed {
-			g.leave(false)
+			g.failCheck()
 		}
 	}()
 	if err := check(ctx); err != nil {
@@ -248,6 +253,17 @@ func (g *Grant) runCheck(ctx context.Context, check func(context.Context) error)
 	}
 	passed = true
 	return nil
+}
+
+// failCheck removes g from all queues because its check has failed.
+func (g *Grant) failCheck() {
+	l := g.limiter
+	l.mu.Lock()
+	if g.state == queued {
+		g.host.Rejoins(&g.request)
+	}
+	l.mu.Unlock()
+	g.leave(false)
 }
 
 // waited reports how g's wait has ended, and returns its error. failed is the
@@ -263,7 +279,7 @@ func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked schedu
 		l.tellCancelled(ctx, g, waited, why)
 		return failed
 	case look.ready:
-		l.tellGranted(ctx, g, waited, why)
+		l.tellGranted(ctx, g, &look.inForce, waited, why)
 		return nil
 	case look.refused:
 		return l.refuse(ctx, g, waited, look.wait, reasons[look.why])

@@ -157,3 +157,30 @@ func BenchmarkWaiters(b *testing.B) {
 		b.ReportMetric(float64(time.Since(start))/1e6, "cancel-ms")
 	}
 }
+
+// BenchmarkTwoCrawlDelays queues requests of two origins that share a host and
+// declare different Crawl-delays, each with a deadline, and cancels them. The
+// time should grow with the number of requests, and not with its square.
+func BenchmarkTwoCrawlDelays(b *testing.B) {
+	for _, n := range []int{4_000, 16_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				l := &Limiter{}
+				u := hostURL(0)
+				ctx, cancel := context.WithTimeout(b.Context(), 1000*time.Hour)
+				if _, err := l.Acquire(ctx, u); err != nil {
+					b.Fatal(err)
+				}
+				var wg sync.WaitGroup
+				for i := range n {
+					wg.Go(func() { l.Acquire(WithCrawlDelay(ctx, time.Duration(1+i%2)*time.Second), u) })
+				}
+				for l.Stats().Waiting < n {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+				wg.Wait()
+			}
+		})
+	}
+}

@@ -6,11 +6,20 @@ import (
 )
 
 // Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
-// fetch waits for Delay, but not for a Crawl-delay, and goes before all
-// requests of its host that wait. The Crawl-delay of later requests does not
-// count from the fetch. So after the fetch, the first page of a host waits for
-// Delay alone. The fetch holds its slot until its body is closed, so close the
-// body when the rules that were read are in force.
+// fetch waits for Delay, but not for a Crawl-delay. The Crawl-delay of later
+// requests does not count from the fetch. So after the fetch, the first page of
+// a host waits for Delay alone. The fetch holds its slot until its body is
+// closed, so close the body when the rules that were read are in force.
+//
+// An Exempt request does not wait behind other requests to its host. If one of
+// them is due too, it takes turns with them: at most every second request that
+// starts is Exempt, and after an Exempt request the others have at least as
+// much time as it took, in whole intervals. Otherwise links to many ports of a
+// host, each of which has a robots.txt, would stop the crawl of the host. But
+// an Exempt request starts first if its URL has the scheme and host of the
+// other request that is due: that request may need the file to start. If the
+// check of a request fails (see [WithCheck]), the next Exempt request for its
+// scheme and host goes before all other Exempt requests.
 //
 // ExemptInTurn is like Exempt, for a robots.txt to which another host
 // redirects. It waits its turn, so that nobody can hold up another host's pages

@@ -68,7 +68,8 @@
 // # Decisions
 //
 //   - The fetch of robots.txt, marked [Exempt], waits neither for a Crawl-delay
-//     nor behind requests that wait for one.
+//     nor behind requests that wait for one. When both are due, fetches of
+//     robots.txt and other requests take turns.
 //   - A Crawl-delay, told by [WithCrawlDelay], is obeyed however long it is. If
 //     it exceeds MaxCrawlDelay, requests are refused until it is over.
 //   - These pause a host: a Retry-After with 3xx or any status of 400 and

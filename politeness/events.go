@@ -10,15 +10,15 @@ import (
 )
 
 // tellGranted reports a request that starts now.
-func (l *Limiter) tellGranted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
+func (l *Limiter) tellGranted(ctx context.Context, g *Grant, f *inForce, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
 		g.trace.Granted(l.time(g.request.Since))
 	}
 	if o := l.Observer; o != nil && o.Granted != nil {
 		e := g.event(g.request.Since)
-		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.inForce.delay, g.inForce.crawlDelay
-		e.Adaptive, e.Agreed = g.isAdaptive, g.isAgreed
-		if until := g.inForce.pauseEnd; until != never {
+		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, f.delay, f.crawlDelay
+		e.Adaptive, e.Agreed = f.isAdaptive, f.isAgreed
+		if until := f.pauseEnd; until != never {
 			e.Until = l.time(until)
 		}
 		o.Granted(ctx, e)
@@ -48,7 +48,7 @@ func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at schedule
 // event returns an Event with the fields that all events of a granted request
 // have.
 func (g *Grant) event(at schedule.Time) Event {
-	return Event{Host: g.key, Exempt: g.request.Exempt, Request: g.number, URL: g.url, At: g.limiter.time(at)}
+	return Event{Host: g.key, Exempt: g.request.Exempt, Request: g.number, URL: g.request.URL, At: g.limiter.time(at)}
 }
 
 func (l *Limiter) tellRefused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {

@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -120,18 +119,21 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
 	h, expected := p.host, p.expected.Sub(now)
 	switch {
-	case !p.owned && h.waiting == 0:
+	case !p.owned && h.Waiting() == 0:
 		return expected
-	case !p.owned, h.onItsWay > 0, h.InFlight > 0 && (h.Settings.Concurrency == 1 || l.EndToStart), h.busy() && !p.others:
+	case !p.owned, h.OnItsWay > 0, h.InFlight > 0 && (h.Settings.Concurrency == 1 || l.EndToStart), h.busy() && !p.others:
 		return unlimited
 	case h.busy() && p.served:
 		return p.since.Add(turn).Sub(now)
-	case h.waiting > 0:
+	case h.Waiting() > 0:
 		// The owner may keep the host until one request has started. But if the
 		// request is due and does not start soon, something else holds it up,
 		// and other members get the host.
-		head := cmp.Or(h.queue.first, h.robots.first)
-		return max(p.since.Add(turn), h.Due(&head.request).Add(linger)).Sub(now)
+		until := p.since.Add(turn)
+		for head := range h.Heads {
+			return max(until, h.Due(head).Add(linger)).Sub(now)
+		}
+		return until.Sub(now)
 	case p.others:
 		return max(p.idle.Add(linger), min(p.expected, p.since.Add(turn))).Sub(now)
 	}
@@ -180,7 +182,7 @@ func (l *Limiter) end(p *hold, given bool) {
 			a.left = amount{min(a.left.requests, 0), min(a.left.bytes, 0)}
 		}
 	}
-	if h.waiting > 0 {
+	if h.Waiting() > 0 {
 		l.want(h, l.now())
 		h.pokeHeads() // the first requests must leave the queue of Within
 	}
@@ -197,11 +199,11 @@ func (l *Limiter) owns(h *host, now schedule.Time) bool {
 // unowned returns how long g has to wait, and why, while the fleet does not let
 // this Limiter ask g's host.
 func (l *Limiter) unowned(g *Grant, now schedule.Time) look {
-	v := look{wait: unlimited, until: max(g.estimate, now), why: schedule.ReasonFleet}
+	v := look{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
 	if p := g.host.hold; !p.owned && p.until > now {
 		v.until = max(v.until, p.until)
 		v.wait = p.until.Sub(now)
-		if p.never || v.until >= g.deadline {
+		if p.never || v.until >= g.request.Deadline {
 			v.refused, v.wait = true, v.until.Sub(now)
 			g.host.sentAway(v.until, now)
 		}

@@ -7,75 +7,58 @@ import (
 )
 
 // start puts g into flight. g is in no queue.
-func (l *Limiter) start(g *Grant, now schedule.Time) {
+func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	h := g.host
-	h.flight.push(g)
-	h.InFlight++
-	l.stats.InFlight++
-	g.state = flying
-	g.request.Since = now
-	g.leaseEnd = now.Add(l.set.lease)
-	g.request.IntervalFollows = h.HasInterval(&g.request)
 	l.starts++
 	g.number = l.starts
 	if l.Observer != nil {
-		g.inForce = inForce{h.Delay(), h.CrawlDelay(&g.request), never}
-		g.isAdaptive = h.Delay() > h.Settings.Delay
-		g.isAgreed = h.Settings.CrawlDelay != 0 && !g.request.Exempt
+		f = inForce{delay: h.Delay(), crawlDelay: h.CrawlDelay(&g.request), pauseEnd: never}
+		f.isAdaptive = h.Delay() > h.Settings.Delay
+		f.isAgreed = h.Settings.CrawlDelay != 0 && !g.request.Exempt
 		if h.Learned != nil {
-			g.inForce.pauseEnd = h.Learned.PauseEnd
+			f.pauseEnd = h.Learned.PauseEnd
 		}
 	}
-	l.stamp(h, &g.request, now)
-	h.DrawJitter()
+	g.request.Owner = g
+	h.Start(now, &g.request, l.set.lease)
+	l.stats.InFlight++
+	g.state = flying
+	l.noteLongCrawlDelay(h, &g.request)
 	if h.hold != nil {
 		h.hold.served = true
 	}
 	if l.Budget.limits() {
 		l.spend(g, amount{requests: 1})
 	}
+	return f
 }
 
 // stamp notes that r, a request to h, started (or, with EndToStart, ended) now.
 func (l *Limiter) stamp(h *host, r *schedule.Request, now schedule.Time) {
 	h.Count(now, r)
+	l.noteLongCrawlDelay(h, r)
+}
+
+// noteLongCrawlDelay puts h among the paused hosts if r, which was just
+// counted, has a Crawl-delay that is like a pause.
+func (l *Limiter) noteLongCrawlDelay(h *host, r *schedule.Request) {
 	if h.CrawlDelay(r) > h.longCrawl() {
 		l.notePause(h)
 	}
-}
-
-func (g *Grant) countOnItsWay(onItsWay bool) {
-	switch {
-	case g.request.OnItsWay == onItsWay:
-		return
-	case onItsWay:
-		g.host.onItsWay++
-	default:
-		g.host.onItsWay--
-	}
-	g.request.OnItsWay = onItsWay
-}
-
-// land takes g out of flight.
-func (l *Limiter) land(g *Grant) {
-	g.countOnItsWay(false)
-	g.host.flight.remove(g)
-	g.host.InFlight--
-	l.stats.InFlight--
 }
 
 // release ends g and wakes the first request of each queue of g's host.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == flying {
-		l.land(g)
-		// With EndToStart, the interval counts from now. An interval that was
-		// not known at the start counts from now too, because the time of
-		// sending was not noted.
-		if l.EndToStart || !g.request.IntervalFollows && h.HasInterval(&g.request) {
-			now := l.now()
-			l.stamp(h, &g.request, now)
-			l.retime(h, now)
+		end := never
+		if h.NeedsEnd(&g.request) {
+			end = l.now()
+		}
+		l.stats.InFlight--
+		if h.Finish(end, &g.request) {
+			l.noteLongCrawlDelay(h, &g.request)
+			l.retime(h, end)
 		}
 	}
 	g.state = over
@@ -88,18 +71,14 @@ func (l *Limiter) release(g *Grant) {
 
 // reap frees the slots of h whose leases are over.
 func (l *Limiter) reap(h *host, now schedule.Time) {
-	g, was := h.flight.first, h.InFlight
-	for n := was; n > 0; n-- {
-		next := g.next
-		if g.leaseEnd <= now {
-			l.land(g)
-			if l.EndToStart || !g.request.IntervalFollows && h.HasInterval(&g.request) {
-				l.stamp(h, &g.request, g.leaseEnd)
-			}
-			g.state = expired
+	was := h.InFlight
+	h.Expire(now, func(r *schedule.Request, isCounted bool) {
+		l.stats.InFlight--
+		if isCounted {
+			l.noteLongCrawlDelay(h, r)
 		}
-		g = next
-	}
+		owner(r).state = expired
+	})
 	if l.Fleet != nil && h.InFlight < was {
 		l.inform(h)
 	}
@@ -112,7 +91,7 @@ func (g *Grant) prolong(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if l := g.limiter; d > l.set.lease {
 			l.mu.Lock()
-			g.leaseEnd = max(g.leaseEnd, g.request.Since.Add(d))
+			g.request.LeaseEnd = max(g.request.LeaseEnd, g.request.Since.Add(d))
 			l.mu.Unlock()
 		}
 	}

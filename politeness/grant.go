@@ -18,29 +18,21 @@ type Grant struct {
 
 	limiter *Limiter
 	key     string
-	url     *url.URL // the request's URL; only the first Grant of the chain has it
-	then    *Grant   // the Grant of the next Limiter; nil means none
+	then    *Grant // the Grant of the next Limiter; nil means none
 
 	// Except for wake, these fields are set before the Grant is queued, and do
 	// not change after that.
-	deadline schedule.Time // the request must start before this time
-	trace    *Trace
-	wake     chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
-	timed    bool          // MaxWait limits its wait, which only try() checks: no context has this limit
-	follows  bool          // it follows a redirect: see MaxWait
+	trace   *Trace
+	wake    chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
+	timed   bool          // MaxWait limits its wait, which only try() checks: no context has this limit
+	follows bool          // it follows a redirect: see MaxWait
 
 	// Guarded by limiter.mu.
-	status     int16 // the response's status; 0 means none
-	state      state
-	isAdaptive bool // at its start, the adaptive delay was in force; set if there is an Observer
-	isAgreed   bool // at its start, the CrawlDelay of PerHost was in force; likewise
-	host       *host
-	prev, next *Grant
-	number     uint64        // its number in the order of queuing; after its start: in the order of starts
-	estimate   schedule.Time // the estimated start
-	leaseEnd   schedule.Time // when its slot is freed, if Done is not called before
-	bodySince  schedule.Time // since when its body is open; 0 means there is none, or the log has named it
-	inForce    inForce       // set at its start, only if there is an Observer
+	status    int16 // the response's status; 0 means none
+	state     state
+	host      *host
+	number    uint64        // its number in the order of starts
+	bodySince schedule.Time // since when its body is open; 0 means there is none, or the log has named it
 }
 
 // inForce has the delay, Crawl-delay and pause that were in force when a
@@ -48,14 +40,16 @@ type Grant struct {
 type inForce struct {
 	delay, crawlDelay time.Duration
 	pauseEnd          schedule.Time // of the host's latest pause; Never if there was none
+	isAdaptive        bool          // the adaptive delay was in force
+	isAgreed          bool          // the CrawlDelay of PerHost was in force
 }
 
 type state uint8
 
 const (
 	asking  state = iota // in no queue yet
-	queued               // in host.queue
-	flying               // in host.flight
+	queued               // in the queue of host
+	flying               // in flight: it holds a slot of host
 	expired              // was in flight until its lease was over
 	refused              // was queued until it could not start in time
 	over                 // Done was called
@@ -78,6 +72,7 @@ type look struct {
 	notice  *notice         // to be reported when no lock is held any more
 	wait    time.Duration   // until the next look, or until a refused request may come again
 	until   schedule.Time   // the estimated start
+	inForce inForce         // set when the request has started, only if there is an Observer
 }
 
 // A notice is something that the user should know.
@@ -87,27 +82,5 @@ type notice struct {
 	unbooked error         // why Budget.Dir cannot be used; nil means no news
 }
 
-// grantRing is a circular list through Grant.prev and Grant.next.
-type grantRing struct{ first *Grant }
-
-func (r *grantRing) push(g *Grant) {
-	if r.first == nil {
-		g.prev, g.next = g, g
-		r.first = g
-		return
-	}
-	g.prev, g.next = r.first.prev, r.first
-	g.prev.next, g.next.prev = g, g
-}
-
-func (r *grantRing) remove(g *Grant) {
-	if g.next == g {
-		r.first = nil
-	} else {
-		g.prev.next, g.next.prev = g.next, g.prev
-		if r.first == g {
-			r.first = g.next
-		}
-	}
-	g.prev, g.next = nil, nil
-}
+// owner returns the Grant that r, which is queued or in flight, belongs to.
+func owner(r *schedule.Request) *Grant { return r.Owner.(*Grant) }

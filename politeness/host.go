@@ -7,22 +7,15 @@ import "github.com/goodbots/courtesy/politeness/internal/schedule"
 // schedule keep their state in Host.
 type host struct {
 	schedule.Host
-	key    string
-	queue  grantRing // all other requests that wait, oldest first
-	robots grantRing // Exempt requests that wait and overtake the others, oldest first
-	flight grantRing // requests that hold a slot, oldest first
+	key string
 
 	prev, next *host // in Limiter.idle; nil if not in it
-	waiting    int32
-	overtaking int32 // how many requests wait in robots
-	estimates  int32 // how many requests in queue need their estimated start
 	paused     int32 // 1 + index in Limiter.paused; 0 if not in it
-	onItsWay   int32 // how many requests are on their way: see setOnItsWay
 	gone       bool  // the Limiter has forgotten this host
 	hold       *hold // in a fleet: this Limiter's claim to the host; nil means none
 }
 
-func (h *host) busy() bool { return h.waiting > 0 || h.InFlight > 0 }
+func (h *host) busy() bool { return h.InFlight > 0 || h.Waiting() > 0 }
 
 // hostRing is a circular list through host.prev and host.next.
 type hostRing struct{ first *host }

@@ -208,10 +208,10 @@ type Limiter struct {
 
 	mu     sync.Mutex // held for moments, never during a wait
 	hosts  map[string]*host
-	idle   hostRing      // hosts that no request needs, least recently used first, but for paused ones
-	paused []*host       // hosts that are paused (see MaxHosts), and some whose pause is over
-	queued uint64        // how many requests have queued
-	starts uint64        // how many requests have started
+	idle   hostRing // hosts that no request needs, least recently used first, but for paused ones
+	paused []*host  // hosts that are paused (see MaxHosts), and some whose pause is over
+	starts uint64   // how many requests have started
+	spare  schedule.Spare
 	reaped schedule.Time // the time of the latest search of all hosts for expired leases
 	stats  Stats
 

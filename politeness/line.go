@@ -1,39 +1,10 @@
 package politeness
 
-import "github.com/goodbots/courtesy/politeness/internal/schedule"
+import (
+	"time"
 
-// line returns the queue that g waits in. The fetch of robots.txt has its own
-// queue, because it overtakes all other requests.
-func (h *host) line(g *Grant) *grantRing {
-	if g.request.Overtakes {
-		return &h.robots
-	}
-	return &h.queue
-}
-
-// count updates h when g joins its line (n is 1) or leaves it (n is -1).
-func (h *host) count(g *Grant, n int32) {
-	h.waiting += n
-	switch {
-	case g.request.Overtakes:
-		h.overtaking += n
-	case g.needsEstimate():
-		h.estimates += n
-	}
-}
-
-// needsEstimate reports whether g needs its estimate. If g has a trace, the
-// trace is told when the estimate changes. If g has a limit, g is refused when
-// the estimate is too late.
-func (g *Grant) needsEstimate() bool { return g.deadline != forever || g.trace != nil }
-
-// ahead returns how many requests would be before g if g joined its line now.
-func (h *host) ahead(g *Grant) int {
-	if g.request.Overtakes {
-		return int(h.overtaking)
-	}
-	return int(h.waiting - h.overtaking)
-}
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
 
 // poke wakes g to look again.
 func (g *Grant) poke() {
@@ -47,11 +18,8 @@ func (g *Grant) poke() {
 }
 
 func (h *host) pokeHeads() {
-	if g := h.queue.first; g != nil {
-		g.poke()
-	}
-	if g := h.robots.first; g != nil {
-		g.poke()
+	for r := range h.Heads {
+		owner(r).poke()
 	}
 }
 
@@ -59,10 +27,7 @@ func (h *host) pokeHeads() {
 // a new first one is woken.
 func (l *Limiter) dequeue(g *Grant) {
 	h := g.host
-	line := h.line(g)
-	first := line.first == g
-	line.remove(g)
-	h.count(g, -1)
+	wasFirst := h.Dequeue(&g.request, &l.spare)
 	l.stats.Waiting--
 	g.state = asking
 	if l.token != nil && l.token.holder == &g.request {
@@ -70,79 +35,39 @@ func (l *Limiter) dequeue(g *Grant) {
 		l.token.CancelAt(l.time(min(l.now(), l.token.valid)))
 		l.token = nil
 	}
-	if first {
+	if wasFirst {
 		h.pokeHeads()
 	}
 }
 
-// estimate returns when g can start if nothing changes. The first request of
-// g's queue can start at the time firstStart, and ahead requests are before g.
-// The true time is never earlier, but may be later: the estimate leaves out how
-// long the requests ahead take.
-func (h *host) estimate(g *Grant, firstStart schedule.Time, ahead int) schedule.Time {
-	return max(firstStart.AddTimes(h.Interval(&g.request), ahead), h.Due(&g.request))
-}
-
-// estimateAtEnd returns the earliest time at which g could start if it joined
-// the end of its line now.
-func (h *host) estimateAtEnd(g *Grant, now schedule.Time) schedule.Time {
-	head := h.line(g).first
-	if head == nil {
-		return max(now, h.Due(&g.request), h.unownedUntil())
-	}
-	return h.estimate(g, max(now, h.Due(&head.request), h.unownedUntil()), h.ahead(g))
-}
-
-// refuses reports whether g should be refused instead of waiting. The earliest
-// time at which g can start is est, and ahead requests are before g.
-func (h *host) refuses(g *Grant, est schedule.Time, ahead int, now schedule.Time) bool {
-	if est > now && est >= g.deadline {
-		return true
-	}
-	return h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay && (ahead > 0 || h.CrawlDelayDue(&g.request) > now)
-}
-
 // retime tells the requests that wait for h that h's times have changed.
 // Requests that can no longer start in time are refused. The first request of
-// each queue gets its new estimate, and so does each request with a Trace.
+// each line gets its new estimate, and so does each request with a Trace. If
+// many requests wait, the first ones do a part of this: see continueRetiming.
 func (l *Limiter) retime(h *host, now schedule.Time) {
-	l.retimeLine(h, &h.queue, now)
-	l.retimeLine(h, &h.robots, now)
+	h.Retime(now, h.unownedUntil(), func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	h.pokeHeads()
 }
 
-func (l *Limiter) retimeLine(h *host, line *grantRing, now schedule.Time) {
-	// Usually only the first request needs a new estimate. There are three
-	// cases in which the loop visits the others too: the queue is that of the
-	// Exempt requests, some request needs its estimate, or the Crawl-delay is
-	// so long that requests are refused.
-	all := line == &h.robots || h.estimates > 0 || h.Learned != nil && h.Learned.CrawlDelay > h.Settings.MaxCrawlDelay
-	g := line.first
-	if g == nil {
+// continueRetiming does what is left of retime in the line of g, the first in
+// it. The result is how long g may wait before it calls continueRetiming again.
+func (l *Limiter) continueRetiming(g *Grant, now schedule.Time) time.Duration {
+	h := g.host
+	return h.ContinueRetiming(now, h.unownedUntil(), &g.request, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+}
+
+// apply applies the verdict of a retiming to the request r.
+func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Time) {
+	if v == schedule.Unchanged {
 		return
 	}
-	first := max(now, h.Due(&g.request), h.unownedUntil())
-	ahead := 0
-	for last := g.prev; ; {
-		this, next := g, g.next
-		est := h.estimate(this, first, ahead)
-		switch {
-		case h.refuses(this, est, ahead, now):
-			l.dequeue(this)
-			h.sentAway(est, now)
-			this.state, this.estimate = refused, est
-			this.poke()
-		case ahead == 0 || this.trace != nil && this.estimate != est:
-			this.estimate = est
-			this.poke()
-			fallthrough
-		default:
-			ahead++
-		}
-		if this == last || !all {
-			return
-		}
-		g = next
+	g := owner(r)
+	if v == schedule.Rejected {
+		l.dequeue(g)
+		g.host.sentAway(r.Estimate, now)
+		g.state = refused
 	}
+	g.poke()
 }
 
 // learnCrawlDelay stores the Crawl-delay that g declares.
@@ -156,6 +81,5 @@ func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) {
 	if !h.Declare(&g.request) {
 		return
 	}
-	l.retimeLine(h, &h.queue, now)
-	h.pokeHeads() // an Exempt request may now overtake the pages that wait for the Crawl-delay
+	l.retime(h, now)
 }

@@ -72,6 +72,8 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 	var now, told, until time.Duration
 	last, counted := past, past
 	arrived := 0
+	lastWasRobots := false
+	robotsFrom := past // no robots.txt starts earlier while pages wait
 	stamp := func(i int) {
 		last = now
 		if !trips[i].exempt() {
@@ -79,13 +81,17 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 		}
 	}
 	for {
-		// The first request in the queue starts as soon as it may. But a fetch
-		// of robots.txt that may start goes first.
+		// The first request in the queue starts as soon as it may. If both a
+		// fetch of robots.txt and a page may start, they take turns.
 		next := time.Duration(1<<62 - 1)
 		page := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl != Exempt })
 		robots := slices.IndexFunc(queue, func(i int) bool { return trips[i].crawl == Exempt })
 		started := false
-		for _, head := range []int{robots, page} {
+		heads := []int{robots, page}
+		if lastWasRobots {
+			heads = []int{page, robots}
+		}
+		for _, head := range heads {
 			if head < 0 {
 				continue
 			}
@@ -99,6 +105,9 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 			if !trip.exempt() {
 				due = max(due, counted+crawl)
 			}
+			if head == robots && page >= 0 {
+				due = max(due, robotsFrom)
+			}
 			if len(flying) >= slots {
 				if due == now {
 					break // this request waits only for a slot, so nothing overtakes it
@@ -108,6 +117,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 			if due == now {
 				starts[queue[head]] = now
 				stamp(queue[head])
+				lastWasRobots = trip.crawl == Exempt
 				flying = append(flying, queue[head])
 				queue = slices.Delete(queue, head, head+1)
 				started = true
@@ -147,6 +157,9 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 			queue = slices.DeleteFunc(queue, func(i int) bool { return i == who })
 		case "end":
 			flying = slices.DeleteFunc(flying, func(i int) bool { return i == who })
+			if trips[who].crawl == Exempt && len(queue) > 0 {
+				robotsFrom = max(robotsFrom, now+trips[who].work.Truncate(l.Delay))
+			}
 			if trips[who].status == 429 {
 				until = max(until, now+trips[who].after)
 			}
@@ -160,11 +173,14 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 // run() makes the requests of the trips through l, and returns their start
 // times.
 func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
-	u := &url.URL{Scheme: "http", Host: "example.com"}
 	starts := make([]time.Duration, len(trips))
 	zero := time.Now()
 	var wg sync.WaitGroup
 	for i, trip := range trips {
+		u := &url.URL{Scheme: "http", Host: "example.com"}
+		if trip.crawl == Exempt { // the file of another port, which no page needs
+			u.Host += ":8080"
+		}
 		wg.Go(func() {
 			time.Sleep(trip.arrive)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -18,33 +18,37 @@ func (g *Grant) try(start bool) (v look) {
 	defer l.mu.Unlock()
 	now := l.now()
 
+	retimeIn := unlimited
+	if g.state == queued && g.host.IsFirst(&g.request) {
+		retimeIn = l.continueRetiming(g, now)
+	}
 	switch g.state {
 	case refused:
 		g.leaveThen()
-		return look{refused: true, wait: g.estimate.Sub(now), why: g.host.why(g)}
+		return look{refused: true, wait: g.request.Estimate.Sub(now), why: g.host.why(g)}
 	case asking:
 		var in bool
 		if v, in = l.join(g, start, now); !in {
 			return v
 		}
 	}
-	if g.host.line(g).first == g {
+	if g.host.IsFirst(&g.request) {
 		v = l.opening(g, now)
 		if g.then != nil {
 			v = g.tryThen(v, start, now)
 		}
 	} else {
-		v = look{wait: unlimited, until: g.estimate, why: schedule.ReasonQueue}
+		v = look{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
 	}
 	switch {
 	case v.ready:
 		if start {
 			l.token = nil // it is spent, so dequeue must not give it back
 			l.dequeue(g)
-			l.start(g, now)
+			v.inForce = l.start(g, now)
 		}
 		return v
-	case !v.refused && g.timed && now >= g.deadline:
+	case !v.refused && g.timed && now >= g.request.Deadline:
 		v.refused, v.wait = true, l.comeAgain(g, now)
 		g.host.sentAway(now.Add(v.wait), now)
 	}
@@ -53,8 +57,9 @@ func (g *Grant) try(start bool) (v look) {
 		l.quit(g)
 		return v
 	}
+	v.wait = min(v.wait, retimeIn)
 	if g.timed {
-		v.wait = min(v.wait, g.deadline.Sub(now))
+		v.wait = min(v.wait, g.request.Deadline.Sub(now))
 	}
 	if g.wake == nil {
 		g.wake = make(chan struct{}, 1)
@@ -96,31 +101,37 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
 	}
-	if h.waiting == 0 && g.then == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if h.Waiting() == 0 && g.then == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {
 			l.engage(h)
-			g.host, g.request.Since = h, now
-			l.start(g, now)
+			g.host = h
+			v.inForce = l.start(g, now)
 		}
 		v.ready, v.until = true, now
 		return v, false
 	}
-	est := h.estimateAtEnd(g, now)
+	est := h.EstimateAtEnd(now, h.unownedUntil(), &g.request)
 	if g.then != nil {
 		est = max(est, now.Add(g.then.outlook()))
 	}
-	if h.refuses(g, est, h.ahead(g), now) {
+	if h.RejectsAtEnd(now, &g.request, est) {
 		v.refused, v.wait, v.why = true, est.Sub(now), l.whyRefused(h, g, est)
 		h.sentAway(est, now)
 		l.settle(h)
 		return v, false
 	}
 	l.engage(h)
-	l.queued++
-	g.host, g.state, g.number, g.request.Since, g.estimate = h, queued, l.queued, now, est
-	h.line(g).push(g)
-	h.count(g, 1)
+	g.host = h
+	g.state = queued
+	g.request.Owner = g
+	g.request.Estimate = est
+	h.Enqueue(now, &g.request, &l.spare)
 	l.stats.Waiting++
+	if g.request.Overtakes {
+		l.retime(h, now) // the pages may have to wait longer
+	} else if h.IsFirst(&g.request) {
+		h.pokeHeads() // the robots.txt of this page may go before others now
+	}
 	return v, true
 }
 
@@ -132,7 +143,7 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est schedule.Time) schedule.Reas
 		return schedule.ReasonFleet
 	case h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay:
 		return schedule.ReasonCrawlDelay
-	case h.ahead(g) > 0:
+	case h.IsBehind(&g.request):
 		return schedule.ReasonQueue
 	case h.Due(&g.request) >= est:
 		return h.why(g)
@@ -175,7 +186,7 @@ func (g *Grant) leave(comesAgain bool) (again time.Duration) {
 		}
 		l.quit(g)
 	case refused:
-		again = g.estimate.Sub(l.now())
+		again = g.request.Estimate.Sub(l.now())
 		g.state = asking
 	}
 	return max(again, g.leaveThen())
@@ -196,7 +207,7 @@ func (g *Grant) outlook() time.Duration {
 	now := l.now()
 	var wait time.Duration
 	if h := l.hosts[g.key]; h != nil {
-		wait = h.estimateAtEnd(g, now).Sub(now)
+		wait = h.EstimateAtEnd(now, h.unownedUntil(), &g.request).Sub(now)
 	}
 	if spent, yes := l.broke(g); yes {
 		wait = max(wait, spent)
@@ -210,15 +221,19 @@ func (g *Grant) outlook() time.Duration {
 // opening checks whether g, the first in its queue, may start.
 func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 	h := g.host
-	g.estimate = max(h.Due(&g.request), now)
+	ready := h.ReadyAt(&g.request)
+	g.request.Estimate = max(ready, now)
 	if h.hold != nil && h.hold.never {
 		return l.unowned(g, now)
 	}
-	if g.estimate > now {
-		return look{wait: g.estimate.Sub(now), until: g.estimate, why: h.why(g)}
+	if ready > now {
+		return l.waitFor(g, ready.Sub(now), h.why(g), now)
 	}
-	if l.yields(g, now) {
-		return look{wait: unlimited, until: g.estimate, why: schedule.ReasonQueue}
+	if h.Next(now) != &g.request {
+		// The other line has the turn. g is woken when the request that has the
+		// turn starts or leaves.
+		g.request.Estimate = h.EstimateFirst(now, h.unownedUntil(), &g.request)
+		return l.waitFor(g, unlimited, schedule.ReasonQueue, now)
 	}
 	if h.InFlight >= l.slots(h, &g.request) {
 		l.reap(h, now)
@@ -234,19 +249,24 @@ func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 	}
 	if l.tokens != nil {
 		if wait := l.takeToken(g); wait > 0 {
-			g.estimate = now.Add(wait)
-			return look{wait: wait, until: g.estimate, why: schedule.ReasonGlobalRate}
+			g.request.Estimate = now.Add(wait)
+			return look{wait: wait, until: g.request.Estimate, why: schedule.ReasonGlobalRate}
 		}
 	}
 	return look{ready: true, until: now}
 }
 
-// yields reports whether g must let a fetch of robots.txt go first. The fetch
-// goes before all pages that wait, because a page is sent only while the file
-// that allows it has not run out. g is woken when the fetch has gone.
-func (l *Limiter) yields(g *Grant, now schedule.Time) bool {
-	robots := g.host.robots.first
-	return robots != nil && !g.request.Overtakes && g.host.Due(&robots.request) <= now
+// waitFor returns the look of g, the first of its line, which waits for why. If
+// g's estimate is too late, g is refused.
+func (l *Limiter) waitFor(g *Grant, wait time.Duration, why schedule.Reason, now schedule.Time) look {
+	estimate := g.request.Estimate
+	v := look{wait: wait, until: estimate, why: why}
+	if g.host.RejectsFirst(now, &g.request, estimate) {
+		v.refused = true
+		v.wait = estimate.Sub(now)
+		g.host.sentAway(estimate, now)
+	}
+	return v
 }
 
 // takeToken reserves g's token of GlobalRate, and returns how long g must wait
@@ -270,7 +290,7 @@ func (l *Limiter) takeToken(g *Grant) time.Duration {
 // again.
 func (l *Limiter) comeAgain(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
-	wait := max(h.Due(&g.request), g.estimate).Sub(now)
+	wait := max(h.ReadyAt(&g.request), g.request.Estimate).Sub(now)
 	if wait <= 0 {
 		// A slot or the like is missing, and nobody knows for how long.
 		wait = max(h.Delay(), 10*time.Millisecond)
@@ -287,12 +307,14 @@ const openBodyWarning = 5 * time.Second
 // waited for an open body for openBodyWarning. Any other change wakes g.
 func (l *Limiter) heldUp(g *Grant, now schedule.Time) look {
 	h := g.host
-	v := look{wait: unlimited, until: g.estimate, why: schedule.ReasonSlot}
-	by := h.flight.first
-	for f, n := by, h.InFlight; n > 0; f, n = f.next, n-1 {
-		v.wait = min(v.wait, f.leaseEnd.Sub(now))
+	v := look{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonSlot}
+	oldest := h.OldestInFlight()
+	if oldest == nil {
+		return v
 	}
-	if by == nil || by.bodySince == 0 || h.onItsWay > 0 {
+	v.wait = h.FirstLeaseEnd().Sub(now)
+	by := owner(oldest)
+	if by.bodySince == 0 || h.OnItsWay > 0 {
 		return v
 	}
 	warnAt := max(g.request.Since, h.Due(&g.request), by.bodySince).Add(openBodyWarning)
@@ -300,7 +322,7 @@ func (l *Limiter) heldUp(g *Grant, now schedule.Time) look {
 		v.wait = min(v.wait, warnAt.Sub(now))
 		return v
 	}
-	v.notice = &notice{openBody: by.url, openFor: now.Sub(by.bodySince)}
+	v.notice = &notice{openBody: by.request.URL, openFor: now.Sub(by.bodySince)}
 	by.bodySince = 0 // the log names it only once
 	return v
 }

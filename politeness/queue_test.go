@@ -2,8 +2,13 @@ package politeness
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
@@ -27,7 +32,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		if got, want := time.Until(l.Next(u)), time.Hour; got < want-time.Minute {
 			t.Errorf("the next is due in %v", got)
 		}
-		g := &Grant{request: schedule.Request{Exempt: true, Overtakes: true}, limiter: l, key: "www.example.com", deadline: forever}
+		g := &Grant{request: schedule.Request{Exempt: true, Overtakes: true, Deadline: forever}, limiter: l, key: "www.example.com"}
 		best := time.Hour
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
@@ -41,8 +46,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.overtaking != 0 || h.estimates != 0 {
-			t.Errorf("%d and %d wait in an empty queue", h.waiting, h.overtaking)
+		if h := l.hosts["www.example.com"]; h.Waiting() != 0 {
+			t.Errorf("%d wait in an empty queue", h.Waiting())
 		}
 		return best
 	}
@@ -70,7 +75,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
 			for i := range 200 {
-				g := &Grant{request: schedule.Request{Declared: true, CrawlDelay: time.Duration(10+i%2) * time.Second}, limiter: l, key: "www.example.com", deadline: forever}
+				g := &Grant{request: schedule.Request{Declared: true, CrawlDelay: time.Duration(10+i%2) * time.Second, Deadline: forever}, limiter: l, key: "www.example.com"}
 				g.try(true)
 				g.leave(false)
 			}
@@ -84,4 +89,86 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	if many > 30*few {
 		t.Errorf("200 requests took %v to queue behind 10, and %v behind 10,000", few, many)
 	}
+}
+
+// Pages wait, and each will start in time for its deadline. Then requests for
+// the robots.txt of other ports join, which take every second turn. The pages
+// that can no longer start in time are refused at once.
+func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		page := mustURL(t, "http://example.com/")
+		zero := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 15500*time.Millisecond)
+		defer cancel()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var granted []time.Duration
+		refused := 0
+		for range 15 {
+			wg.Go(func() {
+				g, err := l.Acquire(ctx, page)
+				g.Done(Outcome{})
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					granted = append(granted, time.Since(zero))
+					return
+				}
+				refused++
+				if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != ReasonQueue && d.Reason != ReasonDelay || time.Since(zero) != 500*time.Millisecond {
+					t.Errorf("%v after %v", err, time.Since(zero))
+				}
+			})
+		}
+		time.Sleep(500 * time.Millisecond)
+		for port := range 100 {
+			u := mustURL(t, fmt.Sprintf("http://example.com:%d/robots.txt", 1000+port))
+			wg.Go(func() {
+				g, err := l.Acquire(WithCrawlDelay(ctx, Exempt), u)
+				if err == nil {
+					g.Done(Outcome{})
+				}
+			})
+		}
+		wg.Wait()
+		// The robots.txt start at 1 s, 3 s and so on, and the pages in between.
+		if len(granted) != 8 || granted[1] != 2*time.Second || granted[7] != 14*time.Second || refused != 7 {
+			t.Errorf("granted at %v, and %d refused", granted, refused)
+		}
+	})
+}
+
+// Thousands of requests wait, and each will start in time for its deadline.
+// Then the host asks for a pause that is longer. All requests are refused
+// within a few milliseconds, although no event looks at all of them.
+func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		g, err := l.Acquire(ctx, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const waiting = 5000
+		var wg sync.WaitGroup
+		var last atomic.Int64
+		zero := time.Now()
+		for range waiting {
+			wg.Go(func() {
+				if _, err := l.Acquire(ctx, u); err == nil {
+					t.Error("a request starts in the pause")
+				}
+				last.Store(max(last.Load(), int64(time.Since(zero))))
+			})
+		}
+		synctest.Wait()
+		g.Done(Outcome{Status: 429, Header: http.Header{"Retry-After": {"10000"}}})
+		wg.Wait()
+		if got := time.Duration(last.Load()); got > 10*time.Millisecond {
+			t.Errorf("the last is refused after %v", got)
+		}
+	})
 }

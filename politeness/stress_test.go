@@ -74,8 +74,8 @@ func TestStress(t *testing.T) {
 			if idle || paused {
 				listed++
 			}
-			if h.busy() || h.queue.first != nil || h.flight.first != nil {
-				t.Errorf("%s: %d wait and %d are in flight", h.key, h.waiting, h.InFlight)
+			if h.busy() || h.OldestInFlight() != nil {
+				t.Errorf("%s: %d wait and %d are in flight", h.key, h.Waiting(), h.InFlight)
 			}
 		}
 		if s := lim.stats; listed != len(lim.hosts) || s.Waiting != 0 || s.InFlight != 0 {

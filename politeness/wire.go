@@ -157,7 +157,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		switch h := g.host; g.state {
 		case flying:
 			l.stamp(h, &g.request, l.now())
-			g.countOnItsWay(onItsWay)
+			h.SetOnItsWay(&g.request, onItsWay)
 			if !onItsWay && h.InFlight < l.slots(h, new(schedule.Request)) {
 				h.pokeHeads() // the next requests may have waited for nothing else
 			}

@@ -21,7 +21,7 @@ func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 	noOuter := func(http.RoundTripper) http.RoundTripper { return nil }
 	for name, opts := range map[string]robotsmw.Options{
 		"no User-Agent":    {},
-		"Outer returns":    {UserAgent: agent, Outer: noOuter},
+		"Outer returns":    {UserAgent: agent, Wrap: noOuter},
 		"hidden addresses": {UserAgent: agent, RefuseAddress: robotsmw.PublicOnly},
 		"unknown colly":    {UserAgent: agent},
 	} {

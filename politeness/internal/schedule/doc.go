@@ -10,10 +10,15 @@
 //	time.go      points in time
 //	settings.go  what the user has configured for a host
 //	reason.go    what a request waits for
+//	request.go   a request, and lists of requests
 //	host.go      the state of a host that the rules share
 //	signals.go   what the outcome of a request means for its host
 //	interval.go  Delay, Crawl-delay, adaptive delay and Jitter
 //	quota.go     quotas that a host declares
+//	queue.go     the requests that wait, and whose turn it is
+//	estimate.go  when a waiting request can start, and whether that is too late
+//	retime.go    new estimates for the requests that wait
+//	inflight.go  the requests that hold a slot
 //	backoff.go   pauses after 429, 503, a block page or Retry-After
 //	handoff.go   what the next owner of a host in a fleet has to know
 package schedule

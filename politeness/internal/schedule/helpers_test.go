@@ -28,7 +28,5 @@ func testHost(edit ...func(*Settings)) *Host {
 
 // start lets r start now.
 func (h *Host) start(now Time, r *Request) {
-	r.Since = now
-	h.Count(now, r)
-	h.DrawJitter()
+	h.Start(now, r, time.Hour)
 }

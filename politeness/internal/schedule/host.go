@@ -10,8 +10,13 @@ type Host struct {
 	LastStart   Time     // the latest start (with EndToStart, the latest end) of a request
 	LastCounted Time     // the latest one that counts for the Crawl-delay
 	Learned     *Learned // nil means that nothing was learned
+	queue       *queue   // the requests that wait; nil means none
+	inFlight    list     // the requests that hold a slot, oldest first
 	jitter      float32  // the present interval is longer by this fraction
-	InFlight    int32    // how many requests hold a slot
+	InFlight    int32    // the length of inFlight
+	OnItsWay    int32    // how many of them are on their way: see Request.OnItsWay
+
+	lastWasRobots bool // the latest start was one of a request that overtakes
 }
 
 // Learned is what the responses of a host and its robots.txt have taught.
@@ -33,6 +38,61 @@ type Learned struct {
 	spreadEnd     Time          // when the quota is renewed
 }
 
+// A queue contains the requests that wait for one host, in two lines, each in
+// the order of arrival: requests for a robots.txt that may overtake others
+// (Request.Overtakes), and all other requests, which are called pages here.
+//
+// The lines take turns: see Host.Next.
+type queue struct {
+	pages  line
+	robots line
+
+	// robotsFrom is the earliest time at which a robots.txt request may start
+	// while pages wait. It lies as long after the end of the latest robots.txt
+	// request as that request took, in whole intervals.
+	robotsFrom Time
+
+	// files has the requests in robots by the origin of the file. If several
+	// requests are for one file, files has the oldest.
+	files map[origin]*Request
+
+	// rejoining is the origin of the latest page that left its line because its
+	// check failed: see Host.Rejoins.
+	rejoining origin
+}
+
+// A line is a part of a queue.
+type line struct {
+	list
+	length int32
+
+	// observed is how many requests of the line are IsObserved.
+	observed int32
+
+	// crawlDelays is the sum of the Crawl-delays that the requests declare.
+	crawlDelays time.Duration
+
+	// retiming has how far the requests have been examined after a change of
+	// the host's times.
+	retiming retiming
+}
+
+// A retiming examines the requests of a line from the first to the last, a
+// number of them at a time: see Host.Retime.
+type retiming struct {
+	next    *Request // the request to be examined next; nil means that none is
+	place   place    // of next
+	round   uint16   // counts the examinations. 0 is left out
+	again   bool     // the times have changed meanwhile, so another examination follows
+	batchAt Time     // when a batch was examined last
+}
+
+// A place is a position in a line.
+type place struct {
+	ahead       int32         // how many requests are ahead
+	crawlDelays time.Duration // the sum of the Crawl-delays that they declare
+}
+
 // A Class is how well a host copes with our requests, according to the outcome
 // of one.
 type Class uint8
@@ -47,23 +107,6 @@ const (
 // hasBackOff reports whether the latest incident still matters: it lengthens
 // the back-off, or makes the next refusal count for more.
 func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Blocked }
-
-// A Request is one request to a host. The fields are set before the request
-// joins the host's queue, and do not change while it waits.
-type Request struct {
-	CrawlDelay time.Duration // the Crawl-delay that robots.txt declares for the request; 0 means none
-	Declared   bool          // CrawlDelay is known, perhaps to be 0
-	Exempt     bool          // the request keeps no Crawl-delay: it is for a robots.txt
-	Overtakes  bool          // the request is exempt and does not wait behind requests that are not
-
-	IntervalFollows bool // set at the start: an interval follows, so the time of sending matters
-	OnItsWay        bool // the request has started and its header is not written yet
-
-	Since Time // when the request was queued; after its start, when it started
-}
-
-// anyRequest stands for a request about which nothing is known.
-var anyRequest = new(Request)
 
 // Init makes h, which must be zero, a host that no request was made to.
 func (h *Host) Init(s *Settings) {

@@ -1,0 +1,81 @@
+package schedule
+
+import "time"
+
+// Start lets r, which is in no queue, start now. r takes a slot until Finish.
+func (h *Host) Start(now Time, r *Request, lease time.Duration) {
+	h.inFlight.insert(r, false)
+	h.InFlight++
+	h.lastWasRobots = r.Overtakes
+	r.Since = now
+	r.LeaseEnd = now.Add(lease)
+	r.IntervalFollows = h.HasInterval(r)
+	h.Count(now, r)
+	h.DrawJitter()
+}
+
+// NeedsEnd reports whether Finish needs the time at which r is over. For other
+// requests it may get any time, which saves a look at the clock.
+func (h *Host) NeedsEnd(r *Request) bool { return r.Overtakes || h.countsEnd(r) }
+
+// countsEnd reports whether the interval after r counts from the end of r. It
+// does if Settings.EndToStart is set. It also does if no interval was known
+// when r started, because the time of sending was not noted.
+func (h *Host) countsEnd(r *Request) bool {
+	return h.Settings.EndToStart || !r.IntervalFollows && h.HasInterval(r)
+}
+
+// Finish frees the slot of r, which is over at the time end. isCounted reports
+// whether the interval after r counts from then.
+func (h *Host) Finish(end Time, r *Request) (isCounted bool) {
+	h.SetOnItsWay(r, false)
+	h.inFlight.remove(r)
+	h.InFlight--
+	h.endTurn(end, r)
+	if !h.countsEnd(r) {
+		return false
+	}
+	h.Count(end, r)
+	return true
+}
+
+// SetOnItsWay notes whether r, which has a slot, is on its way to the host.
+func (h *Host) SetOnItsWay(r *Request, onItsWay bool) {
+	switch {
+	case r.OnItsWay == onItsWay:
+		return
+	case onItsWay:
+		h.OnItsWay++
+	default:
+		h.OnItsWay--
+	}
+	r.OnItsWay = onItsWay
+}
+
+// OldestInFlight returns the request that has held its slot for longest, or nil
+// if there is none.
+func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
+
+// Expire finishes the requests whose leases are over, and calls expired for
+// each of them.
+func (h *Host) Expire(now Time, expired func(r *Request, isCounted bool)) {
+	r := h.inFlight.first
+	for range h.InFlight {
+		next := r.next
+		if r.LeaseEnd <= now {
+			isCounted := h.Finish(r.LeaseEnd, r)
+			expired(r, isCounted)
+		}
+		r = next
+	}
+}
+
+// FirstLeaseEnd returns the time at which the first lease is over, or Forever
+// if no request is in flight.
+func (h *Host) FirstLeaseEnd() Time {
+	end := Forever
+	for r := h.inFlight.first; r != nil; r = h.inFlight.after(r) {
+		end = min(end, r.LeaseEnd)
+	}
+	return end
+}

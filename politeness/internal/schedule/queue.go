@@ -1,0 +1,245 @@
+package schedule
+
+import "time"
+
+func (l *line) insert(r *Request, atFront bool) {
+	l.list.insert(r, atFront)
+	r.round = 0
+	if t := &l.retiming; atFront && t.next != nil {
+		t.note(r) // the retiming is past it
+	}
+	l.length++
+	l.crawlDelays += r.countedCrawlDelay()
+	if r.IsObserved() {
+		l.observed++
+	}
+}
+
+func (l *line) remove(r *Request) {
+	switch t := &l.retiming; {
+	case t.next == r:
+		t.next = l.after(r)
+	case t.next != nil && t.round == r.round:
+		t.place.ahead--
+		t.place.crawlDelays -= r.countedCrawlDelay()
+	}
+	l.list.remove(r)
+	l.length--
+	l.crawlDelays -= r.countedCrawlDelay()
+	if r.IsObserved() {
+		l.observed--
+	}
+}
+
+// note counts r, which is ahead of all requests that are yet to be examined.
+func (t *retiming) note(r *Request) {
+	r.round = t.round
+	t.place.ahead++
+	t.place.crawlDelays += r.countedCrawlDelay()
+}
+
+// IsObserved reports whether r's estimate matters while r waits: because of it,
+// r may be rejected, or its trace is called.
+func (r *Request) IsObserved() bool { return r.Deadline != Forever || r.Traced }
+
+// countedCrawlDelay returns the Crawl-delay that r declares, shortened so that
+// the sum for millions of requests does not overflow.
+func (r *Request) countedCrawlDelay() time.Duration { return min(r.CrawlDelay, time.Hour) }
+
+// line returns the line that r waits in or would wait in.
+func (q *queue) line(r *Request) *line {
+	if r.Overtakes {
+		return &q.robots
+	}
+	return &q.pages
+}
+
+// heads returns the first request of each line, or nil if the line is empty.
+func (h *Host) heads() (page, robots *Request) {
+	if h.queue == nil {
+		return nil, nil
+	}
+	return h.queue.pages.first, h.queue.robots.first
+}
+
+// Heads is an iterator over the first request of each line.
+func (h *Host) Heads(yield func(*Request) bool) {
+	page, robots := h.heads()
+	if page != nil && !yield(page) {
+		return
+	}
+	if robots != nil {
+		yield(robots)
+	}
+}
+
+// Waiting returns how many requests wait for h.
+func (h *Host) Waiting() int {
+	if h.queue == nil {
+		return 0
+	}
+	return int(h.queue.pages.length + h.queue.robots.length)
+}
+
+// IsFirst reports whether r is the first request of its line.
+func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.line(r).first == r }
+
+// A Spare keeps an empty queue for the next host that needs one. Usually a
+// single request waits for a host, and only for a moment.
+type Spare struct{ queue *queue }
+
+func (s *Spare) take() *queue {
+	q := s.queue
+	s.queue = nil
+	if q == nil {
+		q = new(queue)
+	}
+	q.robotsFrom = Never
+	q.pages.retiming.batchAt = Never
+	q.robots.retiming.batchAt = Never
+	return q
+}
+
+// Enqueue puts r at the end of its line. A request for the robots.txt that the
+// first page needs goes to the front.
+func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
+	if h.queue == nil {
+		h.queue = spare.take()
+	}
+	q := h.queue
+	r.Since = now
+	q.line(r).insert(r, r.Overtakes && h.isPreferred(r))
+	switch {
+	case r.Overtakes:
+		if q.files == nil {
+			q.files = make(map[origin]*Request)
+		}
+		if q.files[r.origin()] == nil {
+			q.files[r.origin()] = r
+		}
+	case q.pages.first == r:
+		q.prefer(r.origin())
+	}
+}
+
+// Dequeue removes r from its line, because it starts, is rejected or gives up.
+// wasFirst reports whether r was the first request of its line.
+func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
+	q := h.queue
+	l := q.line(r)
+	wasFirst = l.first == r
+	l.remove(r)
+	file := r.origin()
+	switch {
+	case r.Overtakes && q.files[file] == r:
+		delete(q.files, file)
+	case wasFirst && q.pages.first != nil:
+		q.prefer(q.pages.first.origin())
+	}
+	if h.Waiting() == 0 {
+		*h.queue = queue{}
+		spare.queue = h.queue
+		h.queue = nil
+	}
+	return wasFirst
+}
+
+// Rejoins notes that page r leaves its line because its check has failed. The
+// reason may be that its robots.txt has run out, so that r joins the queue
+// again when the file has been fetched. If the request for this file waits or
+// joins next, it goes to the front of its line.
+func (h *Host) Rejoins(r *Request) {
+	if q := h.queue; q != nil && !r.Overtakes {
+		q.rejoining = r.origin()
+		q.prefer(q.rejoining)
+	}
+}
+
+// prefer moves the request for the robots.txt of an origin to the front of its
+// line, if there is such a request.
+func (q *queue) prefer(file origin) {
+	r := q.files[file]
+	if file == (origin{}) || r == nil || q.robots.first == r {
+		return
+	}
+	q.robots.remove(r)
+	q.robots.insert(r, true)
+}
+
+// isPreferred reports whether r, a robots.txt request that joins its line, goes
+// to the front: no other request for its file waits, and a page needs the file.
+func (h *Host) isPreferred(r *Request) bool {
+	file := r.origin()
+	if h.queue == nil || file == (origin{}) || h.queue.files[file] != nil {
+		return false
+	}
+	return h.isNeeded(r) || file == h.queue.rejoining
+}
+
+// isNeeded reports whether r is for the robots.txt of the first page's origin.
+func (h *Host) isNeeded(r *Request) bool {
+	page, _ := h.heads()
+	return page != nil && r.URL != nil && page.origin() == r.origin()
+}
+
+// Next returns the request that starts next, as far as intervals, pauses and
+// turns decide, or nil if no request is due.
+//
+// If only one line has a request that is due, that request starts. If both
+// have, they take turns, so that links to any number of ports of a host cannot
+// stop the crawl of the host's pages:
+//
+//   - At most every second start is a robots.txt request.
+//   - While pages wait, robots.txt requests get no more time than pages. A
+//     request that took 30 s, because a port does not answer, is followed by
+//     30 s of pages. See ReadyAt.
+//   - A robots.txt request overrides both rules if it is for the origin of the
+//     first page. Otherwise the file that allows this page may run out just
+//     before the page starts. The page would then lose its place in the line,
+//     and so would all pages of its origin behind it.
+//
+// A page that waits for its first robots.txt is in no queue: it joins the queue
+// when the file has allowed it. When a page has reached the front and its file
+// has run out there, it leaves the queue and fetches the file. This request
+// goes before all other robots.txt requests, but takes its turn with the pages:
+// see Rejoins.
+func (h *Host) Next(now Time) *Request {
+	page, robots := h.heads()
+	isPageDue := page != nil && h.Due(page) <= now
+	isRobotsDue := robots != nil && h.ReadyAt(robots) <= now
+	switch {
+	case !isPageDue && !isRobotsDue:
+		return nil
+	case !isRobotsDue:
+		return page
+	case !isPageDue:
+		return robots
+	case h.isNeeded(robots):
+		return robots
+	case h.lastWasRobots:
+		return page
+	}
+	return robots
+}
+
+// ReadyAt returns the time at which intervals, pauses and the time that is left
+// to pages allow r to start.
+func (h *Host) ReadyAt(r *Request) Time {
+	due := h.Due(r)
+	if h.queue == nil || !r.Overtakes || h.queue.pages.length == 0 || h.isNeeded(r) {
+		return due
+	}
+	return max(due, h.queue.robotsFrom)
+}
+
+// endTurn sets how long pages go first after r, which has held a slot until the
+// time end.
+func (h *Host) endTurn(end Time, r *Request) {
+	if h.queue == nil || !r.Overtakes {
+		return
+	}
+	// If pages got a part of an interval more, they would start earlier than
+	// pageEstimate says.
+	took := end.Sub(r.Since).Truncate(h.Delay())
+	h.queue.robotsFrom = max(h.queue.robotsFrom, end.Add(took))
+}

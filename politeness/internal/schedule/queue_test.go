@@ -1,0 +1,268 @@
+package schedule
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// waitingRequest returns a request with a name such as "page 1" or "robots 2".
+// The number is the port of its origin.
+func waitingRequest(name string) *Request {
+	kind, port, _ := strings.Cut(name, " ")
+	r := &Request{
+		URL:      &url.URL{Scheme: "http", Host: "example.com:" + port},
+		Deadline: Forever,
+		Owner:    name,
+	}
+	r.Exempt = kind == "robots"
+	r.Overtakes = r.Exempt
+	return r
+}
+
+// Each row is a sequence of events at one host whose Delay is 1 s. An event is
+// what happens at a time: requests join, or a number of requests start as Next
+// decides and take their time. Then want has the names of all starts with their
+// times.
+func TestHost_Next(t *testing.T) {
+	type event struct {
+		at    Time
+		joins string        // the names of requests, separated by commas
+		takes time.Duration // from now on, how long each robots.txt request takes
+	}
+	for _, tt := range []struct {
+		name   string
+		edit   func(*Settings)
+		crawl  time.Duration // the Crawl-delay of the pages
+		events []event
+		want   string
+	}{
+		{name: "pages keep their order",
+			events: []event{{joins: "page 1, page 2, page 3"}},
+			want:   "page 1 0s, page 2 1s, page 3 2s"},
+		{name: "robots.txt goes first, and then they take turns",
+			events: []event{{joins: "page 80, page 80, page 80, robots 1, robots 2, robots 3, robots 4, robots 5"}},
+			want:   "robots 1 0s, page 80 1s, robots 2 2s, page 80 3s, robots 3 4s, page 80 5s, robots 4 6s, robots 5 7s"},
+		{name: "a page that joins later has the next turn",
+			events: []event{{joins: "robots 1, robots 2, robots 3"}, {at: 500 * ms, joins: "page 80"}},
+			want:   "robots 1 0s, page 80 1s, robots 2 2s, robots 3 3s"},
+		{name: "while no page is due, any number starts",
+			crawl:  3 * s,
+			events: []event{{joins: "page 80, page 80"}, {at: 500 * ms, joins: "robots 1, robots 2, robots 3, robots 4"}},
+			want:   "page 80 0s, robots 1 1s, robots 2 2s, page 80 3s, robots 3 4s, robots 4 5s"},
+		{name: "the file of the first page goes first, wherever it is in its line",
+			events: []event{{joins: "page 80, page 80, robots 1, robots 2, robots 80"}},
+			want:   "robots 80 0s, page 80 1s, robots 1 2s, page 80 3s, robots 2 4s"},
+		{name: "the file of the first page overrides the turn",
+			events: []event{{joins: "robots 1, robots 2"}, {at: 500 * ms, joins: "page 80, robots 80"}},
+			want:   "robots 1 0s, robots 80 1s, page 80 2s, robots 2 3s"},
+		{name: "a page becomes the first of its line, and its file goes first",
+			events: []event{{joins: "page 80, page 8080, robots 1, robots 2, robots 8080"}},
+			want:   "robots 1 0s, page 80 1s, robots 8080 2s, page 8080 3s, robots 2 4s"},
+		{name: "files of one origin keep their order",
+			events: []event{{joins: "page 80, robots 80, robots 80, robots 1"}},
+			want:   "robots 80 0s, robots 80 1s, page 80 2s, robots 1 3s"},
+		{name: "robots.txt requests that take long get no more time than pages",
+			events: []event{{takes: 4 * s, joins: "robots 1, robots 2"}, {at: 500 * ms, joins: "page 80, page 80, page 80, page 80, page 80"}},
+			want:   "robots 1 0s, page 80 4s, page 80 5s, page 80 6s, page 80 7s, robots 2 8s, page 80 12s"},
+		{name: "also between pages with a Crawl-delay",
+			crawl:  2 * s,
+			events: []event{{takes: 10 * s, joins: "robots 1, robots 2"}, {at: 500 * ms, joins: "page 80, page 80, page 80, page 80, page 80, page 80"}},
+			want:   "robots 1 0s, page 80 10s, page 80 12s, page 80 14s, page 80 16s, page 80 18s, robots 2 20s, page 80 30s"},
+		{name: "but they do not wait for pages that are not there",
+			events: []event{{takes: 4 * s, joins: "robots 1, robots 2"}, {at: 500 * ms, joins: "page 80"}},
+			want:   "robots 1 0s, page 80 4s, robots 2 5s"},
+		{name: "no Delay",
+			edit:   func(set *Settings) { set.Delay = 0 },
+			events: []event{{joins: "page 80, page 80, robots 1, robots 2, robots 3"}},
+			want:   "robots 1 0s, page 80 0s, robots 2 0s, page 80 0s, robots 3 0s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := testHost()
+			if tt.edit != nil {
+				h = testHost(tt.edit)
+			}
+			var starts []string
+			takes := time.Duration(0)
+			var free Time // the one slot is free from then on
+			var inFlight *Request
+			next := tt.events
+			for now := Time(0); now < 60*s; now += 500 * ms {
+				if inFlight != nil && free <= now {
+					h.Finish(free, inFlight)
+					inFlight = nil
+				}
+				for len(next) > 0 && next[0].at == now {
+					takes = max(takes, next[0].takes)
+					for name := range strings.SplitSeq(next[0].joins, ", ") {
+						r := waitingRequest(name)
+						if !r.Exempt {
+							r.CrawlDelay = tt.crawl
+						}
+						h.Enqueue(now, r, new(Spare))
+					}
+					next = next[1:]
+				}
+				for inFlight == nil {
+					r := h.Next(now)
+					if r == nil {
+						break
+					}
+					starts = append(starts, fmt.Sprint(r.Owner, " ", time.Duration(now)))
+					h.Dequeue(r, new(Spare))
+					h.Start(now, r, time.Hour)
+					free = now
+					if r.Overtakes {
+						free = now.Add(takes)
+					}
+					if free > now {
+						inFlight = r
+					} else {
+						h.Finish(now, r)
+					}
+				}
+			}
+			if got := strings.Join(starts, ", "); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			if h.Waiting() != 0 || h.queue != nil {
+				t.Errorf("%d requests still wait", h.Waiting())
+			}
+		})
+	}
+}
+
+// A page reaches the front, and its file has run out. It leaves the queue, and
+// the request for its file goes before those for other ports, which came first.
+// It does not go before the pages that wait.
+func TestHost_Rejoins(t *testing.T) {
+	for _, isWaiting := range []bool{false, true} {
+		h := testHost()
+		page := waitingRequest("page 80")
+		h.Enqueue(0, page, new(Spare))
+		for _, name := range []string{"robots 1", "robots 2", "page 8080"} {
+			h.Enqueue(0, waitingRequest(name), new(Spare))
+		}
+		file := waitingRequest("robots 80")
+		if isWaiting {
+			file = waitingRequest("robots 8081")
+			page.URL = file.URL
+			h.Enqueue(0, file, new(Spare))
+		}
+		h.Rejoins(page)
+		h.Dequeue(page, new(Spare))
+		if !isWaiting {
+			h.Enqueue(0, file, new(Spare))
+		}
+		if _, first := h.heads(); first != file {
+			t.Errorf("isWaiting %v: the first robots.txt is %v, want %v", isWaiting, first.Owner, file.Owner)
+		}
+		h.lastWasRobots = true
+		if got := h.Next(0); got.Owner != "page 8080" {
+			t.Errorf("isWaiting %v: next is %v, want the page", isWaiting, got.Owner)
+		}
+	}
+}
+
+// Each row is a queue at the time 10 s. The latest start was that of a page at
+// 9 s, so the interval is over. want is the estimate of a request that joins.
+// If the requests take no time and no other joins, it starts at that time.
+func TestHost_EstimateAtEnd(t *testing.T) {
+	requests := func(kind string, n int) (names []string) {
+		for i := range n {
+			names = append(names, fmt.Sprint(kind, " ", i+1000))
+		}
+		return names
+	}
+	for _, tt := range []struct {
+		name          string
+		pages, robots int
+		lastWasRobots bool
+		crawlDelay    time.Duration // of the host
+		joins         string
+		want          Time
+	}{
+		{name: "nobody waits", joins: "page 80", want: 10 * s},
+		{name: "behind pages", pages: 5, joins: "page 80", want: 15 * s},
+		{name: "behind pages with a Crawl-delay", pages: 5, crawlDelay: 3 * s, joins: "page 80", want: 27 * s},
+		{name: "a robots.txt before the page", robots: 1, joins: "page 80", want: 11 * s},
+		{name: "many robots.txt", robots: 1000, joins: "page 80", want: 11 * s},
+		{name: "many robots.txt, and it is the page's turn", robots: 1000, lastWasRobots: true, joins: "page 80", want: 10 * s},
+		{name: "one robots.txt before each page", pages: 5, robots: 1000, joins: "page 80", want: 21 * s},
+		{name: "the same, and it is the pages' turn", pages: 5, robots: 1000, lastWasRobots: true, joins: "page 80", want: 20 * s},
+		{name: "fewer robots.txt than pages", pages: 5, robots: 2, joins: "page 80", want: 17 * s},
+		{name: "robots.txt between pages with a long Crawl-delay", pages: 5, robots: 1000, crawlDelay: 4 * s, joins: "page 80", want: 33 * s},
+		{name: "robots.txt between pages with a short Crawl-delay", pages: 5, robots: 1000, crawlDelay: 1500 * ms, joins: "page 80", want: 20500 * ms},
+		{name: "a robots.txt behind others", robots: 3, joins: "robots 80", want: 13 * s},
+		{name: "a robots.txt behind others and between pages", pages: 1000, robots: 3, joins: "robots 80", want: 16 * s},
+		{name: "the same, and it is the pages' turn", pages: 1000, robots: 3, lastWasRobots: true, joins: "robots 80", want: 17 * s},
+		{name: "a robots.txt that the first page needs", pages: 1000, robots: 3, lastWasRobots: true, joins: "robots 1000", want: 10 * s},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := testHost()
+			h.start(9*s, &Request{CrawlDelay: tt.crawlDelay})
+			h.Finish(9*s, h.OldestInFlight())
+			if tt.crawlDelay > 0 {
+				h.Learn().CrawlDelay = tt.crawlDelay
+			}
+			for _, name := range requests("page", tt.pages) {
+				h.Enqueue(10*s, waitingRequest(name), new(Spare))
+			}
+			for _, name := range requests("robots", tt.robots+5000)[5000:] { // of other origins than the pages'
+				h.Enqueue(10*s, waitingRequest(name), new(Spare))
+			}
+			h.lastWasRobots = tt.lastWasRobots
+			r := waitingRequest(tt.joins)
+			if got := h.EstimateAtEnd(10*s, Never, r); got != tt.want {
+				t.Errorf("got %v, want %v", time.Duration(got), time.Duration(tt.want))
+			}
+		})
+	}
+}
+
+// The estimate of a request is never later than its start, whatever the
+// Crawl-delays, the robots.txt requests and their durations.
+func TestHost_EstimateIsNotTooLate(t *testing.T) {
+	for seed := range 500 {
+		h := testHost()
+		draw := func(n int) int { // some number below n
+			seed = (seed*1103515245 + 12345) & (1<<31 - 1)
+			return (seed >> 8) % n
+		}
+		h.Learn().CrawlDelay = time.Duration(draw(4)) * 700 * ms
+		var last *Request
+		var estimate Time
+		for i := range 1 + draw(20) {
+			kind := "page"
+			if draw(2) == 0 {
+				kind = "robots"
+			}
+			last = waitingRequest(fmt.Sprint(kind, " ", i))
+			if !last.Exempt {
+				last.CrawlDelay = time.Duration(draw(5)) * 800 * ms
+			}
+			estimate = h.EstimateAtEnd(0, Never, last)
+			h.Enqueue(0, last, new(Spare))
+		}
+		now := Time(0)
+		for {
+			r := h.Next(now)
+			if r == nil {
+				now += 50 * ms
+				continue
+			}
+			h.Dequeue(r, new(Spare))
+			h.Start(now, r, time.Hour)
+			if r == last {
+				break
+			}
+			now = now.Add(time.Duration(draw(6)) * 550 * ms)
+			h.Finish(now, r)
+		}
+		if estimate > now {
+			t.Errorf("a request was estimated to start at %v, and started at %v", time.Duration(estimate), time.Duration(now))
+		}
+	}
+}

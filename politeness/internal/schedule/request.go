@@ -1,0 +1,91 @@
+package schedule
+
+import (
+	"net/url"
+	"time"
+)
+
+// A Request is one request to a host. The fields up to Traced are set before
+// the request joins the host's queue, and do not change while it waits.
+type Request struct {
+	URL        *url.URL      // nil means unknown
+	CrawlDelay time.Duration // the Crawl-delay that robots.txt declares for the request; 0 means none
+	Deadline   Time          // the request must start before this time; Forever means at any time
+	Declared   bool          // CrawlDelay is known, perhaps to be 0
+	Exempt     bool          // the request keeps no Crawl-delay: it is for a robots.txt
+	Overtakes  bool          // the request is exempt and does not wait behind requests that are not
+	Traced     bool          // a change of Estimate has to be reported
+
+	round uint16 // of the line's latest retiming that has examined the request; 0 means none
+
+	IntervalFollows bool // set at the start: an interval follows, so the time of sending matters
+	OnItsWay        bool // the request has started and its header is not written yet
+
+	Since    Time // when the request was queued; after its start, when it started
+	Estimate Time // while the request waits: the estimated start
+	LeaseEnd Time // after the start: when the slot is freed, if the request is not over before
+
+	prev, next *Request // in the line in which the request waits, or in Host.inFlight
+
+	// Owner is what the request belongs to. Package schedule does not use it.
+	Owner any
+}
+
+// anyRequest stands for a request about which nothing is known.
+var anyRequest = new(Request)
+
+// An origin is what a robots.txt applies to. It is compared as it is spelled. A
+// Request that is spelled differently only loses the preference that Host.Next
+// describes.
+type origin struct{ scheme, host string }
+
+// origin returns the origin of r's URL, or the zero value if that is unknown.
+func (r *Request) origin() origin {
+	if r.URL == nil {
+		return origin{}
+	}
+	return origin{r.URL.Scheme, r.URL.Host}
+}
+
+// A list is a circular list of requests through Request.prev and Request.next.
+// A request is in one list at most. Unlike a container/list, it allocates
+// nothing.
+type list struct{ first *Request }
+
+// insert puts r at the end or at the front.
+func (l *list) insert(r *Request, atFront bool) {
+	if l.first == nil {
+		r.prev = r
+		r.next = r
+		l.first = r
+		return
+	}
+	r.prev = l.first.prev
+	r.next = l.first
+	r.prev.next = r
+	r.next.prev = r
+	if atFront {
+		l.first = r
+	}
+}
+
+func (l *list) remove(r *Request) {
+	switch {
+	case r.next == r:
+		l.first = nil
+	case l.first == r:
+		l.first = r.next
+	}
+	r.prev.next = r.next
+	r.next.prev = r.prev
+	r.prev = nil
+	r.next = nil
+}
+
+// after returns the request after r, or nil if r is the last.
+func (l *list) after(r *Request) *Request {
+	if r.next == l.first {
+		return nil
+	}
+	return r.next
+}

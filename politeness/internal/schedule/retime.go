@@ -1,0 +1,107 @@
+package schedule
+
+import "time"
+
+// When the times of a host change, the requests that wait for it get new
+// estimates, and those that can no longer start in time are rejected. A host
+// may have thousands of requests that wait, and each of them may change the
+// times when it joins: for example if the requests of two origins declare
+// different Crawl-delays. So an event examines only a few requests. The first
+// request of the line, which the caller wakes, examines the others, in batches.
+const (
+	perEvent      = 16
+	perBatch      = 1024
+	batchInterval = time.Millisecond
+)
+
+// A Verdict is what the examination of a request that waits has found.
+type Verdict uint8
+
+const (
+	Unchanged Verdict = iota
+	Changed           // the request has to look at its new estimate
+	Rejected          // the request can no longer start in time
+)
+
+// Retime is called when the times of h have changed. It examines a few of the
+// requests that wait for h, and calls visit for each. visit must dequeue a
+// request that is Rejected, and no other. Then the caller wakes the first
+// request of each line, which calls ContinueRetiming. No request starts before
+// notBefore.
+func (h *Host) Retime(now, notBefore Time, visit func(r *Request, v Verdict)) {
+	if h.queue == nil {
+		return
+	}
+	q := h.queue
+	for _, l := range [...]*line{&q.pages, &q.robots} {
+		if l.retiming.next == nil {
+			l.beginRetiming()
+		} else {
+			l.retiming.again = true
+		}
+		h.examine(now, notBefore, l, perEvent, visit)
+	}
+}
+
+// ContinueRetiming examines a batch of the requests behind r, which is the
+// first of its line. The result is the time until the next batch, or Unlimited
+// if all requests have been examined.
+func (h *Host) ContinueRetiming(now, notBefore Time, r *Request, visit func(r *Request, v Verdict)) (wait time.Duration) {
+	l := h.queue.line(r)
+	t := &l.retiming
+	if t.isDone() {
+		return Unlimited
+	}
+	if next := t.batchAt.Add(batchInterval); now < next {
+		return next.Sub(now)
+	}
+	t.batchAt = now
+	h.examine(now, notBefore, l, perBatch, visit)
+	if t.isDone() {
+		return Unlimited
+	}
+	return batchInterval
+}
+
+func (t *retiming) isDone() bool { return t.next == nil && !t.again }
+
+func (l *line) beginRetiming() {
+	t := &l.retiming
+	t.again = false
+	t.next = l.first
+	t.place = place{}
+	t.round++
+	if t.round == 0 {
+		t.round++
+	}
+}
+
+// examine examines the next n requests of l at most.
+func (h *Host) examine(now, notBefore Time, l *line, n int, visit func(r *Request, v Verdict)) {
+	t := &l.retiming
+	for range n {
+		if t.next == nil && t.again {
+			l.beginRetiming()
+		}
+		r := t.next
+		if r == nil {
+			return
+		}
+		p := t.place
+		estimate := h.estimate(now, notBefore, r, p)
+		v := Unchanged
+		switch {
+		case h.rejects(now, r, estimate, p):
+			v = Rejected
+		case p.ahead == 0 || r.Traced && estimate != r.Estimate:
+			v = Changed
+		}
+		r.Estimate = estimate
+		t.next = l.after(r)
+		t.note(r)
+		if l.observed == 0 && h.CrawlDelay(anyRequest) <= h.Settings.MaxCrawlDelay {
+			t.next = nil // the others need no estimate
+		}
+		visit(r, v)
+	}
+}

@@ -1,0 +1,184 @@
+package schedule
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// retimed is a host whose requests are retimed as the Limiter does it.
+type retimed struct {
+	*Host
+	now      Time
+	examined int
+	rejected map[*Request]bool
+}
+
+func newRetimed() *retimed {
+	return &retimed{Host: testHost(), rejected: make(map[*Request]bool)}
+}
+
+func (h *retimed) visit(r *Request, v Verdict) {
+	h.examined++
+	if v == Rejected {
+		h.rejected[r] = true
+		h.Dequeue(r, new(Spare))
+	}
+}
+
+// event retimes h, and wakes the first request of each line.
+func (h *retimed) event() {
+	h.Retime(h.now, Never, h.visit)
+	h.wake()
+}
+
+// wake continues the retiming, and returns the time until that has to be done
+// again.
+func (h *retimed) wake() time.Duration {
+	wait := Unlimited
+	for r := range h.Heads {
+		wait = min(wait, h.ContinueRetiming(h.now, Never, r, h.visit))
+	}
+	return wait
+}
+
+// Requests of two origins with different Crawl-delays join one queue by turns,
+// so each of them changes the times of all that wait. The work grows with the
+// number of requests, and not with its square.
+func TestHost_RetimeTakesLinearWork(t *testing.T) {
+	work := func(n int) int {
+		h := newRetimed()
+		h.start(0, new(Request))
+		for i := range n {
+			r := &Request{Declared: true, CrawlDelay: time.Duration(1+i%2) * s, Deadline: Time(1000 * time.Hour), Traced: i%10 == 0}
+			h.Declare(r)
+			before := h.examined
+			h.event()
+			if most := perEvent + perBatch; h.examined-before > most {
+				t.Fatalf("one event examines %d requests, want at most %d", h.examined-before, most)
+			}
+			h.Enqueue(h.now, r, new(Spare))
+			h.now += 10_000 // 10 µs later
+		}
+		return h.examined
+	}
+	few, many := work(4_000), work(16_000)
+	if many > 6*few {
+		t.Errorf("%d examinations for 4,000 requests, and %d for 16,000", few, many)
+	}
+}
+
+// A pause begins while thousands wait, half of them with a deadline that cannot
+// be met then. All these are rejected within a few milliseconds.
+func TestHost_RetimeRejectsAll(t *testing.T) {
+	h := newRetimed()
+	h.start(0, new(Request))
+	var late, patient []*Request
+	for i := range 10_000 {
+		r := &Request{Deadline: Time(100 * time.Hour)}
+		patient = append(patient, r)
+		if i%2 == 0 {
+			r = &Request{Deadline: Time(9 * time.Hour)}
+			late = append(late, r)
+		}
+		h.Enqueue(0, r, new(Spare))
+	}
+	h.pause(0, 10*time.Hour)
+	h.event()
+	for {
+		wait := h.wake()
+		if wait == Unlimited {
+			break
+		}
+		h.now = h.now.Add(wait)
+	}
+	if h.now > 20*ms {
+		t.Errorf("it takes %v", time.Duration(h.now))
+	}
+	if len(h.rejected) != len(late) {
+		t.Errorf("%d requests are rejected, want %d", len(h.rejected), len(late))
+	}
+	for _, r := range late {
+		if !h.rejected[r] {
+			t.Fatal("a request with a deadline that cannot be met waits")
+		}
+	}
+	if h.Waiting() != len(patient)-len(late) {
+		t.Errorf("%d wait", h.Waiting())
+	}
+}
+
+// Requests join and leave while they are retimed, in any order. The place of
+// the next one to be examined stays right, and in the end no request waits
+// whose estimate is too late.
+func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		h := newRetimed()
+		h.start(0, new(Request))
+		var all []*Request
+		for range 300 {
+			switch rng.IntN(10) {
+			case 0:
+				h.Learn().CrawlDelay = time.Duration(rng.IntN(4)) * s
+				h.Retime(h.now, Never, h.visit)
+			case 1:
+				h.wake()
+			case 2:
+				if len(all) > 0 {
+					i := rng.IntN(len(all))
+					if r := all[i]; r.next != nil {
+						h.Dequeue(r, new(Spare))
+					}
+				}
+			default:
+				kind := [...]string{"page", "page", "robots"}[rng.IntN(3)]
+				r := waitingRequest(fmt.Sprint(kind, " ", rng.IntN(5)))
+				r.Deadline = h.now.Add(time.Duration(rng.IntN(1000)) * s)
+				if !r.Exempt {
+					r.CrawlDelay = time.Duration(rng.IntN(4)) * s
+				}
+				if estimate := h.EstimateAtEnd(h.now, Never, r); !h.RejectsAtEnd(h.now, r, estimate) {
+					h.Enqueue(h.now, r, new(Spare))
+					all = append(all, r)
+				}
+			}
+			h.now += 100_000
+			if h.queue == nil {
+				continue
+			}
+			for _, l := range []*line{&h.queue.pages, &h.queue.robots} {
+				place := place{}
+				for r := l.first; r != nil && r != l.retiming.next; r = l.after(r) {
+					place.ahead++
+					place.crawlDelays += r.CrawlDelay
+				}
+				if l.retiming.next != nil && place != l.retiming.place {
+					t.Fatalf("seed %d: the retiming counts %+v ahead, want %+v", seed, l.retiming.place, place)
+				}
+			}
+		}
+		h.event()
+		for range 100 { // the requests that are rejected change the estimates of others
+			h.now += Time(batchInterval)
+			h.wake()
+		}
+		if h.queue == nil {
+			continue
+		}
+		for _, l := range []*line{&h.queue.pages, &h.queue.robots} {
+			place := place{}
+			for r := l.first; r != nil; r = l.after(r) {
+				if h.rejects(h.now, r, h.estimate(h.now, Never, r, place), place) && r.Estimate >= r.Deadline {
+					t.Errorf("seed %d: a request waits that is estimated to start at %v, with the deadline %v", seed, time.Duration(r.Estimate), time.Duration(r.Deadline))
+				}
+				if !l.retiming.isDone() {
+					t.Errorf("seed %d: the retiming has no end", seed)
+				}
+				place.ahead++
+				place.crawlDelays += r.CrawlDelay
+			}
+		}
+	}
+}
