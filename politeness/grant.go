@@ -84,7 +84,6 @@ type look struct {
 type notice struct {
 	openBody *url.URL      // the URL of an open body that holds up requests; nil means none
 	openFor  time.Duration // how long the body has been open
-	unbooked error         // why Budget.Dir cannot be used; nil means no news
 }
 
 // grantRing is a circular list through Grant.prev and Grant.next.
