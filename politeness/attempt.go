@@ -87,9 +87,8 @@ func (a *attempt) explain(err error) error {
 // between the two, and a page that they disallow could start meanwhile.
 type body struct {
 	io.ReadCloser
-	attempt   *attempt
-	ended     atomic.Bool // a Read has ended the attempt
-	noRefusal bool        // classify found no refusal in the status and header
+	attempt *attempt
+	ended   atomic.Bool // a Read has ended the attempt
 }
 
 // wrap returns a body that reads resp.Body and ends the attempt. If the body of
@@ -105,11 +104,6 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	}
 	return b
 }
-
-// NoRefusal reports whether package refusal has examined the response's status
-// and header and found no refusal. A robotsmw.Transport calls NoRefusal, so
-// that it need not examine them again.
-func (b *body) NoRefusal() bool { return b.noRefusal }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

@@ -173,7 +173,7 @@ func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Respo
 		a.end(outcome)
 		return resp, nil
 	}
-	a.body.noRefusal = a.grant.answered(req.Context(), outcome)
+	a.grant.answered(req.Context(), outcome)
 	resp.Body = a.wrap(resp)
 	return resp, nil
 }

@@ -22,7 +22,8 @@ type permit struct {
 	time       time.Time                     // of the decision
 	turn       int                           // counts how often RoundTrip has judged the request, from 1
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
-	decision   atomic.Pointer[Decision]      // nil if Observer.Decided is not set
+	first      Decision                      // the decision at first
+	decision   atomic.Pointer[Decision]      // the latest one: first, or one that was made after a wait
 
 	// over is set when sender has returned. If another request gets the context
 	// of this one's response, this permit says nothing about it.
@@ -61,9 +62,7 @@ func (p *permit) judgeAgain(ctx context.Context) error {
 		return &outdatedError{p} // the Limiter has to be told
 	}
 	p.record.Store(rec)
-	if p.decision.Load() != nil {
-		p.decision.Store(&d)
-	}
+	p.decision.Store(&d)
 	return nil
 }
 

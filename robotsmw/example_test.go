@@ -276,7 +276,6 @@ func ExampleDecisionOf() {
 				fmt.Println(e.URL, e.Status)
 			},
 		}},
-		Observer: &robotsmw.Observer{Decided: func(context.Context, robotsmw.Decision) {}},
 	}
 	client, err := robotsmw.NewClient(opts)
 	if err != nil {

@@ -246,8 +246,9 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 	})
 }
 
-// If Observer.Decided is set, code below the Transport can get the decision
-// that allowed the request.
+// Code below the Transport can get the decision that allowed the request, and
+// so can the caller from the response, whether or not anything observes
+// decisions.
 func TestDecisionOf(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
@@ -261,14 +262,14 @@ func TestDecisionOf(t *testing.T) {
 	tests := []struct {
 		name     string
 		observer *Observer
-		want     bool
 	}{
-		{"observed", &Observer{Decided: func(context.Context, Decision) {}}, true},
-		{"not observed", nil, false},
-		{"observed by one who is not told of decisions", new(Observer), false},
+		{"observed", &Observer{Decided: func(context.Context, Decision) {}}},
+		{"not observed", nil},
+		{"observed without Decided", new(Observer)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			got = nil
 			tr := newTestTransport(t, base, func(o *Options) { o.Observer = tt.observer })
 			req, _ := http.NewRequest("GET", "http://a.example/page", nil)
 			resp, err := tr.RoundTrip(req)
@@ -276,8 +277,11 @@ func TestDecisionOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp.Body.Close()
-			if (got != nil) != tt.want || got != nil && (!got.Allowed || got.URL.Path != "/page") {
+			if got == nil || !got.Allowed || got.URL.Path != "/page" {
 				t.Errorf("got %v", got)
+			}
+			if later := DecisionOf(resp.Request.Context()); later != got {
+				t.Errorf("the response has %v, want %v", later, got)
 			}
 		})
 	}

@@ -135,11 +135,9 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	s := &sent{
 		Context: req.Context(), examined: examined{opts: &t.cfg.page},
 		tells:  d.Reason.knowsGroup(), // otherwise the Limiter keeps the previous Crawl-delay
-		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn},
+		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn, first: d},
 	}
-	if t.cfg.Observer.Decided != nil {
-		s.decision.Store(new(d))
-	}
+	s.decision.Store(&s.first)
 	if rec != nil {
 		s.record.Store(rec)
 		s.Context = politeness.WithCheck(req.Context(), s.judgeAgain)
@@ -187,8 +185,7 @@ func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response, err
 			return nil, err
 		}
 	}
-	_, paced := t.cfg.sender.(*politeness.Transport)
-	s.examine(s.Context, resp, out, paced && isClean(resp.Body))
+	s.examine(s.Context, resp, out)
 	return resp, nil
 }
 

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"context"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -48,8 +47,6 @@ func New(opts robotsmw.Options) (*Handler, error) {
 	if opts.Limiter == nil {
 		opts.Limiter = new(politeness.Limiter)
 	}
-	// DecisionOf knows decisions only if somebody observes them.
-	opts.Observer = robotsmw.Join(opts.Observer, &robotsmw.Observer{Decided: func(context.Context, robotsmw.Decision) {}})
 	robots, err := robotsmw.NewTransport(opts)
 	if err != nil {
 		return nil, err
