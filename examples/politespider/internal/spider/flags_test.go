@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -146,7 +146,7 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`+strings.Repeat(" ", 1000)))
 		var stdout, stderr bytes.Buffer
-		command := tool.Command{Crawl: crawl, Args: []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())
 		}
