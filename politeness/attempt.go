@@ -41,11 +41,22 @@ func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duratio
 	a.ctx = a.wire.watch(a.ctx, u, &a.grant, a.cancel)
 }
 
-// end ends the attempt with outcome o, and frees the slot.
+// end ends the attempt with outcome o, and frees the slot. The attempt ends
+// even if an Observer panics.
 func (a *attempt) end(o Outcome) {
+	defer a.cancel()
 	a.stop()
 	a.grant.done(a.caller, o)
-	a.cancel()
+}
+
+// abandon ends the attempt, because Base or an Observer has failed or panicked.
+// The response resp, which the caller does not get, may be nil.
+func (a *attempt) abandon(resp *http.Response) {
+	if resp != nil && resp.Body != nil {
+		a.closeEarly(resp.Body, Outcome{})
+		return
+	}
+	a.end(Outcome{})
 }
 
 // closeEarly ends the attempt and closes its response's body, which has not
