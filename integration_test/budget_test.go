@@ -2,67 +2,12 @@ package integration
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
-
-// A host's daily budget holds even if the spider is killed and resumed 20
-// times.
-func TestSpider_BudgetOutlivesKills(t *testing.T) {
-	t.Parallel()
-	notAtMidnight(t)
-	const kills, requests, size = 20, 200, 2000
-	binary := build(t, "politespider")
-	for name, tt := range map[string]struct {
-		flag  string
-		bytes int
-	}{
-		"requests": {fmt.Sprint("-budget-requests=", requests), 0},
-		"bytes":    {fmt.Sprint("-budget-bytes=", requests*size), requests * size},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			web := &chaosWeb{hosts: 3, pages: 3 * 2 * requests, size: size}
-			proxy := httptest.NewServer(web)
-			defer proxy.Close()
-			dir := filepath.Join(t.TempDir(), "crawl")
-			for n := range kills + 1 {
-				p := web.start(t, binary, proxy.URL, fmt.Sprint("run ", n), "-delay", "0", "-resume", dir, tt.flag)
-				if n < kills {
-					web.waitFor(web.requests()+rand.N(3*requests*3/2/kills), 5*time.Second)
-				} else {
-					web.waitUntilQuiet(5 * time.Second)
-				}
-				if !p.kill(t) {
-					t.Fatalf("run %d ended by itself: %s", n, p.stderr.String())
-				}
-			}
-			for host, used := range web.used() {
-				// A kill loses at most one block of the budget. A block is a
-				// 32nd of the budget. If the budget counts bytes, each kill may
-				// also make a difference of one page, the one that was being
-				// read.
-				most, least := requests, requests-kills*(requests/32+1)
-				if tt.bytes > 0 {
-					most = requests + 1 + kills
-					least -= kills
-					if bytes := tt.bytes + (kills+1)*size; used.bytes > bytes {
-						t.Errorf("%s: %d bytes, %d may be", host, used.bytes, bytes)
-					}
-				}
-				if used.requests > most || used.requests < least {
-					t.Errorf("%s: %d requests, %d may be, and %d at least after %d kills", host, used.requests, most, least, kills)
-				}
-				t.Logf("%s: %d requests, %d bytes", host, used.requests, used.bytes)
-			}
-		})
-	}
-}
 
 // Eight processes share the budget of each host. The budget holds although four
 // of the processes are killed.

@@ -148,7 +148,7 @@ var decisions = []decision{
 	{"a preference that cannot be read", "preference",
 		[]string{"robotsmw/preference.TestUnreadable", "robotsmw/preference.TestFloods"}},
 	{"a budget for a day", "politeness",
-		[]string{"politeness.TestBudget_Requests", "politeness.TestBudget_Exempt", "politeness.TestBudget_Dir"}},
+		[]string{"politeness.TestBudget_Requests", "politeness.TestBudget_Exempt", "politeness.TestBudget_Fleet"}},
 	{"a refusal in a page's place", "robotsmw",
 		[]string{"robotsmw.TestRefusalsOfPages", "robotsmw.TestARefusalIsHandedOnAndNotTriedAgain"}},
 

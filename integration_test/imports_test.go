@@ -193,7 +193,7 @@ func TestImportsOfAUser(t *testing.T) {
 // The program of README's first command is compiled without a client of Redis,
 // which takes a third of the time. The program that needs it stands beside.
 func TestImportsOfTheSpider(t *testing.T) {
-	for program, want := range map[string]bool{"examples/politespider": false, "examples/politespider/fleet": true} {
+	for program, want := range map[string]bool{"examples/politespider": false, "examples/politespider/internal/spider": false, "examples/politespider/fleet": true} {
 		got := slices.ContainsFunc(goList(t, "-deps", module+"/"+program), func(p goPackage) bool {
 			return strings.HasPrefix(p.ImportPath, "github.com/redis/go-redis")
 		})

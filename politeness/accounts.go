@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 // another process may be ahead.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
-		l.day, l.booksRead = today, false
+		l.day = today
 		for key, a := range l.accounts {
 			if a.day < today || a.day > today+1 {
 				delete(l.accounts, key)
@@ -31,7 +30,7 @@ func (l *Limiter) openAccount(key string) *account {
 	a := l.accountOf(key)
 	if a == nil {
 		a = &account{day: l.day}
-		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else shares the Budget
+		if l.Fleet == nil { // nobody else shares the Budget
 			a.taken = amount{l.Budget.Requests, l.Budget.Bytes}
 			a.left = a.taken
 		}
@@ -65,20 +64,13 @@ func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v look, ok bool)
 	}
 	a = l.openAccount(g.key)
 	if l.Budget.lacks(a.left) && !l.Budget.isSpent(a) {
-		l.reserve(a, h, now)
+		l.reserve(a, h)
 	}
 	switch {
 	case !l.Budget.lacks(a.left):
 		return look{}, true
 	case l.Budget.isSpent(a):
 		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonBudget}, g.request.Exempt
-	case l.Budget.Dir != "":
-		v = look{refused: true, wait: l.bookRetry.Sub(now), why: schedule.ReasonBudget}
-		if !l.bookTold && !g.request.Exempt {
-			l.bookTold = true
-			v.notice = &notice{unbooked: l.bookErr}
-		}
-		return v, g.request.Exempt
 	}
 	return look{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
 }
@@ -92,41 +84,14 @@ func (l *Limiter) affords(g *Grant) bool {
 	return a != nil && !l.Budget.lacks(a.left)
 }
 
-// reserve reserves more of the Budget for h, or begins to do so. In a fleet, it
-// does nothing if a reservation is under way, or if this Limiter does not own
-// h.
-func (l *Limiter) reserve(a *account, h *host, now schedule.Time) {
-	switch {
-	case l.Fleet == nil && now >= l.bookRetry:
-		l.book(a, h.key, now)
-	case l.Fleet != nil && a.claim == (amount{}) && h.hold != nil && h.hold.owned:
+// reserve begins to reserve more of the Budget for h in the fleet. It does
+// nothing if a reservation is under way, or if this Limiter does not own h.
+func (l *Limiter) reserve(a *account, h *host) {
+	isOwned := h.hold != nil && h.hold.owned
+	if isOwned && a.claim == (amount{}) {
 		a.claim = l.Budget.next(a)
 		l.Fleet.Look(h.hold)
 	}
-}
-
-// book reserves more of the Budget in Budget.Dir, unless the books say that it
-// is spent.
-func (l *Limiter) book(a *account, key string, now schedule.Time) {
-	var err error
-	if !l.booksRead {
-		err = readBook(l.Budget.Dir, l.day, func(host string, p amount) {
-			other := l.openAccount(host)
-			other.taken = other.taken.plus(p)
-		})
-		l.booksRead = err == nil
-	}
-	if err == nil && !l.Budget.isSpent(a) {
-		more := l.Budget.next(a)
-		if err = writeBook(l.Budget.Dir, a.day, key, more); err == nil {
-			a.taken, a.left = a.taken.plus(more), a.left.plus(more)
-		}
-	}
-	if err != nil {
-		l.bookErr, l.bookRetry = fmt.Errorf("politeness: Limiter.Budget.Dir cannot be used: %w", err), now.Add(bookRetry)
-		return
-	}
-	l.bookErr, l.bookTold = nil, false
 }
 
 // spend counts requests and bytes as used in the account of g's host. Call it
@@ -139,6 +104,6 @@ func (l *Limiter) spend(g *Grant, used amount) {
 	a.left.requests -= used.requests
 	a.left.bytes -= used.bytes
 	if l.Budget.Bytes > 0 && a.left.bytes < 0 && !l.Budget.isSpent(a) {
-		l.reserve(a, g.host, l.now()) // at once, in case this process ends
+		l.reserve(a, g.host) // at once, in case this process ends
 	}
 }

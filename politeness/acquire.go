@@ -295,15 +295,11 @@ func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Durat
 	return err
 }
 
-// obstacle returns the error, of the Budget or of the fleet, that holds up
-// requests to the host with this key. It returns nil if they wait only for
-// their time.
+// obstacle returns the error of the fleet that holds up requests to the host
+// with this key. It returns nil if they wait only for their time.
 func (l *Limiter) obstacle(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a := l.accountOf(key); a != nil && l.bookErr != nil && l.Budget.lacks(a.left) {
-		return l.bookErr
-	}
 	if h := l.hosts[key]; h != nil && h.hold != nil && !h.hold.owned {
 		return h.hold.why
 	}

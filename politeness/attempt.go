@@ -41,11 +41,22 @@ func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duratio
 	a.ctx = a.wire.watch(a.ctx, u, &a.grant, a.cancel)
 }
 
-// end ends the attempt with outcome o, and frees the slot.
+// end ends the attempt with outcome o, and frees the slot. The attempt ends
+// even if an Observer panics.
 func (a *attempt) end(o Outcome) {
+	defer a.cancel()
 	a.stop()
 	a.grant.done(a.caller, o)
-	a.cancel()
+}
+
+// abandon ends the attempt, because Base or an Observer has failed or panicked.
+// The response resp, which the caller does not get, may be nil.
+func (a *attempt) abandon(resp *http.Response) {
+	if resp != nil && resp.Body != nil {
+		a.closeEarly(resp.Body, Outcome{})
+		return
+	}
+	a.end(Outcome{})
 }
 
 // closeEarly ends the attempt and closes its response's body, which has not
@@ -87,9 +98,8 @@ func (a *attempt) explain(err error) error {
 // between the two, and a page that they disallow could start meanwhile.
 type body struct {
 	io.ReadCloser
-	attempt   *attempt
-	ended     atomic.Bool // a Read has ended the attempt
-	noRefusal bool        // classify found no refusal in the status and header
+	attempt *attempt
+	ended   atomic.Bool // a Read has ended the attempt
 }
 
 // wrap returns a body that reads resp.Body and ends the attempt. If the body of
@@ -105,11 +115,6 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	}
 	return b
 }
-
-// NoRefusal reports whether package refusal has examined the response's status
-// and header and found no refusal. A robotsmw.Transport calls NoRefusal, so
-// that it need not examine them again.
-func (b *body) NoRefusal() bool { return b.noRefusal }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

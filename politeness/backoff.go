@@ -48,30 +48,27 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 	return &e
 }
 
-// classify returns the class of an outcome. clean reports whether the status
-// and header were examined and show no refusal. classify needs no lock.
-func classify(o *Outcome) (c schedule.Class, clean bool) {
-	if httpstatus.IsThrottled(o.Status) {
-		return schedule.Throttled, false
-	}
-	blocked := false
-	if len(o.Header) > 0 {
-		r, refused := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
-		clean, blocked = !refused, refused && isBlock(r)
-	}
+// classify returns the class of an outcome. It needs no lock.
+func classify(o *Outcome) schedule.Class {
 	switch {
-	case httpstatus.IsOverloaded(o.Status), blocked:
-		return schedule.Blocked, clean
+	case httpstatus.IsThrottled(o.Status):
+		return schedule.Throttled
+	case httpstatus.IsOverloaded(o.Status), isBlock(o):
+		return schedule.Blocked
 	case o.Err == nil && o.Status > 0 && o.Status < 500:
-		return schedule.Good, clean
+		return schedule.Good
 	}
-	return schedule.Silent, clean
+	return schedule.Silent
 }
 
 // isBlock reports whether the response surely came from bot protection instead
 // of the site: a challenge, a captcha or a block.
-func isBlock(r refusal.Refusal) bool {
-	return r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
+func isBlock(o *Outcome) bool {
+	if len(o.Header) == 0 {
+		return false
+	}
+	r, refused := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
+	return refused && r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
 }
 
 // recall prepares g's host for what the Limiter will learn from g, whose lease

@@ -1,6 +1,9 @@
 package politeness
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A Budget limits what each host is asked for in one UTC day, by the wall
 // clock. When a host's Budget is spent, further requests to that host are
@@ -8,11 +11,13 @@ import "time"
 // [ReasonBudget]. A fetch of robots.txt ([Exempt]) counts too, but the Budget
 // never refuses it.
 //
-// Dir keeps the count for the next run, and Limiter.Fleet for all processes of
-// a fleet. With either, a process reserves a 32nd of the Budget at a time (but
-// at least 1 request and 1 byte). It uses that part up before it reserves
-// another. So a process that is killed wastes at most one such part for each
-// host. Only fetches of robots.txt and bodies in flight can exceed the Budget.
+// The Limiter keeps the count in memory, so a program that is started again on
+// the same day begins with a whole Budget. With a Limiter.Fleet, the fleet
+// keeps the count for all its processes, and also for one that is started
+// again. Then a process reserves a 32nd of the Budget at a time (but at least 1
+// request and 1 byte). It uses that part up before it reserves another. So a
+// process that is killed wastes at most one such part for each host. Only
+// fetches of robots.txt and bodies in flight can exceed the Budget.
 type Budget struct {
 	// Requests is how many requests to a host may start in a day. 0 or negative
 	// means no limit.
@@ -24,16 +29,24 @@ type Budget struct {
 	// to the end, so the bodies in flight may exceed the limit. 0 or negative
 	// means no limit.
 	Bytes int64
-
-	// Dir is a directory in which the count is kept for the next run, even if
-	// this process is killed. It must be on a local disk, because requests to
-	// all hosts wait for the writes, which are short and few. Only one process
-	// at a time may use it. The directory is made if it does not exist. If it
-	// cannot be written, hosts that need more of the Budget are refused. ""
-	// means that the count is forgotten when the process ends. With
-	// Limiter.Fleet, Dir must be "", because the fleet keeps the count.
-	Dir string
 }
+
+// An amount is a part of a Budget.
+type amount struct{ requests, bytes int64 }
+
+func (p amount) plus(q amount) amount {
+	return amount{sum(p.requests, q.requests), sum(p.bytes, q.bytes)}
+}
+
+func sum(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// dayOf returns the day of t in UTC, counted from 1970.
+func dayOf(t time.Time) int64 { return t.Unix() / 86400 }
 
 // An account is what is known of one host's Budget on one day.
 type account struct {

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -101,25 +98,23 @@ func TestBudget_Queue(t *testing.T) {
 // spent.
 func TestBudget_Exempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, dir := range []string{"", t.TempDir()} {
-			l := &politeness.Limiter{Budget: politeness.Budget{Requests: 5, Dir: dir}}
-			robots := func() {
-				t.Helper()
-				g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), politeness.Exempt), shop)
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Done(ok)
+		l := &politeness.Limiter{Budget: politeness.Budget{Requests: 5}}
+		robots := func() {
+			t.Helper()
+			g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), politeness.Exempt), shop)
+			if err != nil {
+				t.Fatal(err)
 			}
-			robots()
-			robots()
-			if n := crawlUntilSpent(t, l, ok); n != 3 {
-				t.Errorf("after two robots.txt %d pages, want 3", n)
-			}
-			robots()
-			if n := crawlUntilSpent(t, l, ok); n != 0 {
-				t.Errorf("%d pages after it was spent", n)
-			}
+			g.Done(ok)
+		}
+		robots()
+		robots()
+		if n := crawlUntilSpent(t, l, ok); n != 3 {
+			t.Errorf("after two robots.txt %d pages, want 3", n)
+		}
+		robots()
+		if n := crawlUntilSpent(t, l, ok); n != 0 {
+			t.Errorf("%d pages after it was spent", n)
 		}
 	})
 }
@@ -153,126 +148,6 @@ func TestBudget_Bytes(t *testing.T) {
 		}
 		if total != 5000 {
 			t.Errorf("%d bytes, want 5,000: one body may exceed the budget", total)
-		}
-	})
-}
-
-// A directory keeps the count for the next run. If a process is killed, at most
-// the block that it has reserved is wasted.
-func TestBudget_Dir(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := politeness.Budget{Requests: 320, Dir: filepath.Join(t.TempDir(), "budget")}
-		n := 0
-		for range 20 { // each run stops before its block of 10 requests is used up
-			l := &politeness.Limiter{Delay: -1, Budget: b}
-			for range 7 {
-				g, err := l.Acquire(t.Context(), shop)
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Done(ok)
-				n++
-			}
-		}
-		n += crawlUntilSpent(t, &politeness.Limiter{Delay: -1, Budget: b}, ok)
-		if n > 320 || n < 320-20*10 {
-			t.Errorf("%d requests in 21 runs, want 320, less a block for each", n)
-		}
-		time.Sleep(time.Until(newDay))
-		last := &politeness.Limiter{Delay: -1, Budget: b}
-		if n := crawlUntilSpent(t, last, ok); n != 320 {
-			t.Errorf("%d requests on the next day", n)
-		}
-		for range 3 {
-			time.Sleep(24 * time.Hour)
-			if _, err := last.Acquire(t.Context(), shop); err != nil {
-				t.Error(err)
-			}
-		}
-		if files, _ := os.ReadDir(b.Dir); len(files) != 2 {
-			t.Errorf("%d days are kept", len(files))
-		}
-	})
-}
-
-// The next run knows how many bytes a body took beyond the reservation.
-func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := politeness.Budget{Bytes: 1000, Dir: t.TempDir()}
-		crawl := func(size int) (pages int, err error) {
-			tr := &politeness.Transport{Limiter: &politeness.Limiter{Budget: b}, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(make([]byte, size))), Request: r}, nil
-			})}
-			for pages < 2 {
-				resp, err := tr.RoundTrip(&http.Request{URL: shop})
-				if err != nil {
-					return pages, err
-				}
-				io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-				pages++
-			}
-			return pages, nil
-		}
-		if _, err := crawl(495); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := crawl(100); n > 1 || err == nil {
-			t.Errorf("%d requests with 10 bytes left: %v", n, err)
-		}
-	})
-}
-
-// A writer that is interrupted may leave a malformed line. Malformed lines take
-// nothing from the Budget.
-func TestBudget_DirWithABrokenEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := politeness.Budget{Requests: 10, Dir: t.TempDir()}
-		name := filepath.Join(b.Dir, "2000-01-01.budget")
-		if err := os.WriteFile(name, []byte("\n4 0 \"shop.example\"\nnonsense\n-1 0 \"shop.example\"\n3 0 \"shop.exa"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if n := crawlUntilSpent(t, &politeness.Limiter{Budget: b}, ok); n != 6 {
-			t.Errorf("%d requests, want 6", n)
-		}
-		text, err := os.ReadFile(name)
-		if err != nil || strings.Count(string(text), "\n1 0 ") < 6 {
-			t.Errorf("%v:\n%s", err, text)
-		}
-	})
-}
-
-// If the directory cannot be written, requests are refused, because they would
-// not be counted. The error says why. But robots.txt is fetched.
-func TestBudget_DirThatCannotBeWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		name := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var logged bytes.Buffer
-		l := &politeness.Limiter{Budget: politeness.Budget{Requests: 10, Dir: name}, Logger: slog.New(slog.NewTextHandler(&logged, nil))}
-		for range 3 {
-			_, err := l.Acquire(t.Context(), shop)
-			delay, is := errors.AsType[*politeness.DelayError](err)
-			if _, wrapped := errors.AsType[*os.PathError](err); !is || !wrapped || delay.Reason != "budget" || time.Until(delay.Until) > time.Minute {
-				t.Errorf("%v", err)
-			}
-			g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), politeness.Exempt), shop)
-			if err != nil {
-				t.Error(err)
-			}
-			g.Done(ok)
-			time.Sleep(10 * time.Second)
-		}
-		if n := strings.Count(logged.String(), "cannot be kept"); n != 1 {
-			t.Errorf("logged %d times:\n%s", n, &logged)
-		}
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
-		if n := crawlUntilSpent(t, l, ok); n < 5 {
-			t.Errorf("%d requests once it can be written", n)
 		}
 	})
 }
@@ -376,9 +251,7 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 
 func TestBudget_ThatMakesNoSense(t *testing.T) {
 	for name, l := range map[string]*politeness.Limiter{
-		"Dir without a Budget": {Budget: politeness.Budget{Dir: "x"}},
-		"Dir with a Fleet":     {Budget: politeness.Budget{Requests: 1, Dir: "x"}, Fleet: new(handFleet)},
-		"Within":               {Within: &politeness.Limiter{Budget: politeness.Budget{Requests: 1}}},
+		"Within": {Within: &politeness.Limiter{Budget: politeness.Budget{Requests: 1}}},
 	} {
 		if _, err := l.Acquire(t.Context(), shop); err == nil || !strings.Contains(err.Error(), "Budget") {
 			t.Errorf("%s: %v", name, err)
@@ -415,29 +288,22 @@ func TestBudget_MaxHosts(t *testing.T) {
 	})
 }
 
-// With Budget.Dir, a Limiter keeps the count in a directory. So a crawl that is
-// restarted may use only what is left of the day's Budget.
+// Each host gets three requests in a day. The fourth is refused until the day
+// is over in UTC.
 func ExampleBudget() {
-	dir, err := os.MkdirTemp("", "budget")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
 	page := &url.URL{Scheme: "http", Host: "example.com", Path: "/"}
-	for run := range 3 {
-		limiter := &politeness.Limiter{
-			Delay:  -1,
-			Budget: politeness.Budget{Requests: 10, Dir: dir},
-		}
-		for n := range 4 {
-			grant, err := limiter.Acquire(context.Background(), page)
-			if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-				fmt.Printf("run %d, request %d: %s, ask again at %s UTC\n",
-					run, n, delay.Reason, delay.Until.UTC().Round(time.Second).Format(time.TimeOnly))
-				return
-			}
-			grant.Done(politeness.Outcome{Status: http.StatusOK})
-		}
+	limiter := &politeness.Limiter{
+		Delay:  -1,
+		Budget: politeness.Budget{Requests: 3},
 	}
-	// Output: run 2, request 2: budget, ask again at 00:00:00 UTC
+	for n := range 4 {
+		grant, err := limiter.Acquire(context.Background(), page)
+		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+			fmt.Printf("request %d: %s, ask again at %s UTC\n",
+				n+1, delay.Reason, delay.Until.UTC().Round(time.Second).Format(time.TimeOnly))
+			return
+		}
+		grant.Done(politeness.Outcome{Status: http.StatusOK})
+	}
+	// Output: request 4: budget, ask again at 00:00:00 UTC
 }

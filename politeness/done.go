@@ -19,7 +19,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	l := g.limiter
 	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
-	s, _ := classify(&o)
+	s := classify(&o)
 	l.mu.Lock()
 	if g.state == over {
 		l.mu.Unlock()
@@ -51,12 +51,10 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 }
 
 // answered tells the Limiter about a response whose body has not been read yet.
-// noRefusal reports whether classify examined its status and header and found
-// no refusal.
-func (g *Grant) answered(ctx context.Context, o Outcome) (noRefusal bool) {
+func (g *Grant) answered(ctx context.Context, o Outcome) {
 	l := g.limiter
 	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
-	s, noRefusal := classify(&o)
+	s := classify(&o)
 	l.mu.Lock()
 	var event *Event
 	if g.state != over {
@@ -76,5 +74,4 @@ func (g *Grant) answered(ctx context.Context, o Outcome) (noRefusal bool) {
 	if event != nil {
 		l.tellBackOff(ctx, event)
 	}
-	return noRefusal
 }

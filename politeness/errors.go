@@ -12,8 +12,7 @@ import (
 //
 //   - The wait would outlast the context's deadline or MaxWait.
 //   - The host's Crawl-delay is longer than MaxCrawlDelay.
-//   - The host's Budget is spent, or its count cannot be stored, or MaxHosts
-//     leaves no room for its count.
+//   - The host's Budget is spent, or MaxHosts leaves no room for its count.
 //
 // The error comes as soon as the Limiter knows the cause. The request has used
 // up no slot and no budget. So the caller can ask other hosts first, and come
@@ -30,8 +29,7 @@ type DelayError struct {
 
 	// Err is nil if nothing but time holds up the request. If Err is not nil,
 	// it says what else holds it up: another Limiter of the Fleet owns the
-	// host, the fleet cannot be reached, or the count of the Budget cannot be
-	// stored. The time in Until is then a guess.
+	// host, or the fleet cannot be reached. The time in Until is then a guess.
 	Err error
 }
 

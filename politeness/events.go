@@ -78,10 +78,6 @@ func (l *Limiter) report(host string, n *notice) {
 	if n == nil {
 		return
 	}
-	if n.unbooked != nil {
-		l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
-			"dir", l.Budget.Dir, "error", n.unbooked)
-	}
 	if n.openBody != nil {
 		l.logger().Warn("politeness: requests to a host wait for a response body that is still open; read and close it",
 			"host", host, "url", n.openBody.Redacted(), "open_for", n.openFor)

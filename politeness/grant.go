@@ -79,7 +79,6 @@ type look struct {
 type notice struct {
 	openBody *url.URL      // the URL of an open body that holds up requests; nil means none
 	openFor  time.Duration // how long the body has been open
-	unbooked error         // why Budget.Dir cannot be used; nil means no news
 }
 
 // owner returns the Grant that r, which is queued or in flight, belongs to.

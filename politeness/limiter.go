@@ -193,9 +193,8 @@ type Limiter struct {
 	// several Observers. nil means that nobody is told.
 	Observer *Observer
 
-	// Logger gets warnings about a response body that nobody reads, and a
-	// Budget.Dir that cannot be used. At debug level it gets each back-off. nil
-	// means [slog.Default].
+	// Logger gets warnings about a response body that nobody reads. At debug
+	// level it gets each back-off. nil means [slog.Default].
 	Logger *slog.Logger
 
 	once    sync.Once
@@ -217,12 +216,8 @@ type Limiter struct {
 
 	perHost settingsTable // the settings that PerHost has returned
 
-	accounts  map[string]*account // Budget accounts by host
-	day       int64               // the current day in UTC, counted from 1970
-	booksRead bool                // the day's book in Budget.Dir was read
-	bookErr   error               // why Budget.Dir cannot be used; nil if it can
-	bookTold  bool                // the log says so
-	bookRetry schedule.Time       // when to try Budget.Dir again
+	accounts map[string]*account // Budget accounts by host
+	day      int64               // the current day in UTC, counted from 1970
 }
 
 // A Fleet lets only one of many Limiters at a time ask a host. See
@@ -245,7 +240,7 @@ func (l *Limiter) init() { l.once.Do(l.setUp) }
 func (l *Limiter) setUp() {
 	l.epoch = time.Now()
 	l.hosts = make(map[string]*host)
-	l.reaped, l.bookRetry = never, never
+	l.reaped = never
 	l.accounts = make(map[string]*account)
 	l.invalid = l.Validate()
 	if l.invalid == nil && l.Within != nil {
@@ -292,14 +287,11 @@ func (l *Limiter) setUp() {
 //     neither.
 //   - GlobalRate is nil, or has a burst of at least 1, or has no limit
 //     ([rate.Inf]). Otherwise no request could ever start.
-//   - Budget.Dir is empty, or Budget.Requests or Budget.Bytes is positive and
-//     Fleet is nil.
 //   - The chain of Within has an end. Each Limiter in it meets the conditions
 //     above, and only the first may have a Fleet or a Budget.
 //
 // Every value of the other fields is valid, and so is every value that PerHost
-// may return. Validate does not call Key or PerHost, open Budget.Dir or contact
-// the Fleet.
+// may return. Validate does not call Key or PerHost or contact the Fleet.
 //
 // NewClient, NewTransport and NewChecker of package robotsmw,
 // collyrobots.Attach, gate.New and [Transport.Validate] return the error of
@@ -334,22 +326,7 @@ func (l *Limiter) validateFields(name string) error {
 	case l.GlobalRate != nil && grantsNothing(l.GlobalRate):
 		return invalidField(name, "GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, because otherwise no request can start")
 	}
-	if err := l.validateBudget(name); err != nil {
-		return err
-	}
 	return l.validateWithin(name)
-}
-
-func (l *Limiter) validateBudget(name string) error {
-	switch {
-	case l.Budget.Dir == "":
-		return nil
-	case l.Fleet != nil:
-		return invalidField(name, "Budget.Dir", l.Budget.Dir, "leave it out, because Fleet keeps the Budget")
-	case !l.Budget.limits():
-		return invalidField(name, "Budget.Dir", l.Budget.Dir, "give Budget.Requests or Budget.Bytes too")
-	}
-	return nil
 }
 
 func (l *Limiter) validateWithin(name string) error {

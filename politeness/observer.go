@@ -12,7 +12,9 @@ import (
 // Many goroutines call the functions at once, with no lock held: the goroutines
 // that make requests and, in a fleet, the goroutines of the Fleet. The
 // functions must return quickly. A panic in a function reaches the caller of
-// the Limiter, the Transport or the Fleet.
+// the Limiter, the Transport or the Fleet; the request then holds no slot. A
+// panic in Ended ends the program if the request was ended by its context or by
+// a timeout, because no caller is there to recover.
 //
 // The context is the request's context, and may have ended. Answered, Ended and
 // BackedOff may get a background context instead: [Grant.Done] has no context,

@@ -15,12 +15,12 @@ type Reason string
 const (
 	ReasonDelay      Reason = "delay"          // Limiter.Delay, counted from the host's latest request
 	ReasonAdaptive   Reason = "adaptive delay" // the delay that follows from the host's response times (Limiter.Adaptive)
-	ReasonCrawlDelay Reason = "crawl-delay"    // the Crawl-delay of the host's robots.txt
+	ReasonCrawlDelay Reason = "crawl-delay"    // the Crawl-delay of the host's robots.txt or of Limiter.PerHost
 	ReasonBackOff    Reason = "back-off"       // a pause after a 429, a 503 or a block, or by a Retry-After
 	ReasonRateLimit  Reason = "rate limit"     // the host's quota, from RateLimit or a similar header field
 	ReasonQueue      Reason = "queue"          // earlier requests to the host
 	ReasonSlot       Reason = "slot"           // the end of a request in flight (Limiter.Concurrency)
-	ReasonBudget     Reason = "budget"         // the end of the day (Limiter.Budget), or a usable Budget.Dir
+	ReasonBudget     Reason = "budget"         // the end of the day (Limiter.Budget)
 	ReasonFleet      Reason = "fleet"          // the Fleet, or its member that owns the host
 	ReasonGlobalRate Reason = "global rate"    // Limiter.GlobalRate
 	ReasonWithin     Reason = "within"         // Limiter.Within

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/headers"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
@@ -57,18 +58,19 @@ func ordinaryPage(size int) []byte {
 }
 
 // lookForRefusals makes all checks that a response goes through. It looks for a
-// refusal in the status and header, for a quota in the header, and for a mark
-// of a refusal in the page. As in robotsmw, the header is searched only once,
-// so OfPage gets no header.
+// refusal in the status and header, once for the pace and once as a
+// robotsmw.Transport does for the page, for a quota in the header, and for a
+// mark of a refusal in the page.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
-	_, clean := classify(&o)
+	blocked := classify(&o) != schedule.Good
 	limited := len(headers.Read(o.Header, time.Now(), day).Quotas) > 0
+	_, refused := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
 	_, marked := refusal.OfPage(&http.Response{StatusCode: o.Status, ContentLength: int64(len(page))}, page[:min(len(page), refusal.Window)])
-	return !clean || limited || marked
+	return blocked || limited || refused || marked
 }
 
 // BenchmarkLookForRefusals measures lookForRefusals and two of its parts. On a
-// quiet machine, lookForRefusals should take less than 300 ns for each size of
+// quiet machine, lookForRefusals should take less than 400 ns for each size of
 // page.
 func BenchmarkLookForRefusals(b *testing.B) {
 	o := Outcome{Status: 200, Header: ordinaryHeader()}

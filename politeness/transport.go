@@ -133,9 +133,10 @@ func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Respo
 	u := CanonicalURL(req.URL)
 	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, DefaultAttemptTimeout, 0))
 	start := time.Now()
+	isHandedOn := false
 	defer func() {
-		if resp == nil { // Base failed, or panicked
-			a.end(Outcome{})
+		if !isHandedOn {
+			a.abandon(resp)
 		}
 	}()
 	out := fresh.WithContext(a.ctx)
@@ -176,9 +177,11 @@ func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Respo
 	isEmpty := resp.Body == nil || resp.Body == http.NoBody
 	if isEmpty && !isRobotsTxt {
 		a.end(outcome)
+		isHandedOn = true
 		return resp, nil
 	}
-	a.body.noRefusal = a.grant.answered(req.Context(), outcome)
+	a.grant.answered(req.Context(), outcome)
 	resp.Body = a.wrap(resp)
+	isHandedOn = true
 	return resp, nil
 }

@@ -72,10 +72,6 @@ func invalidLimiters(t *testing.T) map[string]*politeness.Limiter {
 		"politeness: Limiter.Adaptive is NaN: ":    {Adaptive: math.NaN()},
 		"politeness: Limiter.Adaptive is 2e+06: ":  {Adaptive: 2e6},
 		"politeness: Limiter.GlobalRate is a rate": {GlobalRate: rate.NewLimiter(1, 0)},
-		"politeness: Limiter.Budget.Dir is /a: ":   {Budget: politeness.Budget{Dir: "/a"}},
-		"politeness: Limiter.Budget.Dir is /b: leave it out": {
-			Budget: politeness.Budget{Dir: "/b", Requests: 1}, Fleet: idleFleet{t},
-		},
 		"politeness: Limiter.Within is a Limiter with Budget: ": {
 			Within: &politeness.Limiter{Budget: politeness.Budget{Bytes: 1}},
 		},

@@ -37,8 +37,9 @@ func (s *sent) Value(key any) any {
 // DecisionOf returns the decision that allowed a request of a Transport. ctx is
 // the context with which the Transport sends or admits the request. DecisionOf
 // is for code between the Transport and the network, such as the
-// [politeness.Observer] of its Limiter. For any other context, DecisionOf
-// returns nil. The Decision is shared: do not change it.
+// [politeness.Observer] of its Limiter, and for code that has the response: its
+// Request has that context. For any other context, DecisionOf returns nil. The
+// Decision is shared: do not change it.
 func DecisionOf(ctx context.Context) *Decision {
 	s, _ := ctx.Value(sentKey{}).(*sent)
 	if s == nil {

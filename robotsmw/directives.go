@@ -3,7 +3,6 @@ package robotsmw
 import (
 	"cmp"
 	"context"
-	"io"
 	"net/http"
 
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -81,16 +80,14 @@ func examinedOf(resp *http.Response) examined {
 
 // examine arranges that resp, the answer to req, is examined while the caller
 // reads the body. It may replace resp.Body, and sets resp.Request if Base has
-// not set it. It changes nothing else of resp. If clean is true, the
-// politeness.Transport of the pace has found no refusal.
-func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.Request, clean bool) {
+// not set it. It changes nothing else of resp.
+func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.Request) {
 	if resp.Request == nil {
 		resp.Request = req
 	}
-	if !clean {
-		if e.refused = refusalOf(resp); e.refused != nil && e.refused.Sure {
-			return // a sure refusal is not the page, so it is not examined
-		}
+	e.refused = refusalOf(resp)
+	if e.refused != nil && e.refused.Sure {
+		return // a sure refusal is not the page, so it is not examined
 	}
 	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }
@@ -103,11 +100,4 @@ func refusalOf(resp *http.Response) *refusal.Refusal {
 	}
 	found := r // if &r were returned, r would be allocated for every response
 	return &found
-}
-
-// isClean reports whether body comes from a politeness.Transport that has found
-// no refusal in status and header.
-func isClean(body io.ReadCloser) bool {
-	b, ok := body.(interface{ NoRefusal() bool })
-	return ok && b.NoRefusal()
 }

@@ -246,8 +246,9 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 	})
 }
 
-// Code below the Transport can get the decision that allowed the request,
-// whether or not an Observer gets decisions.
+// Code below the Transport can get the decision that allowed the request, and
+// so can the caller from the response, whether or not anything observes
+// decisions.
 func TestDecisionOf(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
@@ -264,10 +265,11 @@ func TestDecisionOf(t *testing.T) {
 	}{
 		{"observed", &Observer{Decided: func(context.Context, Decision) {}}},
 		{"not observed", nil},
-		{"observed by one who is not told of decisions", new(Observer)},
+		{"observed without Decided", new(Observer)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			got = nil
 			tr := newTestTransport(t, base, func(o *Options) { o.Observer = tt.observer })
 			req, _ := http.NewRequest("GET", "http://a.example/page", nil)
 			resp, err := tr.RoundTrip(req)
@@ -278,7 +280,9 @@ func TestDecisionOf(t *testing.T) {
 			if got == nil || !got.Allowed || got.URL.Path != "/page" {
 				t.Errorf("got %v", got)
 			}
-			got = nil
+			if later := DecisionOf(resp.Request.Context()); later != got {
+				t.Errorf("the response has %v, want %v", later, got)
+			}
 		})
 	}
 	if d := DecisionOf(t.Context()); d != nil {

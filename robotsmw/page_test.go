@@ -497,7 +497,7 @@ func TestPageAllocations(t *testing.T) {
 		got := testing.AllocsPerRun(100, func() {
 			s := &sent{Context: req.Context(), examined: examined{opts: &tr.cfg.page}}
 			resp.Body = body
-			s.examine(s.Context, resp, req, false)
+			s.examine(s.Context, resp, req)
 		})
 		if got > want {
 			t.Errorf("%s: %v allocations, want at most %v", kind, got, want)

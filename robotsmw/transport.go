@@ -214,8 +214,7 @@ func (t *Transport) receive(s *sent, out *http.Request, resp *http.Response) (*h
 			return nil, err
 		}
 	}
-	_, paced := t.cfg.sender.(*politeness.Transport)
-	s.examine(s.Context, resp, out, paced && isClean(resp.Body))
+	s.examine(s.Context, resp, out)
 	return resp, nil
 }
 

@@ -118,9 +118,11 @@
 // fetch robots.txt and keep each host's pace like a single process. If one of
 // them dies, the others take over its pages.
 //
-// With -resume and in a fleet, the spider also remembers how much of the
-// budgets -budget-requests and -budget-bytes is used. When a host's budget is
-// spent, the spider leaves the host alone until the next day.
+// When the budget of a host for the day (-budget-requests, -budget-bytes) is
+// spent, the spider leaves the host alone until the next day. A single process
+// keeps the count in memory, so a run that is resumed with -resume begins with
+// a whole budget, even on the same day. A fleet keeps the count in Redis: to
+// keep it from run to run, start politespider/fleet, if only one process of it.
 //
 // The exit status is
 //

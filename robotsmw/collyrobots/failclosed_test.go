@@ -18,10 +18,10 @@ import (
 // A program ignores the error of Attach and crawls. It must not send anything,
 // no matter what it sets before or after Attach, on a clone too.
 func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
-	noOuter := func(http.RoundTripper) http.RoundTripper { return nil }
+	noTransport := func(http.RoundTripper) http.RoundTripper { return nil }
 	for name, opts := range map[string]robotsmw.Options{
 		"no User-Agent":    {},
-		"Outer returns":    {UserAgent: agent, Wrap: noOuter},
+		"Wrap returns":     {UserAgent: agent, Wrap: noTransport},
 		"hidden addresses": {UserAgent: agent, RefuseAddress: robotsmw.PublicOnly},
 		"unknown colly":    {UserAgent: agent},
 	} {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/spider"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 	"github.com/goodbots/courtesy/integration_test/testmain"
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 const agent = "-user-agent=ExampleBot/1.0"
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return tool.Command{Crawl: crawl, Shared: new(place), Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
+	return tool.Command{Crawl: spider.Crawl, Shared: new(place), Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
 }
 
 // A chain is a site in which each page links to the next. ServeHTTP adds each
@@ -62,22 +61,6 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.at(r, n)
 	w.Header().Set("Content-Type", "text/html")
 	fmt.Fprintf(w, "<a href=/%d>next</a> <a href=/private>no</a>", n+1)
-}
-
-// The crawl of a fleet is that of politespider, and has a Fleet.
-func TestCrawl_IsPolitespiders(t *testing.T) {
-	read := func(file string) string {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, body, _ := strings.Cut(string(text), "\nfunc crawl(")
-		return body
-	}
-	fleet := regexp.MustCompile(`(?m)^\t*Fleet: .*\n`).ReplaceAllString(read("main.go"), "")
-	if fleet == read("main.go") || fleet != read("../main.go") {
-		t.Error("the two functions differ in more than the Fleet")
-	}
 }
 
 func TestRun_Mistakes(t *testing.T) {

@@ -29,6 +29,11 @@ func identify(names []byte) identity {
 	if len(words) == 3 && !isList(words[0]) {
 		return named(words[0])
 	}
+	if len(words) == 4 && hasPort(words[0]) && isNobody(string(words[1])) {
+		// The client is not known, but the host is.
+		_, host := originOf(string(words[0]))
+		return identity{host: host}
+	}
 	for i := range max(len(words)-2, 0) {
 		id, ok := identifyAt(words[i:])
 		if !ok {
@@ -112,6 +117,12 @@ func named(word []byte) identity {
 // Unix domain socket, and RFC 7239 §6.2 has "unknown".
 func isNobody(name string) bool {
 	return strings.HasPrefix(name, "unix:") || slices.Contains([]string{"", "-", "unknown", "(null)", "0.0.0.0", "::"}, strings.ToLower(name))
+}
+
+// hasPort reports whether a word is a host with its port, as in vhost_combined.
+func hasPort(word []byte) bool {
+	host, port, found := bytes.Cut(word, []byte(":"))
+	return found && len(host) > 0 && len(port) > 0 && isHost(word)
 }
 
 // isHost reports whether a word in front of an address may be the host that was

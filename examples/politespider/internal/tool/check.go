@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
-	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
@@ -114,9 +112,6 @@ func (o *options) check() error {
 	o.maxDepth = cmp.Or(o.maxDepth, math.MaxInt)
 	o.maxTime = cmp.Or(o.maxTime, math.MaxInt64)
 	o.Delay = cmp.Or(o.Delay, -1)
-	if o.resume != "" && o.Budget != (politeness.Budget{}) {
-		o.Budget.Dir = filepath.Join(o.resume, "budget")
-	}
 	if o.shared != nil {
 		return o.shared.Check()
 	}

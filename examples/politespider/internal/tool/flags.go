@@ -86,7 +86,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.DurationVar(&o.Delay, "delay", politeness.DefaultDelay, "least `time` between two requests to a host; 0: none, for servers of your own")
 	flags.BoolVar(&o.FromEnd, "from-end", false, "count -delay and a Crawl-delay from the end of the request before, not from its start:\nso a server's own log shows them kept, however long a request was on its way")
 	flags.Float64Var(&o.Adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
-	flags.Int64Var(&o.Budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nLater runs with -resume, and all processes of a fleet, know how much is used")
+	flags.Int64Var(&o.Budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nEach run counts anew, also with -resume; the processes of a fleet count together, and keep the count")
 	flags.Int64Var(&o.Budget.Bytes, "budget-bytes", 0, "`bytes` of pages from a host in a day (UTC), after which no page is begun until the next day; 0: no limit")
 	flags.IntVar(&o.Workers, "hosts", 32, "`hosts` to crawl at a time")
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nwithout it, through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")

@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -104,7 +104,7 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		report := filepath.Join(t.TempDir(), "report.html")
-		command := tool.Command{Crawl: crawl, Args: []string{agent, "-report=" + report, "http://a.example/"}, Base: walled(), Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report=" + report, "http://a.example/"}, Base: walled(), Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}

@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -114,7 +114,7 @@ func TestReport_States(t *testing.T) {
 					case arg == "" && args[i-1] == "-compare":
 						args[i] = filepath.Join(t.TempDir(), "earlier.jsonl")
 						var earlier bytes.Buffer
-						command := tool.Command{Crawl: crawl, Args: []string{agent, "-json", "-max-pages=40", args[len(args)-2]}, Base: base, Stdout: &earlier, Stderr: io.Discard}
+						command := tool.Command{Crawl: Crawl, Args: []string{agent, "-json", "-max-pages=40", args[len(args)-2]}, Base: base, Stdout: &earlier, Stderr: io.Discard}
 						command.Run(t.Context())
 						if err := os.WriteFile(args[i], earlier.Bytes(), 0o600); err != nil {
 							t.Fatal(err)
@@ -127,7 +127,7 @@ func TestReport_States(t *testing.T) {
 					if state.limit > 0 {
 						ctx, cancel = context.WithTimeout(ctx, state.limit)
 					}
-					status = tool.Command{Crawl: crawl, Args: args, Base: base, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx)
+					status = tool.Command{Crawl: Crawl, Args: args, Base: base, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx)
 					cancel()
 					time.Sleep(20 * time.Second)
 				}

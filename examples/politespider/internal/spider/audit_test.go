@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -110,7 +110,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	var out, stderr bytes.Buffer
 	began := time.Now()
-	command := tool.Command{Crawl: crawl, Args: args, Base: transport, Stdout: &out, Stderr: &stderr}
+	command := tool.Command{Crawl: Crawl, Args: args, Base: transport, Stdout: &out, Stderr: &stderr}
 	if status := command.Run(t.Context()); status != tool.ExitOK {
 		t.Fatalf("exit status %d: %s", status, &stderr)
 	}

@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -79,7 +79,7 @@ func TestCrawl_CannotKeep(t *testing.T) {
 					page200("fine").ServeHTTP(w, r)
 				}))
 				var stdout, stderr bytes.Buffer
-				command := tool.Command{Crawl: crawl, Args: append([]string{agent, "http://a.example/"}, strings.Fields(tt.args)...), Base: &internet, Stdout: &stdout, Stderr: &stderr}
+				command := tool.Command{Crawl: Crawl, Args: append([]string{agent, "http://a.example/"}, strings.Fields(tt.args)...), Base: &internet, Stdout: &stdout, Stderr: &stderr}
 				if status := command.Run(context.Background()); status != tt.status {
 					t.Errorf("exit status %d, want %d", status, tt.status)
 				}

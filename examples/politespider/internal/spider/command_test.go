@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -74,7 +74,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"unknown flag after a URL", []string{agent, "http://a.example/", "-fast"}, "-fast"},
 		{"a comparison without a report", []string{agent, "-compare=a.jsonl", "http://a.example/"}, "-report"},
 		{"a comparison with nothing", []string{agent, "-report=" + os.DevNull, "-compare=/nowhere/at/all.jsonl", "http://a.example/"}, "-compare: open /nowhere/at/all.jsonl"},
-		{"a comparison with no crawl", []string{agent, "-report=" + os.DevNull, "-compare=main.go", "http://a.example/"}, "no summary"},
+		{"a comparison with no crawl", []string{agent, "-report=" + os.DevNull, "-compare=spider.go", "http://a.example/"}, "no summary"},
 		{"a report of nothing", []string{"-report=" + os.DevNull}, "no URL to crawl"},
 		{"a state of nothing", []string{"-resume=" + os.DevNull + "/state"}, "-resume /dev/null/state: "},
 		{"a state that is not there", []string{"-resume=nowhere/at/all"}, "-resume nowhere/at/all: there is no crawl yet, and no URL to begin one with"},
@@ -238,7 +238,7 @@ func TestCrawl_OutputLost(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200("fine"))
 		var stderr bytes.Buffer
-		status := tool.Command{Crawl: crawl, Args: []string{agent, "http://a.example/"}, Base: &internet, Stdout: fullDisk{}, Stderr: &stderr}.Run(t.Context())
+		status := tool.Command{Crawl: Crawl, Args: []string{agent, "http://a.example/"}, Base: &internet, Stdout: fullDisk{}, Stderr: &stderr}.Run(t.Context())
 		if status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}

@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 const agent = "-user-agent=ExampleBot/1.0"
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return tool.Command{Crawl: crawl, Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
+	return tool.Command{Crawl: Crawl, Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
 }
 
 // crawlInternet is like crawlJSON, with ExampleBot as the User-Agent.
@@ -29,7 +29,7 @@ func crawlInternet(t *testing.T, ctx context.Context, internet http.RoundTripper
 func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	var out bytes.Buffer
-	command := tool.Command{Crawl: crawl, Args: append([]string{"-json"}, args...), Base: base, Stdout: &out, Stderr: io.Discard}
+	command := tool.Command{Crawl: Crawl, Args: append([]string{"-json"}, args...), Base: base, Stdout: &out, Stderr: io.Discard}
 	if status := command.Run(ctx); status != wantStatus {
 		t.Errorf("exit status %d, want %d", status, wantStatus)
 	}

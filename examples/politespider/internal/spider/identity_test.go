@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -106,7 +106,7 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			t.Errorf("%q", asked)
 		}
 		var stdout, stderr bytes.Buffer
-		command := tool.Command{Crawl: crawl, Args: []string{agent, "https://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+		command := tool.Command{Crawl: Crawl, Args: []string{agent, "https://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
 		if status := command.Run(t.Context()); status != tool.ExitFailed || strings.Count(stdout.String(), "Accept-Signature: the server "+words+"\n") != 1 {
 			t.Errorf("exit status %d: %s%s", status, stdout.String(), stderr.String())
 		}

@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -354,7 +354,7 @@ func TestCrawl_Ports(t *testing.T) {
 			io.WriteString(w, "User-agent: *\nCrawl-delay: 3\n")
 		}))
 		var out bytes.Buffer
-		command := tool.Command{Crawl: crawl, Args: []string{agent, "http://a.example/", "http://a.example:8080/"}, Base: &internet, Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{Crawl: Crawl, Args: []string{agent, "http://a.example/", "http://a.example:8080/"}, Base: &internet, Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
@@ -381,7 +381,7 @@ func TestCrawl_LongLists(t *testing.T) {
 		}
 		internet.Handle("00.example", page200("fine"))
 		var out bytes.Buffer
-		command := tool.Command{Crawl: crawl, Args: args, Base: &internet, Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{Crawl: Crawl, Args: args, Base: &internet, Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}

@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func TestCrawl_ReportLost(t *testing.T) {
 			page200("fine").ServeHTTP(w, r)
 		}))
 		var stderr bytes.Buffer
-		command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", filepath.Join(dir, "crawl.html"), "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", filepath.Join(dir, "crawl.html"), "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
 		if status := command.Run(t.Context()); status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
@@ -63,7 +63,7 @@ func TestCrawl_Report(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 				defer cancel()
 				var stderr bytes.Buffer
-				command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", path, "http://a.example/", "http://b.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+				command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", path, "http://a.example/", "http://b.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
 				if status := command.Run(ctx); status != tt.want {
 					t.Errorf("exit status %d, want %d", status, tt.want)
 				}
@@ -100,7 +100,7 @@ func TestCrawl_ReportFails(t *testing.T) {
 			page200("fine").ServeHTTP(w, r)
 		}))
 		var stderr bytes.Buffer
-		command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", path, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", path, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
 		if status := command.Run(t.Context()); status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
@@ -130,7 +130,7 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		for n := range 20 {
 			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
-			command := tool.Command{Crawl: crawl, Args: []string{"-resume", filepath.Join(dir, "state"), "-report", file, agent, "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+			command := tool.Command{Crawl: Crawl, Args: []string{"-resume", filepath.Join(dir, "state"), "-report", file, agent, "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
 			status := command.Run(ctx)
 			cancel()
 			if status == tool.ExitOK {

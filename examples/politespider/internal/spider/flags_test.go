@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -90,17 +90,13 @@ func TestRun_MaxTime(t *testing.T) {
 }
 
 // When a host's daily budget is spent, the spider leaves the host alone until
-// the next day, even in another run.
+// the next day.
 func TestCrawl_Budget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/4>4</a>`))
-		args := []string{"-resume", t.TempDir(), "-budget-requests=3", "-budget-bytes=1000000", "http://a.example/"}
-		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, append([]string{"-max-time=1h"}, args...)...)
-		if summary.Fetched != 2 || summary.Left != 3 {
-			t.Errorf("on the first day: %+v", summary)
-		}
-		summary, _ = crawlInternet(t, t.Context(), &internet, tool.ExitOK, append([]string{"-max-time=100h"}, args...)...)
+		args := []string{"-budget-requests=3", "-budget-bytes=1000000", "http://a.example/"}
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, append([]string{"-max-time=100h"}, args...)...)
 		if summary.Stopped != "" || summary.Left != 0 {
 			t.Errorf("at last: %+v", summary)
 		}
@@ -150,7 +146,7 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`+strings.Repeat(" ", 1000)))
 		var stdout, stderr bytes.Buffer
-		command := tool.Command{Crawl: crawl, Args: []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())
 		}

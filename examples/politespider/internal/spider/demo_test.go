@@ -1,4 +1,4 @@
-package main
+package spider
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ type demoPage struct {
 // demoPages returns the targets of all hosts.
 func demoPages(t *testing.T) (pages []demoPage) {
 	t.Helper()
-	files, err := filepath.Glob("internal/demosite/hosts/*.txt")
+	files, err := filepath.Glob("../demosite/hosts/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -295,7 +295,7 @@ func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, internet := demoInternet(t)
 		var out bytes.Buffer
-		if status := (tool.Command{Crawl: crawl, Base: internet, Stdout: &out, Stderr: io.Discard}).Run(t.Context()); status != tool.ExitOK {
+		if status := (tool.Command{Crawl: Crawl, Base: internet, Stdout: &out, Stderr: io.Discard}).Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
 		for _, want := range []string{

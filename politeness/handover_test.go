@@ -1,0 +1,61 @@
+package politeness
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
+)
+
+// A state from another member of the fleet may contain anything. It never makes
+// a request start sooner, and never makes a count of the Budget negative.
+func FuzzHoldState(f *testing.F) {
+	l := &Limiter{Budget: Budget{Requests: 10}}
+	l.init()
+	h := l.find("shop.example", 0)
+	h.hold = &hold{limiter: l, host: h}
+	h.Learn().CrawlDelay, h.Learned.PauseEnd, h.Learned.Level = 7e9, 9e9, 3
+	h.LastStart = 1e9
+	l.openAccount(h.key).taken.requests = 4
+	state, _ := l.export(h, 2e9, true)
+	f.Add(state)
+	f.Add([]byte{})
+	f.Add([]byte{0xff})
+	f.Add(append([]byte{1, 0xff}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"...))
+	f.Fuzz(func(t *testing.T, state []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			told := make(stateFleet, 1)
+			l := &Limiter{Fleet: told, Budget: Budget{Requests: 10, Bytes: 10}}
+			g := new(Grant)
+			if err := l.prepare(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
+				t.Fatal(err)
+			}
+			g.try(true)
+			h := l.hosts["shop.example"]
+			before := h.DueForAny()
+			hold := <-told
+			hold.Wait(l.epoch, fleet.Record{State: state}, nil)
+			hold.Own(fleet.Record{State: state})
+			if after := h.DueForAny(); after < before {
+				t.Errorf("due %v, and before %v", after, before)
+			}
+			if a := l.accountOf(h.key); a != nil && (a.taken.requests < 0 || a.taken.bytes < 0) {
+				t.Errorf("%+v", a)
+			}
+			g.leave(false)
+			hold.Give(true)
+		})
+	})
+}
+
+type stateFleet chan fleet.Hold
+
+func (f stateFleet) Look(h fleet.Hold) {
+	select {
+	case f <- h:
+	default:
+	}
+}
+func (f stateFleet) Trusted() bool { return true }
+
+func (f stateFleet) Landed(string, fleet.Record) {}
