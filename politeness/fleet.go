@@ -113,47 +113,6 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	return r, ok
 }
 
-// mayGive returns how long it is until p may be given away. It returns the
-// constant unlimited if a request has to start or end first, or if an idle host
-// is kept because it may be asked again soon.
-func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
-	h, expected := p.host, p.expected.Sub(now)
-	switch {
-	case !p.owned && h.Waiting() == 0:
-		return expected
-	case !p.owned, h.OnItsWay > 0, h.InFlight > 0 && (h.Settings.Concurrency == 1 || l.EndToStart), h.busy() && !p.others:
-		return unlimited
-	case h.busy() && p.served:
-		return p.since.Add(turn).Sub(now)
-	case h.Waiting() > 0:
-		// The owner may keep the host until one request has started. But if the
-		// request is due and does not start soon, something else holds it up,
-		// and other members get the host.
-		until := p.since.Add(turn)
-		for head := range h.Heads {
-			return max(until, h.Due(head).Add(linger)).Sub(now)
-		}
-		return until.Sub(now)
-	case p.others:
-		return max(p.idle.Add(linger), min(p.expected, p.since.Add(turn))).Sub(now)
-	}
-	if rest := h.DueForAny().Sub(now); expected > 0 || rest > 0 && rest <= maxRest {
-		return unlimited // the fleet calls Give again now and then
-	}
-	return 0
-}
-
-// lookAfter makes the fleet look at p after a wait. If the wait is unlimited,
-// lookAfter does nothing. A new wait replaces an earlier one, because more is
-// known now.
-func (p *hold) lookAfter(wait time.Duration) {
-	if wait <= 0 {
-		p.limiter.Fleet.Look(p)
-	} else if wait != unlimited {
-		p.timer.Reset(wait)
-	}
-}
-
 // want asks the fleet for h. If h is owned, or the fleet was asked for it
 // already, want does nothing.
 func (l *Limiter) want(h *host, now schedule.Time) {
@@ -189,13 +148,6 @@ func (l *Limiter) end(p *hold, given bool) {
 	l.settle(h)
 }
 
-// owns reports whether the fleet lets a request to h start. It does not once
-// this Limiter's turn is over and others wait.
-func (l *Limiter) owns(h *host, now schedule.Time) bool {
-	p := h.hold
-	return p != nil && p.owned && !(p.others && p.served && now >= p.since.Add(turn)) && l.Fleet.Trusted()
-}
-
 // unowned returns how long g has to wait, and why, while the fleet does not let
 // this Limiter ask g's host.
 func (l *Limiter) unowned(g *Grant, now schedule.Time) look {
@@ -211,29 +163,38 @@ func (l *Limiter) unowned(g *Grant, now schedule.Time) look {
 	return v
 }
 
-// inform tells the fleet at once about a new pause of h, and about requests to
-// h that have ended after h was given away. l must have a Fleet.
-func (l *Limiter) inform(h *host) {
-	now := l.now()
-	paused := h.Learned != nil && h.Learned.PauseEnd > now
-	if p := h.hold; p == nil || !p.owned {
-		r := fleet.Record{InFlight: int(h.InFlight)}
-		if paused {
-			r.State, r.Keep = l.export(h, now, false)
-		}
-		l.Fleet.Landed(h.key, r)
-	} else if paused && h.Learned.PauseEnd > p.stored.PauseEnd {
-		p.lookAfter(0)
+// inherit takes over what another member has left of p's host.
+func (l *Limiter) inherit(p *hold, r fleet.Record, now schedule.Time) {
+	s, ok := decode(r)
+	if !ok {
+		return
+	}
+	p.host.Import(now, s, r.Age, r.MinAge, p.told, p.stored)
+	l.noteImport(p.host, now)
+	p.stored = p.host.Lasting()
+}
+
+// noteImport puts h among the paused hosts if an import has paused it.
+func (l *Limiter) noteImport(h *host, now schedule.Time) {
+	if h.IsPaused(now) {
+		l.notePause(h)
 	}
 }
 
-// review makes the fleet look at p when p may be given away.
-func (l *Limiter) review(p *hold) {
-	now := l.now()
-	if !p.host.busy() && p.idle == never {
-		p.idle = now
+// inheritBudget takes over what other members have taken from h's Budget on the
+// given day. If h's account is of that day, the larger numbers count. If the
+// given day is later, because another clock is ahead, a new account replaces
+// h's account. But a day later than tomorrow is ignored.
+func (l *Limiter) inheritBudget(h *host, day int64, taken amount) {
+	if !l.Budget.limits() || taken == (amount{}) {
+		return
 	}
-	if p.others || !p.owned {
-		p.lookAfter(l.mayGive(p, now))
+	a := l.openAccount(h.key)
+	switch {
+	case day > l.day+1: // too far ahead for any clock
+	case day > a.day:
+		*a = account{day: day, taken: taken}
+	case day == a.day:
+		a.taken = amount{max(a.taken.requests, taken.requests), max(a.taken.bytes, taken.bytes)}
 	}
 }

@@ -8,7 +8,7 @@ func (h *host) why(g *Grant) schedule.Reason {
 	if h.unownedUntil() > h.ReadyAt(&g.request) {
 		return schedule.ReasonFleet
 	}
-	return h.WhyDue(&g.request)
+	return h.WhyReady(&g.request)
 }
 
 // slots returns how many requests to h may be in flight. It returns 0 while a

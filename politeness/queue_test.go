@@ -172,3 +172,46 @@ func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 		}
 	})
 }
+
+// A robots.txt request of a filtered port has held the only slot for 30 s, and
+// a page waits with a Crawl-delay. The next robots.txt request waits for as long
+// as the first one took, although no page is due until shortly before. Its trace
+// contains the time from the beginning.
+func TestExempt_WaitsAsLongAsTheLastOneTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		zero := time.Now()
+		acquire := func(ctx context.Context, url string) *Grant {
+			g, err := l.Acquire(ctx, mustURL(t, url))
+			if err != nil {
+				t.Error(err)
+			}
+			return g
+		}
+		paged := WithCrawlDelay(t.Context(), time.Minute)
+		acquire(paged, "http://example.com/1").Done(Outcome{})
+		time.Sleep(time.Second)
+		robots := acquire(WithCrawlDelay(t.Context(), Exempt), "http://example.com:1000/robots.txt")
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			acquire(paged, "http://example.com/2").Done(Outcome{})
+			if got := time.Since(zero); got != time.Minute {
+				t.Errorf("the page starts after %v", got)
+			}
+		})
+		time.Sleep(30 * time.Second)
+		robots.Done(Outcome{})
+		var told []string
+		ctx := WithTrace(WithCrawlDelay(t.Context(), Exempt), &Trace{Queued: func(until time.Time, why Reason) {
+			told = append(told, fmt.Sprint(until.Sub(zero), " ", why))
+		}})
+		acquire(ctx, "http://example.com:1001/robots.txt").Done(Outcome{})
+		if got := time.Since(zero); got != 61*time.Second {
+			t.Errorf("the robots.txt starts after %v", got)
+		}
+		if got := fmt.Sprint(told); got != "[1m1s queue 1m1s delay]" {
+			t.Errorf("the trace has %s", got)
+		}
+		wg.Wait()
+	})
+}

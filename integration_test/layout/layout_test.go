@@ -21,7 +21,7 @@ var runsBack = map[string]struct {
 	back int
 	why  string
 }{
-	"politeness": {4, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
+	"politeness": {1, "a Limiter has hosts, and the Limiter of a host in a fleet is what the fleet calls"},
 }
 
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })

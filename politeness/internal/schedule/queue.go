@@ -232,6 +232,14 @@ func (h *Host) ReadyAt(r *Request) Time {
 	return max(due, h.queue.robotsFrom)
 }
 
+// WhyReady returns the reason for which r may not start before h.ReadyAt(r).
+func (h *Host) WhyReady(r *Request) Reason {
+	if h.ReadyAt(r) > h.Due(r) {
+		return ReasonQueue
+	}
+	return h.WhyDue(r)
+}
+
 // endTurn sets how long pages go first after r, which has held a slot until the
 // time end.
 func (h *Host) endTurn(end Time, r *Request) {

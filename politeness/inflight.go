@@ -39,14 +39,6 @@ func (l *Limiter) stamp(h *host, r *schedule.Request, now schedule.Time) {
 	l.noteLongCrawlDelay(h, r)
 }
 
-// noteLongCrawlDelay puts h among the paused hosts if r, which was just
-// counted, has a Crawl-delay that is like a pause.
-func (l *Limiter) noteLongCrawlDelay(h *host, r *schedule.Request) {
-	if h.CrawlDelay(r) > h.longCrawl() {
-		l.notePause(h)
-	}
-}
-
 // release ends g and wakes the first request of each queue of g's host.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
@@ -64,22 +56,6 @@ func (l *Limiter) release(g *Grant) {
 	g.state = over
 	h.pokeHeads()
 	if l.Fleet != nil {
-		l.inform(h)
-	}
-	l.settle(h)
-}
-
-// reap frees the slots of h whose leases are over.
-func (l *Limiter) reap(h *host, now schedule.Time) {
-	was := h.InFlight
-	h.Expire(now, func(r *schedule.Request, isCounted bool) {
-		l.stats.InFlight--
-		if isCounted {
-			l.noteLongCrawlDelay(h, r)
-		}
-		owner(r).state = expired
-	})
-	if l.Fleet != nil && h.InFlight < was {
 		l.inform(h)
 	}
 	l.settle(h)

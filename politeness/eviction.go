@@ -173,3 +173,27 @@ func (l *Limiter) forget(h *host) {
 	h.gone = true
 	delete(l.hosts, h.key)
 }
+
+// noteLongCrawlDelay puts h among the paused hosts if r, which was just
+// counted, has a Crawl-delay that is like a pause.
+func (l *Limiter) noteLongCrawlDelay(h *host, r *schedule.Request) {
+	if h.CrawlDelay(r) > h.longCrawl() {
+		l.notePause(h)
+	}
+}
+
+// reap frees the slots of h whose leases are over.
+func (l *Limiter) reap(h *host, now schedule.Time) {
+	was := h.InFlight
+	h.Expire(now, func(r *schedule.Request, isCounted bool) {
+		l.stats.InFlight--
+		if isCounted {
+			l.noteLongCrawlDelay(h, r)
+		}
+		owner(r).state = expired
+	})
+	if l.Fleet != nil && h.InFlight < was {
+		l.inform(h)
+	}
+	l.settle(h)
+}

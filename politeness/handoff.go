@@ -43,39 +43,3 @@ func decode(r fleet.Record) (s schedule.State, ok bool) {
 
 // taken returns what is taken of the Budget.
 func taken(s schedule.State) amount { return amount{s.Requests, s.Bytes} }
-
-// inherit takes over what another member has left of p's host.
-func (l *Limiter) inherit(p *hold, r fleet.Record, now schedule.Time) {
-	s, ok := decode(r)
-	if !ok {
-		return
-	}
-	p.host.Import(now, s, r.Age, r.MinAge, p.told, p.stored)
-	l.noteImport(p.host, now)
-	p.stored = p.host.Lasting()
-}
-
-// noteImport puts h among the paused hosts if an import has paused it.
-func (l *Limiter) noteImport(h *host, now schedule.Time) {
-	if h.IsPaused(now) {
-		l.notePause(h)
-	}
-}
-
-// inheritBudget takes over what other members have taken from h's Budget on the
-// given day. If h's account is of that day, the larger numbers count. If the
-// given day is later, because another clock is ahead, a new account replaces
-// h's account. But a day later than tomorrow is ignored.
-func (l *Limiter) inheritBudget(h *host, day int64, taken amount) {
-	if !l.Budget.limits() || taken == (amount{}) {
-		return
-	}
-	a := l.openAccount(h.key)
-	switch {
-	case day > l.day+1: // too far ahead for any clock
-	case day > a.day:
-		*a = account{day: day, taken: taken}
-	case day == a.day:
-		a.taken = amount{max(a.taken.requests, taken.requests), max(a.taken.bytes, taken.bytes)}
-	}
-}
