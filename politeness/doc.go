@@ -71,7 +71,9 @@
 //     nor behind requests that wait for one. When both are due, fetches of
 //     robots.txt and other requests take turns.
 //   - A Crawl-delay, told by [WithCrawlDelay], is obeyed however long it is. If
-//     it exceeds MaxCrawlDelay, requests are refused until it is over.
+//     it exceeds MaxCrawlDelay, requests are refused until it is over. Another
+//     one, or none, is in force only for a host for which PerHost returns it,
+//     because the host's owner has agreed.
 //   - These pause a host: a Retry-After with 3xx or any status of 400 and
 //     above; a 429; a 503 or a sure challenge or block, at first for one more
 //     interval. See [Limiter.BackOff]. The statuses 430 and 529, which no
