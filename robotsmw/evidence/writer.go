@@ -95,7 +95,23 @@ func (w *writer) resume() error {
 	if w.number > 0 {
 		w.ended = wholeTextOf(w.dir, chain.WARCName(w.number))
 	}
-	return nil
+	last, err := lastWARC(w.dir)
+	w.number = max(w.number, last)
+	return err
+}
+
+// lastWARC returns the greatest number of a WARC file in a directory, or 0. It
+// can be greater than that of any segment, if only the segments were moved
+// away. No segment may have its number, because a file is never overwritten.
+func lastWARC(dir string) (last int, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		var n int
+		if _, err := fmt.Sscanf(e.Name(), "robots-%d.warc.gz", &n); err == nil && e.Name() == chain.WARCName(n) {
+			last = max(last, n)
+		}
+	}
+	return last, err
 }
 
 // write writes a batch. Lines that cannot be written are lost. The next flush

@@ -202,9 +202,14 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 		r.problem("its Signature-Input or Signature cannot be read: they are dictionaries of structured fields (RFC 9651)")
 		return
 	}
+	tried := 0
 	for _, input := range inputs {
 		if tag, _ := input.Param("tag"); tag != `"`+directoryTag+`"` {
 			continue // a signature for another purpose
+		}
+		if tried++; tried > maxSignatures {
+			r.problem("it has more than %d signatures of the directory: one per key is enough, and the rest is ignored", maxSignatures)
+			break
 		}
 		until, key, why := r.verify(req, resp, input, memberOf(values, input.Key), now)
 		if why != "" {
@@ -219,6 +224,13 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 		}
 	}
 }
+
+// maxSignatures is how many signatures of a directory are tried. Without this
+// limit and maxCovered, an answer with a large header takes minutes to check.
+const maxSignatures = 2 * maxKeys
+
+// maxCovered is how many bytes a component may have that a signature covers.
+const maxCovered = 64 << 10
 
 // checkDigest compares Content-Digest with the body (RFC 9530).
 func (r *directoryReport) checkDigest(h http.Header, body []byte) {
@@ -299,6 +311,9 @@ func coveredBy(list []structured.Member, req *http.Request, resp *http.Response)
 		value, ok := valueOf(it, req, resp)
 		if !ok {
 			return nil, "it covers " + printable(id) + ", which a verifier cannot find in the answer"
+		}
+		if len(value) > maxCovered {
+			return nil, fmt.Sprintf("it covers %s, which has more than %d KiB", printable(id), maxCovered>>10)
 		}
 		covered = append(covered, component{id, value})
 	}

@@ -145,6 +145,36 @@ func TestCheckDirectory(t *testing.T) {
 	}
 }
 
+// An answer has 300 signatures that cover a field of 9 MB, all wrong. To check
+// them takes minutes, although CheckDirectory gives up after ten seconds. Only
+// some are tried, and not with a field of this size.
+func TestCheckDirectory_ManySignatures(t *testing.T) {
+	now := time.Now()
+	key := newKey(t)
+	h, body := signedDirectory("bot.example", []ed25519.PrivateKey{key}, now, now.Add(time.Hour))
+	h.Set("Content-Type", directoryType)
+	inputs, values := []string{h.Get("Signature-Input")}, []string{h.Get("Signature")}
+	for i := range 300 {
+		params := lifetime(now, now.Add(time.Hour)) + `;keyid="` + KeyID(publicOf(key)) + `";tag="` + directoryTag + `"`
+		inputs = append(inputs, fmt.Sprintf(`a%d=("@authority";req "content-digest" "x")%s`, i, params))
+		values = append(values, fmt.Sprintf("a%d=:%s:", i, base64.StdEncoding.EncodeToString(make([]byte, 64))))
+	}
+	h.Set("Signature-Input", strings.Join(inputs, ", "))
+	h.Set("Signature", strings.Join(values, ", "))
+	h.Set("X", strings.Repeat("x", 9<<20))
+	base := roundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
+	})
+	keys, problems := CheckDirectory(t.Context(), base, "https://bot.example"+DirectoryPath)
+	if len(keys) != 1 || keys[0].Until.IsZero() {
+		t.Errorf("the first signature is valid, but the keys are %v", keys)
+	}
+	if n := len(problems); n != maxSignatures || !strings.Contains(problems[0], `covers "x", which has more than 64 KiB`) ||
+		!strings.Contains(problems[n-1], "more than 20 signatures") {
+		t.Errorf("%d problems: %.2000q", len(problems), problems)
+	}
+}
+
 // CheckDirectory sends one request, as a verifier does. If the request fails,
 // that is the only problem in the report.
 func TestCheckDirectory_Asks(t *testing.T) {

@@ -179,11 +179,16 @@ func (k *recordOrigins) leads(fetch, v *recordLine) bool {
 
 // inForce returns the state in force when a decision was made. In the first
 // seconds after a change, the decision may still name the previous state, which
-// then counts as the one in force.
+// then counts as the one in force. If the decision names a file that was
+// fetched later, the wall clock was set back in between, and that file counts.
 func (o *recordOrigin) inForce(d *recordDecision) state {
 	in := o.states[0]
 	for _, s := range o.states {
-		if !s.Time.Add(settles).After(d.Decided) || s.Fetched.Equal(d.Fetched) && s.Time.Before(d.Decided.Add(settles)) {
+		isSettled := !s.Time.Add(settles).After(d.Decided)
+		isNamed := s.Fetched.Equal(d.Fetched)
+		isSoon := s.Time.Before(d.Decided.Add(settles))
+		isSetBack := s.Fetched.After(d.Decided)
+		if isSettled || isNamed && (isSoon || isSetBack) {
 			in = s
 		}
 	}

@@ -1,0 +1,47 @@
+package evidence
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
+)
+
+// The lines of a record were moved to an archive, and a WARC file was left
+// behind. Or the process was killed while it removed the files of a segment
+// that a full disk had no room for. The next session begins at another number.
+func TestOpen_AfterAWARCFileWasLeftBehind(t *testing.T) {
+	for _, name := range []string{chain.WARCName(1), chain.WARCName(3)} {
+		dir := t.TempDir()
+		for range 2 {
+			r, err := Open(dir, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range 2 {
+			os.Remove(filepath.Join(dir, chain.LinesName(n+1)))
+			os.Remove(filepath.Join(dir, chain.WARCName(n+1)))
+		}
+		left := filepath.Join(dir, name)
+		if err := os.WriteFile(left, []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			r, err := Open(dir, Options{})
+			if err != nil {
+				t.Fatalf("%s was left behind: %v", name, err)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if text, err := os.ReadFile(left); string(text) != "left" {
+			t.Errorf("%s now has %d bytes, %v", name, len(text), err)
+		}
+	}
+}
