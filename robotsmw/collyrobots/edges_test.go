@@ -449,6 +449,56 @@ func (w lockedWriter) Write(p []byte) (int, error) {
 
 // Collectors with the same options share robots.txt, until one of them gets a
 // transport of its own.
+// Several collectors are attached and begin to crawl at the same moment. Their
+// robots.txt is fetched once if they have the same transport, whether that is
+// the default one, or one that was set before or after Attach, or the Base.
+func TestCollectorsThatStartTogetherFetchRobotsTxtOnce(t *testing.T) {
+	var fetches atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fetches.Add(1)
+			time.Sleep(50 * time.Millisecond) // long enough for all to need it
+			io.WriteString(w, "User-agent: *\nDisallow: /no\n")
+		}
+	}))
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	for name, setUp := range map[string]func(t *http.Transport, c *colly.Collector, limiter *politeness.Limiter){
+		"no transport": func(_ *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter})
+		},
+		"before": func(own *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			c.WithTransport(own)
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter})
+		},
+		"after": func(own *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter})
+			c.WithTransport(own)
+		},
+		"Base": func(own *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter, Base: own})
+		},
+	} {
+		fetches.Store(0)
+		limiter, own := unpaced(), new(http.Transport)
+		var wait sync.WaitGroup
+		for range 3 {
+			c := colly.NewCollector()
+			setUp(own, c, limiter)
+			wait.Go(func() {
+				if err := c.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		wait.Wait()
+		own.CloseIdleConnections()
+		if n := fetches.Load(); n != 1 {
+			t.Errorf("%s: robots.txt was fetched %d times", name, n)
+		}
+	}
+}
+
 func TestCollectorsShareRobotsTxt(t *testing.T) {
 	var fetches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

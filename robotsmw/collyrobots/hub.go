@@ -161,9 +161,11 @@ func (h *hub) take(t http.RoundTripper) {
 		h.base = t
 		return
 	}
-	if h.x.sharing != nil {
-		h.x.sharing.left.Store(true)
-	}
+	defer func() {
+		if h.x.sharing != nil && h == h.x.main { // robots.txt is fetched through the transport of the main hub
+			h.x.sharing.use(recordsFor(h.x.opts, h.base))
+		}
+	}()
 	if own := h.withProxyOf(t); own != nil {
 		h.base, h.refused = own, nil
 		return

@@ -186,7 +186,7 @@ func TestCrawlDelayOfHoursIsPutBack(t *testing.T) {
 		web := new(robotstest.Internet)
 		web.Handle("patient.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
 		c := colly.NewCollector(colly.Async())
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		ext.PutBack = true
 		for page := range 5 {
 			c.Visit(fmt.Sprintf("http://patient.example/%d", page))
@@ -466,7 +466,7 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 			web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
 			ctx, cancel := context.WithCancel(t.Context())
 			c := colly.NewCollector(colly.Async(async), colly.StdlibContext(ctx))
-			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 			ext.PutBack = true
 			var last notes
 			c.OnError(func(r *colly.Response, err error) {
@@ -554,7 +554,7 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusTooManyRequests, 10, "5")
 		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		ext.RetryThrottled = 3
 		told := 0
 		c.OnError(func(*colly.Response, error) { told++ })
@@ -637,7 +637,7 @@ func TestRetriesOfLinksCountAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusTooManyRequests, 2, "5")
 		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		ext.RetryThrottled = 2
 		c.OnHTML("a[href]", follow)
 		c.Visit("http://busy.example/page")
@@ -654,7 +654,7 @@ func TestLimitRuleAndLimiterTogether(t *testing.T) {
 		web := new(robotstest.Internet)
 		c := colly.NewCollector(colly.Async())
 		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 2, Delay: 100 * time.Millisecond})
-		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		for i := range 5 {
 			host := fmt.Sprintf("h%d.example", i)
 			web.Handle(host, robotsText(""))
@@ -675,7 +675,7 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
 		c := colly.NewCollector(colly.Async())
-		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		for i := range hosts {
 			web.Handle(fmt.Sprintf("h%d.example", i), robotsText(fmt.Sprintf("User-agent: *\nCrawl-delay: %d", i%10)))
 			for page := range pages {
@@ -713,7 +713,7 @@ func TestWhatCannotBePutBackIsCounted(t *testing.T) {
 		web := new(robotstest.Internet)
 		web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
 		c := colly.NewCollector(colly.MaxRequests(4))
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		ext.PutBack = true
 		c.Visit("http://slow.example/")
 		c.Visit("http://slow.example/max-requests")

@@ -83,7 +83,7 @@ func TestRetryAfterTheExtensionGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusServiceUnavailable, 3, "5")
 		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		ext.RetryThrottled = 2
 		c.OnError(func(r *colly.Response, err error) { r.Request.Retry() })
 		c.Visit("http://busy.example/page")
@@ -163,7 +163,7 @@ func TestMinuteOfAnUnreachableRobotsTxtIsLogged(t *testing.T) {
 			}
 		})))
 		c := colly.NewCollector()
-		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Logger: slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))})
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter), Logger: slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))})
 		c.OnError(func(r *colly.Response, err error) {
 			if errors.Is(err, robotsmw.ErrUnreachable) {
 				time.Sleep(time.Second)
