@@ -16,11 +16,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// errHidden is the ErrBypassed of a transport that hides addresses.
-var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProxy, SetProxyFunc, SetClient, WithTransport or "+
-	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
-	"and Attach the transport as Options.Base, or the proxy as Options.Proxy", ErrBypassed)
-
 // longest is how long an attempt may take at most.
 const longest = 24 * time.Hour
 
@@ -232,14 +227,6 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 	own = own.Clone()
 	own.DialContext = address.Dialer(x.opts.RefuseAddress).DialContext
 	return own, nil
-}
-
-// defaultTransport is http.DefaultTransport at the time of each request, as
-// http.Client has it. Tests and instrumentation may replace that later.
-type defaultTransport struct{}
-
-func (defaultTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return http.DefaultTransport.RoundTrip(req)
 }
 
 func dials(t *http.Transport) bool {
