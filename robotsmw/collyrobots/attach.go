@@ -34,9 +34,13 @@ import (
 // the limit, call SetRequestTimeout(0) before Attach, or set a negative
 // AttemptTimeout: after Attach, a timeout of 0 cannot be told from none set.
 //
-// Collectors with equal options and the same Limiter (or none) share
-// robots.txt, unless one has a Base, Store, Proxy, client or transport of its
-// own. Logger and Observer may differ.
+// Collectors with equal options, the same Limiter (or none) and the same
+// *http.Transport (or none) share robots.txt: it is fetched once for all of
+// them. This does not apply to a collector with a Store, a Proxy, RefuseAddress
+// or another kind of transport. Logger and Observer may differ.
+//
+// In a testing/synctest bubble, give each collector a Limiter, because the one
+// that the process shares cannot serve two bubbles.
 //
 // As in plain colly, setting a client or a transport while requests are under
 // way is a data race. The package doc says what may happen to these requests.
@@ -92,7 +96,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
 		base, timeout = paced.Base, cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
 	}
-	x.opts.Limiter = cmp.Or(x.opts.Limiter, commonLimiter())
+	x.opts.Limiter = cmp.Or(x.opts.Limiter, &common)
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	if base, err = x.admit(base); errors.Is(err, ErrBypassed) {
 		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
@@ -106,8 +110,9 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	}
 
 	opts = x.opts
-	if opts.Store == nil && opts.RefuseAddress == nil && !x.named() && client.Transport == nil {
-		x.sharing = &sharing{records: recordsFor(opts)}
+	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
+		x.sharing = new(sharing)
+		x.sharing.use(recordsFor(opts, base))
 		opts.Store = x.sharing
 	}
 	opts.Base, opts.AttemptTimeout = outlet{x}, longest

@@ -399,3 +399,65 @@ func TestTheUsersClientChangesLater(t *testing.T) {
 	wantAsked(t, web, "GET http://shop.example/")
 	wantAsked(t, other, "GET http://shop.example/shoes")
 }
+
+func TestTrapTransportIsReplaced(t *testing.T) {
+	// Each function makes the collector send to another network, which is the
+	// second argument. Some functions use the last argument, a proxy that leads
+	// to that network.
+	set := map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
+		"SetProxyFunc": func(c *colly.Collector, _ *robotstest.Internet, proxy string) {
+			u, _ := url.Parse(proxy)
+			c.SetProxyFunc(http.ProxyURL(u))
+		},
+		"SetProxy": func(c *colly.Collector, _ *robotstest.Internet, proxy string) { c.SetProxy(proxy) },
+		"SetClient": func(c *colly.Collector, other *robotstest.Internet, _ string) {
+			c.SetClient(&http.Client{Transport: other})
+		},
+		"WithTransport": func(c *colly.Collector, other *robotstest.Internet, _ string) { c.WithTransport(other) },
+	}
+	for name, set := range set {
+		for _, async := range []bool{false, true} {
+			web, other := shop(), shop()
+			proxy := newProxy(t, other)
+			c := plain(web, colly.IgnoreRobotsTxt(), colly.Async(async))
+			set(c, other, proxy)
+			c.Visit("http://shop.example/cart")
+			if c.Wait(); len(web.Log()) != 0 || len(asked(other)) != 1 {
+				t.Errorf("plain colly: after %s requests do not go by what was set: %v", name, asked(web))
+			}
+
+			web, other = shop(), shop()
+			proxy = newProxy(t, other)
+			c, ext := polite(t, web, colly.Async(async))
+			c.Visit("http://shop.example/")
+			c.Wait()
+			set(c, other, proxy)
+			if !ext.Active() {
+				t.Errorf("%s: not active", name)
+			}
+			var failed notes
+			c.OnError(func(r *colly.Response, err error) {
+				failed.add(fmt.Sprint(r.Request.URL.Path, " ", errors.Is(err, colly.ErrRobotsTxtBlocked)))
+			})
+			c.Visit("http://shop.example/cart")
+			c.Visit("http://shop.example/shoes")
+			c.Wait()
+			if got := failed.sorted(); !slices.Equal(got, []string{"/cart true"}) {
+				t.Errorf("%s: OnError was told of %v", name, got)
+			}
+			wantAsked(t, web, "GET http://shop.example/")
+			wantAsked(t, other, "GET http://shop.example/shoes")
+		}
+	}
+}
+
+func TestTrapSetClientKeepsTheUsersClient(t *testing.T) {
+	c, _ := polite(t, shop())
+	users := &http.Client{Transport: shop()}
+	was := users.Transport
+	c.SetClient(users)
+	c.Visit("http://shop.example/")
+	if users.Transport != was {
+		t.Error("the user's client, which may be in use elsewhere, got another transport")
+	}
+}

@@ -51,7 +51,7 @@ func (m *member) afterFailure(r *colly.Response, err error) {
 	if r.StatusCode == 0 {
 		m.markFailed(r.Request, err)
 	} else if was := markOf(r.Request); m.repeatable(r) && was.repeats < m.RetryThrottled {
-		r.Request.Body = &failedBody{body: was.body, err: err, final: true, repeats: was.repeats}
+		r.Request.Body = &failedBody{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
 	}
 }
 

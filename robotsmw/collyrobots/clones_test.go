@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,5 +124,33 @@ func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
 	}
 	if gap := came[1].Sub(came[0]); gap < time.Second {
 		t.Errorf("the second collector came %v after the first", gap)
+	}
+}
+
+func TestTrapCloneHasNoCallbacks(t *testing.T) {
+	calls := 0
+	web := shop()
+	c := plain(web)
+	c.OnRequest(func(*colly.Request) { calls++ })
+	c.Clone().Visit("http://shop.example/")
+	if calls != 0 || len(asked(web)) != 1 {
+		t.Errorf("plain colly: a clone called %d callbacks and asked for %v; it used to keep the transport alone", calls, asked(web))
+	}
+
+	web = shop()
+	before := colly.NewCollector()
+	older := before.Clone()
+	attachUnpaced(t, before, web)
+	for name, clone := range map[string]*colly.Collector{"a clone": before.Clone(), "a clone made before Attach": older} {
+		if err := clone.Visit("http://shop.example/cart?" + url.QueryEscape(name)); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("attached: %s: %v", name, err)
+		}
+	}
+	older.Visit("http://shop.example/")
+	wantAsked(t, web, "GET http://shop.example/")
+	for _, r := range web.Log() {
+		if got := r.Header.Get("User-Agent"); got != agent {
+			t.Errorf("attached: %s went out as %q", r.URL, got)
+		}
 	}
 }

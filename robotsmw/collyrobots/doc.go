@@ -79,8 +79,14 @@
 // PutBack heals. RetryThrottled is for 429 and 503. What the extension repeats
 // comes to OnError too, but a Retry of it only returns the error, as does any
 // Retry at once after a refusal; a later one waits. So repeat by Retry, not by
-// a queue: Retry's result tells who repeats (Example "WhoRepeats"). c.Visit and
-// c.Post return the first error.
+// a queue, unless Extension.WillRepeat returns true. c.Visit and c.Post return
+// the first error.
+//
+// A program that marks URLs as seen before it visits them should use
+// Extension.Visit or Follow, and unmark a URL for which the error is an
+// ErrUnreachable or a *politeness.DelayError: it was not fetched, and can be
+// visited later. Requests that are refused count for colly's MaxRequests,
+// unless Extension.Visit or Follow has refused them.
 //
 // # Proxies, clients and timeouts
 //

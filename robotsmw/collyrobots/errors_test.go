@@ -220,3 +220,82 @@ func TestRefusedAddress(t *testing.T) {
 		}
 	})
 }
+
+// Programs retry if Headers is nil in OnError, which means in plain colly that
+// the server did not answer. It is not nil if the extension refused the
+// request, for which the server is not the reason.
+func TestHeadersInOnErrorAreNilWithoutAnAnswer(t *testing.T) {
+	web := shop()
+	web.Handle("reset.example", withRobots(robotstest.Reset("")))
+	web.Handle("pages.example", robotsAnd(robotstest.Reset("HTTP/1.1 200 OK\r\n")))
+	web.Handle("broken.example", robotsAnd(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) })))
+	for target, want := range map[string]string{
+		"http://pages.example/":      "nil",   // the connection is reset
+		"http://shop.example/cart":   "empty", // disallowed
+		"http://reset.example/":      "empty", // robots.txt is unreachable
+		"http://unknown.example/":    "empty", // robots.txt is unreachable: no such host
+		"http://broken.example/page": "set",
+	} {
+		c, _ := polite(t, web)
+		got := "OnError was not called"
+		c.OnError(func(r *colly.Response, err error) {
+			switch {
+			case r.Headers == nil:
+				got = "nil"
+			case len(*r.Headers) == 0:
+				got = "empty"
+			default:
+				got = "set"
+			}
+		})
+		c.Visit(target)
+		if got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+
+	c := colly.NewCollector()
+	attach(t, c, robotsmw.Options{UserAgent: agent, Base: shop(), Limiter: &politeness.Limiter{MaxWait: -1}})
+	var headers []bool
+	c.OnError(func(r *colly.Response, err error) { headers = append(headers, r.Headers != nil) })
+	for _, path := range []string{"/", "/shoes"} {
+		c.Visit("http://shop.example" + path)
+	}
+	if len(headers) == 0 || slices.Contains(headers, false) {
+		t.Errorf("a host is not due: Headers is set: %v", headers)
+	}
+}
+
+func TestTrapOnErrorWithoutHeaders(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := shop()
+		web.Handle("out.example", withRobots(robotstest.Site{}))
+		web.Handle("in.example", redirectTo("http://shop.example/cart"))
+		return web
+	}
+	nilHeaders := false
+	c := plain(new(robotstest.Internet), colly.IgnoreRobotsTxt())
+	c.OnError(func(r *colly.Response, err error) { nilHeaders = r.Headers == nil && r.StatusCode == 0 })
+	c.Visit("http://gone.example/")
+	if !nilHeaders {
+		t.Error("plain colly: Headers used to be nil in OnError")
+	}
+
+	web := world()
+	c, ext := polite(t, web)
+	var first, second string
+	c.OnError(func(r *colly.Response, err error) {
+		r.Headers.Get("Retry-After")
+		first = r.Request.URL.String()
+		if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+			second = blocked.Decision.URL.String()
+		}
+	})
+	told := false
+	ext.OnBlocked(func(*colly.Request, robotsmw.Decision) { told = true })
+	c.Visit("http://gone.example/")
+	c.Visit("http://in.example/here")
+	if first != "http://in.example/here" || second != "http://shop.example/cart" || !told {
+		t.Errorf("attached: a redirect from %q into %q", first, second)
+	}
+}

@@ -402,6 +402,35 @@ func ExampleExtension_Visit() {
 }
 
 // With PutBack, a slow host does not hold the queue's only thread.
+// An OnError handler repeats what the extension does not repeat.
+func ExampleExtension_WillRepeat() {
+	var web robotstest.Internet
+	web.Handle("slow.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 2", "/": "", "/a": ""})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base:      &web,
+		Limiter:   &politeness.Limiter{MaxWait: -1},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ext.PutBack = true
+	repeated := make(map[string]bool)
+	c.OnError(func(r *colly.Response, err error) {
+		if ext.WillRepeat(r.Request) {
+			repeated[r.Request.URL.Path] = true
+			return
+		}
+		r.Request.Retry()
+	})
+	c.Visit("http://slow.example/a")
+	ext.Wait()
+	fmt.Println(repeated, ext.Counts().Fetched)
+	// Output: map[/a:true] 1
+}
+
 func ExampleExtension_Wait() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 0.2", "/1": "<p>", "/2": "<p>"})

@@ -1,6 +1,7 @@
 package collyrobots
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -20,18 +21,19 @@ import (
 // waits, in the repeat's own goroutine. When the repeat is sent, the hub gives
 // it the body that it had.
 type failedBody struct {
-	body    io.Reader   // the body that the request had; nil means none
-	own     bool        // the extension itself repeats the request
-	err     error       // what OnError was told; nil if own
-	at      time.Time   // when the request failed
-	final   bool        // a rule or RefuseAddress refused the request, or the extension repeats it
-	until   time.Time   // until when each repeat would be refused; zero if a repeat may go at once
-	wait    func()      // waits until then, or until the collector's Context ends; nil if own
-	lost    bool        // the request is counted in Counts.Lost
-	hops    int         // how many times the Limiter has refused it after a redirect
-	checked bool        // colly would check redirects for visited URLs; a Retry skips this
-	repeats int         // how many times the extension has repeated the request because of a 429 or 503
-	header  http.Header // what the request had before judgeCached changed it; nil if it did not
+	body       io.Reader   // the body that the request had; nil means none
+	own        bool        // the extension itself repeats the request
+	err        error       // what OnError was told; nil if own
+	at         time.Time   // when the request failed
+	final      bool        // a rule or RefuseAddress refused the request, or the extension repeats it
+	willRepeat bool        // the extension repeats the request
+	until      time.Time   // until when each repeat would be refused; zero if a repeat may go at once
+	wait       func()      // waits until then, or until the collector's Context ends; nil if own
+	lost       bool        // the request is counted in Counts.Lost
+	hops       int         // how many times the Limiter has refused it after a redirect
+	checked    bool        // colly would check redirects for visited URLs; a Retry skips this
+	repeats    int         // how many times the extension has repeated the request because of a 429 or 503
+	header     http.Header // what the request had before judgeCached changed it; nil if it did not
 }
 
 // isRefusal reports whether the extension has refused a request, so that it was
@@ -90,4 +92,15 @@ func (b *failedBody) Close() error { return nil }
 func (b *failedBody) restore(req *http.Request) {
 	plain, _ := http.NewRequest(http.MethodPost, "http://host.invalid/", b.body) // no error is possible
 	req.Body, req.GetBody, req.ContentLength = plain.Body, plain.GetBody, plain.ContentLength
+}
+
+// restoreContext returns the context that the request would have without the
+// mark. If the extension repeats it, colly takes it for a Retry of the
+// program's, for which it does not check redirects for visited URLs.
+func (b *failedBody) restoreContext(ctx context.Context) context.Context {
+	if !b.own || !b.checked {
+		return ctx
+	}
+	b.checked = false // a Retry of the answer is the program's
+	return context.WithValue(ctx, colly.CheckRevisitKey, true)
 }

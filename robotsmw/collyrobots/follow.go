@@ -43,6 +43,15 @@ func (x *Extension) ask(c *colly.Collector, URL string, depth int) error {
 	return nil // any other error: the request will fail with it too, and OnError gets it
 }
 
+// WillRepeat reports, in an OnError handler, whether the extension repeats the
+// request that has failed, because of PutBack or RetryThrottled. The handler
+// should then not repeat it: a Retry only returns the error. In all other
+// places, WillRepeat returns false.
+func (x *Extension) WillRepeat(r *colly.Request) bool {
+	b, ok := r.Body.(*failedBody)
+	return ok && b.willRepeat
+}
+
 // Follow visits the href of an element, like Request.Visit, but asks robots.txt
 // first. If robots.txt refuses the URL, Follow returns the error that
 // Extension.Visit returns for it. If AbsoluteURL returns "" because of

@@ -150,3 +150,55 @@ func withRobotsAnd(header map[string]string, body string) http.Handler {
 	})
 	return mux
 }
+
+// A test whose name begins with TestTrap shows a trap: first what colly does by
+// itself, then what an attached collector does. The first half fails if colly
+// changes.
+
+func robotsFetches(web *robotstest.Internet) (n int) {
+	for _, r := range web.Log() {
+		if strings.HasSuffix(r.URL, "/robots.txt") {
+			n++
+		}
+	}
+	return n
+}
+
+// withRobots answers /robots.txt with the given handler, and all other paths
+// with a small page.
+func withRobots(robots http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<p>"+r.URL.Path) })
+	mux.Handle("/robots.txt", robots)
+	return mux
+}
+
+// redirectTo redirects all paths except /robots.txt, which does not exist.
+func redirectTo(target string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", http.RedirectHandler(target, http.StatusFound))
+	mux.Handle("/robots.txt", http.NotFoundHandler())
+	return mux
+}
+
+func robotsText(text string) http.Handler { return withRobots(robotstest.Site{"/robots.txt": text}) }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// wantPace checks that the requests for the pages of a host are at least the
+// given interval apart.
+func wantPace(t *testing.T, web *robotstest.Internet, host string, interval time.Duration) {
+	t.Helper()
+	var last time.Time
+	for _, r := range web.Log() {
+		if r.Host != host || strings.HasSuffix(r.URL, "/robots.txt") {
+			continue
+		}
+		if gap := r.Time.Sub(last); !last.IsZero() && gap < interval {
+			t.Errorf("%s came %v after the page before it; want %v", r.URL, gap, interval)
+		}
+		last = r.Time
+	}
+}

@@ -16,11 +16,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// errHidden is the ErrBypassed of a transport that hides addresses.
-var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProxy, SetProxyFunc, SetClient, WithTransport or "+
-	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
-	"and Attach the transport as Options.Base, or the proxy as Options.Proxy", ErrBypassed)
-
 // longest is how long an attempt may take at most.
 const longest = 24 * time.Hour
 
@@ -161,9 +156,11 @@ func (h *hub) take(t http.RoundTripper) {
 		h.base = t
 		return
 	}
-	if h.x.sharing != nil {
-		h.x.sharing.left.Store(true)
-	}
+	defer func() {
+		if h.x.sharing != nil && h == h.x.main { // robots.txt is fetched through the transport of the main hub
+			h.x.sharing.use(recordsFor(h.x.opts, h.base))
+		}
+	}()
 	if own := h.withProxyOf(t); own != nil {
 		h.base, h.refused = own, nil
 		return
@@ -230,14 +227,6 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 	own = own.Clone()
 	own.DialContext = address.Dialer(x.opts.RefuseAddress).DialContext
 	return own, nil
-}
-
-// defaultTransport is http.DefaultTransport at the time of each request, as
-// http.Client has it. Tests and instrumentation may replace that later.
-type defaultTransport struct{}
-
-func (defaultTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return http.DefaultTransport.RoundTrip(req)
 }
 
 func dials(t *http.Transport) bool {

@@ -3,6 +3,7 @@ package collyrobots
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -219,14 +220,19 @@ func memoryOf[T any](value *T) []byte {
 // must return true: colly then obeys none of the other rules.
 type gate interface{ Match(domain string) bool }
 
-// room is how many requests may pass a gate at the same time. The slots of a
-// gate take a byte for each of these requests, 256 KiB.
-const room = 1 << 18
+// endlessSlots returns slots that are always free and take no memory. A chan
+// bool would need a byte for each request that is under way at the same time.
+// A channel copies as many bytes as the elements have for which it was made, so
+// colly's sends to this one copy nothing.
+func endlessSlots() chan bool {
+	slots := make(chan struct{}, math.MaxInt)
+	return *(*chan bool)(unsafe.Pointer(&slots))
+}
 
 func openGate(b backend, g gate) {
 	own := new(colly.LimitRule)
 	matcherOf(own).Set(reflect.ValueOf(g))
-	*slotsOf(own) = make(chan bool, room)
+	*slotsOf(own) = endlessSlots()
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	*b.rules = slices.Insert(*b.rules, 0, own)

@@ -130,6 +130,28 @@ func TestCollyOrder(t *testing.T) {
 	}
 }
 
+// All requests pass the gate at once, so a send to its slots never blocks.
+func TestEndlessSlots(t *testing.T) {
+	slots := endlessSlots()
+	for range 1 << 20 {
+		select {
+		case slots <- true:
+		default:
+			t.Fatal("there is no slot")
+		}
+	}
+	for range 1 << 20 {
+		select {
+		case <-slots:
+		default:
+			t.Fatal("a slot is missing")
+		}
+	}
+	if len(slots) != 0 {
+		t.Errorf("%d slots are not free", len(slots))
+	}
+}
+
 // requestAt returns a request of a collector at a depth.
 func requestAt(c *colly.Collector, depth int) *colly.Request {
 	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,3 +201,93 @@ type timeoutError interface {
 }
 
 var _ timeoutError = (*url.Error)(nil)
+
+// A LimitRule that several collectors have keeps its Parallelism and Delay over
+// all of them.
+func TestLimitRuleOfTwoCollectors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int32
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsAnd(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(time.Second)
+			now.Add(-1)
+		})))
+		rule := &colly.LimitRule{DomainGlob: "*", Parallelism: 2, Delay: time.Second}
+		var collectors []*colly.Collector
+		for range 3 {
+			c, _ := polite(t, web, colly.Async())
+			if err := c.Limit(rule); err != nil {
+				t.Fatal(err)
+			}
+			collectors = append(collectors, c)
+		}
+		start := time.Now()
+		for i, c := range collectors {
+			for page := range 4 {
+				c.Visit(fmt.Sprintf("http://a.example/%d/%d", i, page))
+			}
+		}
+		for _, c := range collectors {
+			c.Wait()
+		}
+		if took := time.Since(start); most.Load() != 2 || took != 11*time.Second { // six pairs of pages, each with its delay
+			t.Errorf("%d at once, in %v", most.Load(), took)
+		}
+	})
+}
+
+func TestTrapOneLimitRuleForAllHosts(t *testing.T) {
+	const hosts = 4
+	crawl := func(c *colly.Collector) time.Duration {
+		start := time.Now()
+		for i := range hosts {
+			c.Visit(fmt.Sprintf("http://h%d.example/", i))
+		}
+		c.Wait()
+		return time.Since(start)
+	}
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		for i := range hosts {
+			web.Handle(fmt.Sprintf("h%d.example", i), robotsText(""))
+		}
+		return web
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := plain(world(), colly.Async(), colly.IgnoreRobotsTxt())
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Delay: 200 * time.Millisecond})
+		if took := crawl(c); took != hosts*200*time.Millisecond {
+			t.Errorf("plain colly took %v; hosts used to wait for each other", took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := colly.NewCollector(colly.Async())
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 200 * time.Millisecond}})
+		if took := crawl(c); took != 200*time.Millisecond { // each page comes one interval after its robots.txt
+			t.Errorf("attached took %v", took)
+		}
+	})
+}
+
+func TestLimitRuleAndLimiterTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		c := colly.NewCollector(colly.Async())
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 2, Delay: 100 * time.Millisecond})
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		for i := range 5 {
+			host := fmt.Sprintf("h%d.example", i)
+			web.Handle(host, robotsText(""))
+			for page := range 4 {
+				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
+			}
+		}
+		c.Wait() // if this waits forever, synctest reports a deadlock
+		if got := len(asked(web)); got != 20 {
+			t.Errorf("%d pages were fetched", got)
+		}
+	})
+}

@@ -114,7 +114,8 @@ func (m *member) markFailed(r *colly.Request, err error) {
 		if delay.hop {
 			b.hops++
 		}
-		b.final = m.PutBack && b.hops < maxHops && m.c.Context.Err() == nil
+		b.willRepeat = m.PutBack && b.hops < maxHops && m.c.Context.Err() == nil
+		b.final = b.willRepeat
 	}
 	target := *r.URL
 	b.wait = func() {

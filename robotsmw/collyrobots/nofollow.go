@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/storage"
@@ -67,19 +68,30 @@ func (m *member) noFollow(page *colly.Response) {
 	if *ownerOf(r) != m.c {
 		return // the page said so in its header already
 	}
-	url := r.URL.String()
-	refuse := closed(m.c, func() error {
+	pageURL := r.URL.String()
+	refusal := func() error {
 		m.tally(&m.counts.LinksRefused, 1)
-		return fmt.Errorf("%w: the page %s says so of its links", ErrNoFollow, url)
-	})
-	refuse.OnRequest(func(again *colly.Request) {
-		if again.Abort(); again.URL.String() != url { // a HEAD, for which colly does not ask the store
-			m.tally(&m.counts.LinksRefused, 1)
-			return
+		return fmt.Errorf("%w: the page %s says so of its links", ErrNoFollow, pageURL)
+	}
+	refuse := closed(m.c, refusal)
+	onRequestFirst(refuse, func(again *colly.Request) {
+		s := seal(again)
+		var err error
+		if again.URL.String() != pageURL { // a HEAD or the like, for which colly does not ask the store
+			err = refusal()
+		} else { // a Retry of the page itself, which the true collector makes
+			retry := *again
+			*ownerOf(&retry) = m.c
+			err = retry.Retry()
 		}
-		retry := *again // a Retry of the page itself, which the true collector makes
-		*ownerOf(&retry) = m.c
-		retry.Retry()
+		if failed, ok := err.(*url.Error); ok {
+			err = failed.Err // the http.Client wraps it again
+		}
+		if err == nil || s == nil {
+			again.Abort()
+		} else {
+			s.refused = err
+		}
 	})
 	*ownerOf(r) = refuse
 }

@@ -419,3 +419,61 @@ func TestAbsoluteURLOfRelNoFollowLinks(t *testing.T) {
 		}
 	}
 }
+
+// Request.Depth of a nofollow page is plain colly's in all callbacks, and its
+// links are refused with an error and stay unvisited.
+func TestDepthOfANoFollowPage(t *testing.T) {
+	for _, path := range []string{"/closed", "/header"} {
+		web := nofollowSite()
+		c, _ := polite(t, web, colly.AllowURLRevisit())
+		var depths notes
+		note := func(r *colly.Request) { depths.add(fmt.Sprint(r.Depth)) }
+		c.OnResponseHeaders(func(r *colly.Response) { note(r.Request) })
+		c.OnResponse(func(r *colly.Response) { note(r.Request) })
+		c.OnScraped(func(r *colly.Response) { note(r.Request) })
+		c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+			note(e.Request)
+			link := e.Request.AbsoluteURL(e.Attr("href"))
+			made, err := e.Request.New("GET", link, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, err := range map[string]error{
+				"Visit": e.Request.Visit(link), "Post": e.Request.Post(link, map[string]string{"a": "b"}), "Do": made.Do(),
+			} {
+				if err == nil {
+					t.Errorf("%s: %s was not refused", path, name)
+				}
+			}
+			if visited, err := e.Request.HasVisited(link); visited || err != nil {
+				t.Errorf("%s: visited %v, %v", path, visited, err)
+			}
+		})
+		c.Visit("http://site.example" + path)
+		if got := slices.Compact(depths.sorted()); !slices.Equal(got, []string{"1"}) {
+			t.Errorf("%s: depths %v", path, got)
+		}
+		if got := asked(web); len(got) != 1 {
+			t.Errorf("%s: asked for %v", path, got)
+		}
+	}
+}
+
+func TestTrapContextIsShared(t *testing.T) {
+	web := nofollowSite()
+	c := plain(web)
+	leaked := false
+	c.OnResponse(func(r *colly.Response) {
+		leaked = leaked || r.Request.URL.Path == "/open" && r.Ctx.Get("nofollow") != ""
+		if r.Request.URL.Path == "/closed" {
+			r.Ctx.Put("nofollow", "yes")
+		}
+	})
+	c.OnHTML("a[href]", follow)
+	c.Visit("http://site.example/")
+	if !leaked {
+		t.Error("plain colly: what a page puts into its Ctx used to be in its siblings' too")
+	}
+	// TestNoFollow shows what happens with Attach: although one page says
+	// nofollow, the links of its siblings are followed.
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/gocolly/colly/v2/queue"
 	"github.com/gocolly/colly/v2/storage"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -115,7 +116,7 @@ func TestOneExtensionOnManyCollectors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := nofollowSite()
 		list := colly.NewCollector(colly.Async())
-		ext := attach(t, list, robotsmw.Options{UserAgent: agent, Base: web})
+		ext := attach(t, list, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		detail := list.Clone()
 		other := colly.NewCollector(colly.Async())
 		for _, c := range []*colly.Collector{detail, other} {

@@ -55,7 +55,11 @@ func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		if err != nil {
 			return nil, err
 		}
-		return base.RoundTrip(req)
+		resp, err := base.RoundTrip(req)
+		if resp == nil && err == nil {
+			err = errNoAnswer
+		}
+		return resp, err
 	}
 	leave, err := p.hub.enter(req.Context(), req.URL.Host)
 	if err != nil {
@@ -75,6 +79,9 @@ func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	sent := req.WithContext(ctx)
 	resp, err = base.RoundTrip(sent)
 	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string) // colly's proxy switchers note their choice in the context
+	if resp == nil && err == nil {
+		err = errNoAnswer
+	}
 	if err != nil || resp.Body == nil {
 		cancel()
 		leave()

@@ -1,12 +1,15 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,5 +85,46 @@ func TestTransportThatNamesItsProtocols(t *testing.T) {
 	}
 	if n := ext.Counts(); n.Pages != 2 || n.LongestWait == 0 {
 		t.Errorf("counts: %+v, want 2 pages that waited", n)
+	}
+}
+
+// A proxy that is set later changes the proxy alone. The rest of the program's
+// transport stays: here, the header that its CONNECT requests carry.
+func TestSetProxyKeepsTheTransport(t *testing.T) {
+	for name, set := range map[string]func(c *colly.Collector, proxy string){
+		"SetProxy": func(c *colly.Collector, proxy string) { c.SetProxy(proxy) },
+		"SetProxyFunc": func(c *colly.Collector, proxy string) {
+			c.SetProxyFunc(func(*http.Request) (*url.URL, error) { return url.Parse(proxy) })
+		},
+		"SetProxy on a clone, twice": func(c *colly.Collector, proxy string) {
+			c.Clone().SetProxy("http://127.0.0.1:1")
+			c.Clone().SetProxy(proxy)
+		},
+	} {
+		var dialled atomic.Int32
+		users := &http.Transport{MaxResponseHeaderBytes: 12345}
+		users.DialContext = httpDialer(&dialled)
+		web := shop()
+		c := colly.NewCollector()
+		c.WithTransport(users)
+		attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+		set(c, newProxy(t, web))
+		if err := c.Visit("http://shop.example/shoes"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		wantAsked(t, web, "GET http://shop.example/shoes")
+		if dialled.Load() == 0 {
+			t.Errorf("%s: the program's own DialContext was not asked", name)
+		}
+		if users.Proxy != nil || users.DisableKeepAlives {
+			t.Errorf("%s: the program's own transport was changed", name)
+		}
+	}
+}
+
+func httpDialer(dialled *atomic.Int32) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialled.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 }

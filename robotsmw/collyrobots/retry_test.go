@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/queue"
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -278,4 +281,241 @@ func robotsAnd(others http.Handler) http.Handler {
 	mux.Handle("/robots.txt", robotstest.Site{})
 	mux.Handle("/", others)
 	return mux
+}
+
+// An OnError that sleeps and retries comes to an end, however many requests a
+// rule refuses, and every allowed page is fetched.
+func TestRetriesOfAThousandDisallowedLinksEnd(t *testing.T) {
+	const links = 1000
+	for _, async := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var page strings.Builder
+			site := robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /no/"}
+			for i := range links {
+				fmt.Fprintf(&page, "<a href=/no/%d>no</a> <a href=/yes/%d>yes</a>", i, i)
+				site[fmt.Sprintf("/yes/%d", i)] = "<p>yes"
+			}
+			site["/"] = page.String()
+			web := new(robotstest.Internet)
+			web.Handle("a.example", site)
+			c, _ := polite(t, web, colly.Async(async))
+			var calls, wrong atomic.Int32
+			c.OnError(func(r *colly.Response, err error) {
+				calls.Add(1)
+				time.Sleep(time.Second)
+				if again := r.Request.Retry(); !errors.Is(again, colly.ErrRobotsTxtBlocked) {
+					wrong.Add(1)
+				}
+			})
+			c.OnHTML("a[href]", follow)
+			c.Visit("http://a.example/")
+			c.Wait()
+			if n := calls.Load(); n != links {
+				t.Errorf("async %v: OnError was called %d times for %d links", async, n, links)
+			}
+			if n := wrong.Load(); n != 0 {
+				t.Errorf("async %v: %d Retries did not tell of the refusal", async, n)
+			}
+			if n := len(asked(web)); n != links+1 {
+				t.Errorf("async %v: %d pages were fetched", async, n)
+			}
+		})
+	}
+}
+
+// robotsFailingFor answers robots.txt with 503 for a time.
+func robotsFailingFor(d time.Duration) *robotstest.Internet {
+	web := new(robotstest.Internet)
+	start := time.Now()
+	web.Handle("a.example", withRobots(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if time.Since(start) < d {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})))
+	return web
+}
+
+// A refusal that time heals: a Retry that comes later waits until the time that
+// the error names, however often.
+func TestRetryWaitsForWhatTimeHeals(t *testing.T) {
+	for _, body := range []string{"", "a=b"} {
+		for _, async := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				web := robotsFailingFor(10 * time.Second)
+				c, ext := polite(t, web, colly.Async(async))
+				tries := 0
+				c.OnError(func(r *colly.Response, err error) {
+					if tries++; tries <= 8 {
+						time.Sleep(2 * time.Second)
+						if err := r.Request.Retry(); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+				var got string
+				c.OnResponse(func(r *colly.Response) { got = string(r.Body) })
+				if body == "" {
+					c.Visit("http://a.example/page")
+				} else {
+					c.PostRaw("http://a.example/page", []byte(body))
+				}
+				c.Wait()
+				if got == "" || ext.Counts().Lost != 0 {
+					t.Errorf("async %v, body %q: the page was not fetched in %d tries: %v", async, body, tries, ext.Counts())
+				}
+				for _, r := range web.Log() {
+					if r.Method == "POST" && r.Header.Get("Content-Length") != "" && r.Header.Get("Content-Length") != "3" {
+						t.Errorf("the body was sent as %v", r.Header)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Requests that a Limiter refuses because they would have to wait.
+func TestRetryWaitsForTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText(""))
+		c := colly.NewCollector(colly.Async())
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(5 * time.Second)})
+		var mu sync.Mutex
+		tries := map[string]int{}
+		c.OnError(func(r *colly.Response, err error) {
+			mu.Lock()
+			tries[r.Request.URL.Path]++
+			n := tries[r.Request.URL.Path]
+			mu.Unlock()
+			if n <= 20 {
+				time.Sleep(200 * time.Millisecond)
+				r.Request.Retry()
+			}
+		})
+		for i := range 4 {
+			c.Visit(fmt.Sprintf("http://a.example/%d", i))
+		}
+		c.Wait()
+		if got := len(asked(web)); got != 4 {
+			t.Errorf("%d of 4 pages were fetched", got)
+		}
+		wantPace(t, web, "a.example", 5*time.Second)
+	})
+}
+
+// What an unconditional Retry tells is the refusal.
+func TestRetryAtOnceTellsTheRefusal(t *testing.T) {
+	for _, target := range []string{"http://down.example/", "http://shop.example/cart"} {
+		web := shop()
+		web.Handle("down.example", withRobots(robotstest.Status(503)))
+		c, _ := polite(t, web)
+		var told error
+		before := ""
+		c.OnRequest(func(r *colly.Request) { before = fmt.Sprint(r.URL, *r.Headers, r.Depth, r.Method) })
+		c.OnError(func(r *colly.Response, err error) {
+			told = r.Request.Retry()
+			if after := fmt.Sprint(r.Request.URL, *r.Request.Headers, r.Request.Depth, r.Request.Method); after != before {
+				t.Errorf("the request was %s, and is %s", before, after)
+			}
+		})
+		c.Visit(target)
+		if !errors.Is(told, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s: Retry told %v", target, told)
+		}
+	}
+}
+
+// A refused request that goes back into a queue keeps its body.
+func TestRefusedRequestCanBeQueued(t *testing.T) {
+	c, _ := polite(t, shop(), colly.AllowURLRevisit())
+	q, err := queue.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := false
+	c.OnError(func(r *colly.Response, err error) {
+		if !added {
+			added = true
+			q.AddRequest(r.Request)
+		}
+	})
+	var body []byte
+	c.PostRaw("http://shop.example/cart", []byte("a=b"))
+	c.OnRequest(func(r *colly.Request) { body, _ = io.ReadAll(r.Body) })
+	q.Run(c)
+	if string(body) != "a=b" {
+		t.Errorf("the queue got the body %q", body)
+	}
+}
+
+// What the extension repeats itself is fetched once, even if an OnError handler
+// repeats all that fails. The Retry then returns what OnError was told.
+func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
+	type options struct{ async, before, throttled bool }
+	for n := range 8 {
+		o := options{n&1 != 0, n&2 != 0, n&4 != 0}
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			web.Handle("slow.example", robotsText(""))
+			limiter := neverWait(50 * time.Millisecond)
+			want := []string{"GET http://slow.example/1", "GET http://slow.example/2", "POST http://slow.example/login"}
+			if o.throttled {
+				web = busy(http.StatusServiceUnavailable, 2, "5")
+				limiter = new(politeness.Limiter)
+				want = slices.Repeat([]string{"GET http://busy.example/page"}, 3)
+			}
+			c := colly.NewCollector(colly.Async(o.async))
+			var told, retried notes
+			handler := func(r *colly.Response, err error) {
+				told.add(err.Error())
+				if len(told.sorted()) > 50 {
+					return // too many: the check below fails
+				}
+				time.Sleep(time.Second)
+				if again := r.Request.Retry(); again != err {
+					retried.add(fmt.Sprint(again))
+				}
+			}
+			if o.before {
+				c.OnError(handler)
+			}
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+			ext.PutBack, ext.RetryThrottled = !o.throttled, 3
+			if !o.before {
+				c.OnError(handler)
+			}
+			if o.throttled {
+				c.Visit("http://busy.example/page")
+			} else {
+				c.Visit("http://slow.example/1")
+				c.Visit("http://slow.example/2")
+				c.Post("http://slow.example/login", map[string]string{"user": "ann"})
+			}
+			ext.Wait()
+			got := asked(web)
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%+v: the servers were asked for %v", o, got)
+			}
+			if len(told.sorted()) == 0 || len(retried.sorted()) > 0 {
+				t.Errorf("%+v: OnError was told %v; the Retries returned %v", o, told.sorted(), retried.sorted())
+			}
+		})
+	}
+}
+
+// Once the extension has given up, a Retry of the program's is sent.
+func TestRetryAfterTheExtensionGaveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusServiceUnavailable, 3, "5")
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		ext.RetryThrottled = 2
+		c.OnError(func(r *colly.Response, err error) { r.Request.Retry() })
+		c.Visit("http://busy.example/page")
+		wantAsked(t, web, slices.Repeat([]string{"GET http://busy.example/page"}, 4)...)
+		if n := ext.Counts(); n.Pages != 4 || n.Lost != 0 || n.Retried != 2 || n.GivenUp != 1 {
+			t.Errorf("counts: %v", n)
+		}
+	})
 }

@@ -2,25 +2,12 @@ package collyrobots
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"unsafe"
 
 	"github.com/gocolly/colly/v2"
 )
-
-// ErrBypassed is the error of a request that was not sent because the extension
-// would not have checked it. errors.Is finds it. There are two reasons:
-//
-// A transport was set that hides addresses from Options.RefuseAddress: it has a
-// dial function of its own, or is not an *http.Transport. All requests fail
-// until another transport is set.
-//
-// A transport was set while the request was about to be sent. A Retry of the
-// request goes through the extension.
-var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
 
 // How a request that another transport gets is kept from being sent:
 //
@@ -30,9 +17,6 @@ var ErrBypassed = errors.New("collyrobots: the request was not sent, because the
 // extension cannot run in between. Therefore it gives each request of an
 // attached collector a context that has ended: a transport returns the cause
 // instead of sending the request. Only the hub uses the request's own context.
-
-// errReplaced is the cause of the end of each sealed context.
-var errReplaced = fmt.Errorf("%w: a transport was set while the request was about to be sent", ErrBypassed)
 
 // ended is a context that has ended with errReplaced.
 var ended = func() context.Context {
@@ -47,13 +31,17 @@ func isCancelKey(key any) bool { return ended.Value(key) != nil }
 
 // A sealed context has the values of a request's own context, but has ended
 // with errReplaced.
-type sealed struct{ context.Context }
+type sealed struct {
+	context.Context             // the request's own
+	repeated        *failedBody // what colly took for the request's body; nil if it is no repeat
+	refused         error       // why the hub must not send the request; nil if it may
+}
 
 type sealedKey struct{}
 
-func (s sealed) Value(key any) any {
+func (s *sealed) Value(key any) any {
 	if _, ok := key.(sealedKey); ok {
-		return s.Context
+		return s
 	}
 	if isCancelKey(key) {
 		return ended.Value(key)
@@ -61,30 +49,44 @@ func (s sealed) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-func (s sealed) Done() <-chan struct{} { return ended.Done() }
+func (s *sealed) Done() <-chan struct{} { return ended.Done() }
 
-func (s sealed) Err() error { return ended.Err() }
+func (s *sealed) Err() error { return ended.Err() }
 
-// seal gives the request that colly will send for r a sealed context. It must
-// be called before any other OnRequest handler, because a handler may replace
-// r.Headers.
-func seal(r *colly.Request) {
+// seal gives the request that colly will send for r a sealed context, and the
+// body that it would have without a failedBody. It must be called before any
+// other OnRequest handler, because a handler may replace r.Headers. seal
+// returns nil if it cannot do that with this version of colly.
+func seal(r *colly.Request) *sealed {
 	if !sealable() || !known().has("requestCallbacks") {
-		return
+		return nil
 	}
 	req := (*http.Request)(unsafe.Add(unsafe.Pointer(r.Headers), -int(unsafe.Offsetof(http.Request{}.Header))))
-	if req.Context().Value(sealedKey{}) != nil {
-		return
+	if s := sealOf(req.Context()); s != nil {
+		return s
 	}
-	*req = *req.WithContext(sealed{Context: req.Context()})
+	s := &sealed{Context: req.Context()}
+	if b, ok := req.Body.(*failedBody); ok {
+		s.repeated = b
+		b.restore(req) // here and not in RoundTrip, because the http.Client may give RoundTrip a copy of the request
+		s.Context = b.restoreContext(s.Context)
+	}
+	*req = *req.WithContext(s)
+	return s
+}
+
+// sealOf returns the seal of a request with this context. It returns nil if the
+// request has none, like those of clones that were not added.
+func sealOf(ctx context.Context) *sealed {
+	s, _ := ctx.Value(sealedKey{}).(*sealed)
+	return s
 }
 
 // unseal returns a request's own context, which lacks the values that colly has
-// added to a sealed one. The contexts of clones' requests are not sealed if the
-// clones were not added.
+// added to a sealed one.
 func unseal(ctx context.Context) context.Context {
-	if own, ok := ctx.Value(sealedKey{}).(context.Context); ok {
-		return own
+	if s := sealOf(ctx); s != nil {
+		return s.Context
 	}
 	return ctx
 }

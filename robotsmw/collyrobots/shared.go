@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"runtime"
 	"slices"
 	"sync"
@@ -20,31 +21,22 @@ import (
 // collectors crawl it.
 var common politeness.Limiter
 
-// commonLimiter returns the Limiter of a collector that was attached without
-// one. A testing/synctest bubble has a time of its own, and no Limiter can
-// serve two bubbles. So in a bubble, each of these collectors gets its own.
-func commonLimiter() *politeness.Limiter {
-	now := time.Now()
-	if now == now.Round(0) { // outside a bubble, a time has a monotonic part
-		return new(politeness.Limiter)
-	}
-	return &common
-}
-
 // shared has the robots.txt records of the process's collectors, by sharedKey.
 // Collectors share *records if they have the same key. The records live as long
-// as their Limiter.
+// as their Limiter and their transport.
 var shared sync.Map
 
 type sharedKey struct {
-	limiter weak.Pointer[politeness.Limiter]
-	options string // all options that a decision depends on
+	limiter   weak.Pointer[politeness.Limiter]
+	transport weak.Pointer[http.Transport] // nil means http.DefaultTransport
+	options   string                       // all options that a decision depends on
 }
 
 // records is a robotsmw.Store in memory.
 type records struct {
 	mu    sync.Mutex
 	list  map[string]stored
+	locks map[string]bool // the keys whose robots.txt is being fetched
 	bytes int
 }
 
@@ -57,56 +49,94 @@ type stored struct {
 // each is fetched again when it is needed.
 const maxShared = 32 << 20
 
-// recordsFor returns the records that collectors with these options share.
-// opts.Limiter must be set.
-func recordsFor(opts robotsmw.Options) *records {
-	key := sharedKey{weak.Make(opts.Limiter), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
+// recordsFor returns the records that collectors with these options and this
+// transport share. opts.Limiter must be set. recordsFor returns nil if the
+// collectors share none, because robots.txt may be another one by their
+// transport.
+func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
+	own, ok := transport.(*http.Transport)
+	if _, isDefault := transport.(defaultTransport); !ok && !isDefault {
+		return nil
+	}
+	key := sharedKey{weak.Make(opts.Limiter), weak.Make(own), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
 		opts.RobotsTimeout, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override)}
-	r, known := shared.LoadOrStore(key, &records{list: make(map[string]stored)})
+	r, known := shared.LoadOrStore(key, &records{list: make(map[string]stored), locks: make(map[string]bool)})
+	forget := func(key any) { shared.Delete(key) }
 	if !known && opts.Limiter != &common {
-		runtime.AddCleanup(opts.Limiter, func(key any) { shared.Delete(key) }, any(key))
+		runtime.AddCleanup(opts.Limiter, forget, any(key))
+	}
+	if !known && own != nil {
+		runtime.AddCleanup(own, forget, any(key))
 	}
 	return r.(*records)
 }
 
-// sharing is the Store of one Extension. When its collectors get a transport of
-// their own, it leaves the others, because their answers may differ.
-type sharing struct {
-	*records
-	left atomic.Bool
-}
+// sharing is the Store of one Extension. It shares the records of the other
+// Extensions that have the same transport now.
+type sharing struct{ records atomic.Pointer[records] }
+
+func (s *sharing) use(r *records) { s.records.Store(r) }
 
 func (s *sharing) Get(_ context.Context, key string) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.list[key]
-	if !ok || s.left.Load() || time.Now().After(e.until) {
+	r := s.records.Load()
+	if r == nil {
+		return nil, fs.ErrNotExist
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.list[key]
+	if !ok || time.Now().After(e.until) {
 		return nil, fs.ErrNotExist
 	}
 	return slices.Clone(e.value), nil
 }
 
 func (s *sharing) Put(_ context.Context, key string, value []byte, ttl time.Duration) error {
-	if s.left.Load() || len(value) > maxShared {
+	r := s.records.Load()
+	if r == nil || len(value) > maxShared {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drop(key)
-	if s.bytes+len(value) > maxShared {
-		clear(s.list)
-		s.bytes = 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop(key)
+	if r.bytes+len(value) > maxShared {
+		clear(r.list)
+		r.bytes = 0
 	}
-	s.list[key] = stored{slices.Clone(value), time.Now().Add(ttl)}
-	s.bytes += len(value)
+	r.list[key] = stored{slices.Clone(value), time.Now().Add(ttl)}
+	r.bytes += len(value)
 	return nil
 }
 
 func (s *sharing) Delete(_ context.Context, key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drop(key)
+	if r := s.records.Load(); r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.drop(key)
+	}
 	return nil
+}
+
+// TryLock makes sharing a robotsmw.Locker: of the collectors that need a
+// robots.txt at the same time, one fetches it, and the others wait for the
+// result. The ttl does not matter, because a process that dies takes all
+// holders of its locks with it.
+func (s *sharing) TryLock(_ context.Context, key string, _ time.Duration) (unlock func(), ok bool, err error) {
+	r := s.records.Load()
+	if r == nil {
+		return func() {}, true, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.locks[key] {
+		return nil, false, nil
+	}
+	r.locks[key] = true
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.locks, key)
+	}, true, nil
 }
 
 func (r *records) drop(key string) {

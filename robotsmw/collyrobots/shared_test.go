@@ -1,6 +1,7 @@
 package collyrobots
 
 import (
+	"net/http"
 	"runtime"
 	"testing"
 
@@ -8,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// The records of a Limiter go with it; those of the common Limiter stay.
+// Records go with their Limiter or their transport. Those of the common Limiter
+// and the default transport stay.
 func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
 	count := func() (n int) {
 		for range shared.Range {
@@ -16,9 +18,10 @@ func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
 		}
 		return n
 	}
-	a := recordsFor(robotsmw.Options{Limiter: &common})
+	a := recordsFor(robotsmw.Options{Limiter: &common}, defaultTransport{})
 	before := count()
-	recordsFor(robotsmw.Options{Limiter: new(politeness.Limiter)})
+	recordsFor(robotsmw.Options{Limiter: new(politeness.Limiter)}, defaultTransport{})
+	recordsFor(robotsmw.Options{Limiter: &common}, new(http.Transport))
 	for tries := 0; count() > before && tries < 100; tries++ {
 		runtime.GC()
 		runtime.Gosched()
@@ -26,7 +29,7 @@ func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
 	if n := count(); n > before {
 		t.Errorf("%d records are left, of %d", n, before)
 	}
-	if recordsFor(robotsmw.Options{Limiter: &common}) != a {
+	if recordsFor(robotsmw.Options{Limiter: &common}, defaultTransport{}) != a {
 		t.Error("the common Limiter got other records")
 	}
 }

@@ -22,13 +22,19 @@ import (
 func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
 	x := h.x
-	if b, ok := req.Body.(*failedBody); ok {
-		x.regain(b)
+	b, unsealed := req.Body.(*failedBody)
+	if unsealed {
 		b.restore(req)
-		if b.own && b.checked { // colly looks for this in its own request
-			*req = *req.WithContext(context.WithValue(req.Context(), colly.CheckRevisitKey, true))
-			b.checked = false // a Retry of the answer is the program's
+		*req = *req.WithContext(b.restoreContext(req.Context()))
+	}
+	if s := sealOf(req.Context()); s != nil {
+		if s.refused != nil {
+			return nil, s.refused
 		}
+		b = s.repeated
+	}
+	if b != nil && req.Response == nil { // a redirect is not a repeat
+		x.regain(b)
 	}
 	if err := h.sync(); err != nil {
 		return nil, err

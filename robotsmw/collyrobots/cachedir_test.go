@@ -1,0 +1,98 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func TestTrapCacheDirectory(t *testing.T) {
+	for _, forbidden := range []bool{false, true} {
+		dir := t.TempDir()
+		robots := robotstest.Site{"/robots.txt": ""}
+		web := new(robotstest.Internet)
+		web.Handle("a.example", withRobots(robots))
+		onRequest, onHeaders := 0, 0
+		warm := plain(web, colly.CacheDir(dir), colly.AllowURLRevisit(), colly.IgnoreRobotsTxt())
+		warm.OnRequest(func(*colly.Request) { onRequest++ })
+		warm.OnRequestHeaders(func(*colly.Request) { onHeaders++ })
+		warm.Visit("http://a.example/page")
+		warm.Visit("http://a.example/page")
+		if onRequest != 2 || onHeaders != 1 || len(asked(web)) != 1 {
+			t.Errorf("plain colly: %d, %d, %v; a page from disk used to come past OnRequestHeaders and the transport",
+				onRequest, onHeaders, asked(web))
+		}
+
+		if forbidden {
+			robots["/robots.txt"] = "User-agent: *\nDisallow: /page"
+		}
+		c, _ := polite(t, web, colly.CacheDir(dir))
+		c.Head("http://a.example/other") // robots.txt is in memory from now on
+		served, failed, header := 0, error(nil), ""
+		c.OnResponse(func(*colly.Response) { served++ })
+		c.OnError(func(r *colly.Response, err error) { failed, header = err, r.Request.Headers.Get("Cache-Control") })
+		c.Request("GET", "http://a.example/page", nil, nil, http.Header{"Cache-Control": {"max-age=0"}})
+		if forbidden && (served != 0 || !errors.Is(failed, robotsmw.ErrDisallowed) || header != "max-age=0") {
+			t.Errorf("attached: a page that is forbidden by now: served %d times, %v, header %q", served, failed, header)
+		}
+		if !forbidden && (served != 1 || failed != nil) {
+			t.Errorf("attached: a page that is allowed: served %d times, %v", served, failed)
+		}
+		if got := asked(web); len(got) != 2 {
+			t.Errorf("attached: asked for %v", got)
+		}
+	}
+}
+
+// A program processes again, offline, what an earlier run has put into the
+// cache directory. All pages are served. No robots.txt is requested for them,
+// nor for a request that a later handler aborts. A page that is not in the
+// cache needs its robots.txt, which is unreachable. After that, the others are
+// still served.
+func TestCacheDirectoryWorksOffline(t *testing.T) {
+	dir := t.TempDir()
+	web := new(robotstest.Internet)
+	warm := plain(web, colly.CacheDir(dir), colly.IgnoreRobotsTxt())
+	const hosts = 8
+	page := func(i int) string { return fmt.Sprintf("http://host-%d.example/page", i) }
+	for i := range hosts {
+		web.Handle(fmt.Sprintf("host-%d.example", i), robotsText(""))
+		if err := warm.Visit(page(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	offline := new(robotstest.Internet)
+	c, ext := polite(t, offline, colly.CacheDir(dir), colly.AllowURLRevisit())
+	served := 0
+	c.OnResponse(func(*colly.Response) { served++ })
+	c.OnRequest(func(r *colly.Request) {
+		if r.URL.Path == "/aborted" {
+			r.Abort()
+		}
+	})
+	c.Visit("http://host-0.example/aborted")
+	for i := range hosts {
+		if err := c.Visit(page(i)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := offline.Log(); served != hosts || len(got) != 0 {
+		t.Errorf("%d of %d pages were served, with the requests %v", served, hosts, got)
+	}
+	if err := c.Visit("http://host-0.example/other"); !errors.Is(err, robotsmw.ErrUnreachable) {
+		t.Errorf("a page that is not in the cache: %v", err)
+	}
+	if err := c.Visit(page(0)); err != nil {
+		t.Errorf("robots.txt is unreachable: %v", err)
+	}
+	if n := ext.Counts().Unreachable; n != 1 {
+		t.Errorf("%d requests were refused, want the one of the page that is not in the cache", n)
+	}
+}

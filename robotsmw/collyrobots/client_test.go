@@ -1,0 +1,99 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// After Collector.Init, requests still pass the guard, by what is set then.
+func TestInitAfterAttach(t *testing.T) {
+	for _, when := range []string{"at once", "after a page", "with a transport"} {
+		web, other := shop(), shop()
+		c, _ := polite(t, web)
+		if when == "after a page" {
+			c.Visit("http://shop.example/")
+		}
+		c.Init()
+		if when == "with a transport" {
+			c.WithTransport(other)
+		}
+		before := len(asked(web))
+		if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s: %v", when, err)
+		}
+		if err := c.Visit("http://shop.example/shoes"); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+		if err := c.Clone().Visit("http://shop.example/cart?2"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s, a clone: %v", when, err)
+		}
+		sent := append(asked(web)[before:], asked(other)...)
+		if !slices.Equal(sent, []string{"GET http://shop.example/shoes"}) {
+			t.Errorf("%s: asked for %v", when, sent)
+		}
+	}
+}
+
+// CheckRedirect and Jar of the user's client are heeded when they change later.
+func TestTheUsersClientChangesCheckRedirectAndJar(t *testing.T) {
+	web := shop()
+	web.Handle("in.example", redirectTo("http://shop.example/shoes"))
+	users := &http.Client{Transport: web}
+	c := colly.NewCollector()
+	c.SetClient(users)
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	if err := c.Visit("http://in.example/1"); err != nil {
+		t.Error(err)
+	}
+	errStop := errors.New("stop")
+	users.CheckRedirect = func(*http.Request, []*http.Request) error { return errStop }
+	if err := c.Visit("http://in.example/2"); !errors.Is(err, errStop) {
+		t.Errorf("CheckRedirect: %v", err)
+	}
+	asked := 0
+	users.Jar = countingJar(func() { asked++ })
+	c.Visit("http://shop.example/")
+	if asked == 0 {
+		t.Error("the Jar was not asked")
+	}
+}
+
+type countingJar func()
+
+func (f countingJar) SetCookies(*url.URL, []*http.Cookie) {}
+
+func (f countingJar) Cookies(*url.URL) []*http.Cookie { f(); return nil }
+
+// A request passes at most four transports of ours.
+func TestFourTransports(t *testing.T) {
+	web, n := shop(), 0
+	c := colly.NewCollector()
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced(), Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path != "/robots.txt" {
+			n = 0
+			calls := make([]uintptr, 64)
+			frames := runtime.CallersFrames(calls[:runtime.Callers(0, calls)])
+			for f, more := frames.Next(); more; f, more = frames.Next() {
+				if strings.HasPrefix(f.Function, "github.com/goodbots/courtesy/") && strings.HasSuffix(f.Function, ").RoundTrip") &&
+					!strings.Contains(f.Function, "_test.") {
+					n++
+				}
+			}
+		}
+		return web.RoundTrip(r)
+	})})
+	c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 2})
+	c.Visit("http://shop.example/")
+	if n > 4 || n == 0 {
+		t.Errorf("the request passed %d", n)
+	}
+}

@@ -1,0 +1,28 @@
+package collyrobots
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrBypassed is the error of a request that was not sent because the extension
+// would not have checked it. errors.Is finds it. There are two reasons:
+//
+// A transport was set that hides addresses from Options.RefuseAddress: it has a
+// dial function of its own, or is not an *http.Transport. All requests fail
+// until another transport is set.
+//
+// A transport was set while the request was about to be sent. A Retry of the
+// request goes through the extension.
+var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
+
+// errReplaced is the cause of the end of each sealed context.
+var errReplaced = fmt.Errorf("%w: a transport was set while the request was about to be sent", ErrBypassed)
+
+// errHidden is the ErrBypassed of a transport that hides addresses.
+var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProxy, SetProxyFunc, SetClient, WithTransport or "+
+	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
+	"and Attach the transport as Options.Base, or the proxy as Options.Proxy", ErrBypassed)
+
+// errNoAnswer is the error of a RoundTripper that breaks its contract.
+var errNoAnswer = errors.New("collyrobots: the collector's transport returned neither a response nor an error")

@@ -1,0 +1,37 @@
+package collyrobots_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// A job server makes a collector for each request that it serves. What Attach
+// adds to a collector takes at most 16 KiB.
+func TestMemoryOfAnAttachedCollector(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector needs memory of its own")
+	}
+	const n = 200
+	collectors := make([]*colly.Collector, n)
+	for i := range collectors {
+		collectors[i] = colly.NewCollector()
+	}
+	extensions := make([]any, n)
+	attach(t, colly.NewCollector(), robotsmw.Options{UserAgent: agent, Limiter: unpaced()}) // what all share
+	before := testmain.Heap()
+	for i, c := range collectors {
+		extensions[i] = attach(t, c, robotsmw.Options{UserAgent: agent})
+	}
+	each := (testmain.Heap() - before) / n
+	runtime.KeepAlive(extensions)
+	runtime.KeepAlive(collectors)
+	t.Logf("%d bytes", each)
+	if each > 16<<10 {
+		t.Errorf("an attached collector takes %d bytes more than a plain one", each)
+	}
+}

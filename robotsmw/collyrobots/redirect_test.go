@@ -1,0 +1,74 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func TestTrapPageRedirect(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := shop()
+		web.Handle("in.example", redirectTo("http://shop.example/cart"))
+		return web
+	}
+	web := world()
+	plain(web).Visit("http://in.example/")
+	wantAsked(t, web, "GET http://in.example/", "GET http://shop.example/cart")
+
+	web = world()
+	c, _ := polite(t, web)
+	if err := c.Visit("http://in.example/"); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("attached: %v", err)
+	}
+	wantAsked(t, web, "GET http://in.example/")
+}
+
+func TestTrapRedirectHandler(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotstest.Site{})
+		mux.HandleFunc("/hop/{n}", func(w http.ResponseWriter, r *http.Request) {
+			var n int
+			fmt.Sscan(r.PathValue("n"), &n)
+			if n == 20 {
+				io.WriteString(w, "<p>arrived")
+				return
+			}
+			http.Redirect(w, r, fmt.Sprintf("/hop/%d", n+1), http.StatusFound)
+		})
+		web.Handle("loop.example", mux)
+		return web
+	}
+	web := world()
+	c := plain(web, colly.IgnoreRobotsTxt())
+	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return nil })
+	c.Visit("http://loop.example/hop/0")
+	if got := len(asked(web)); got != 21 {
+		t.Errorf("plain colly: a redirect handler followed %d hops; it used to replace the limit of ten", got)
+	}
+
+	web = world()
+	c, _ = polite(t, web)
+	c.Visit("http://loop.example/hop/0")
+	if got := len(asked(web)); got != 10 {
+		t.Errorf("attached: %d hops, colly's limit is ten", got)
+	}
+	web = world()
+	c = colly.NewCollector()
+	hops := 0
+	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { hops++; return nil })
+	attachUnpaced(t, c, web)
+	c.Visit("http://loop.example/hop/0")
+	if hops != 20 {
+		t.Errorf("attached: the user's redirect handler was called %d times", hops)
+	}
+}

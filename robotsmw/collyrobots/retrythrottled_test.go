@@ -1,0 +1,177 @@
+package collyrobots_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// The function "busy" returns servers that answer the first n requests for each
+// page with the given status and Retry-After. Later requests get the page.
+func busy(status, n int, retryAfter string) *robotstest.Internet {
+	web := new(robotstest.Internet)
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", robotstest.Site{})
+	var mu sync.Mutex
+	seen := map[string]int{}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[r.URL.Path]++; seen[r.URL.Path] <= n {
+			w.Header().Set("Retry-After", retryAfter)
+			w.WriteHeader(status)
+			return
+		}
+		io.WriteString(w, "<html><a href=/next>")
+	})
+	web.Handle("busy.example", mux)
+	return web
+}
+
+func TestRetryThrottled(t *testing.T) {
+	type options struct{ async, parse, putBack bool }
+	var all []options
+	for n := range 8 {
+		all = append(all, options{n&1 != 0, n&2 != 0, n&4 != 0})
+	}
+	for _, status := range []int{http.StatusTooManyRequests, 430, http.StatusServiceUnavailable, 529} {
+		for _, o := range all {
+			synctest.Test(t, func(t *testing.T) {
+				web := busy(status, 2, "120")
+				c := colly.NewCollector(colly.Async(o.async))
+				c.ParseHTTPErrorResponse = o.parse
+				limiter := new(politeness.Limiter)
+				if o.putBack {
+					limiter = neverWait(0)
+				}
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+				ext.RetryThrottled = 3
+				ext.PutBack = o.putBack
+				var got notes
+				c.OnResponse(func(r *colly.Response) { got.add(fmt.Sprint(r.Request.URL.Path, " ", r.StatusCode)) })
+				start := time.Now()
+				c.Visit("http://busy.example/page")
+				ext.Wait()
+				if want := fmt.Sprint("/page ", 200); !slices.Contains(got.sorted(), want) {
+					t.Errorf("%d %+v: OnResponse got %v", status, o, got.sorted())
+				}
+				if took := time.Since(start); took < 4*time.Minute || took > 5*time.Minute {
+					t.Errorf("%d %+v: it took %v", status, o, took)
+				}
+				if s := ext.Counts(); s.Retried != 2 || s.GivenUp != 0 {
+					t.Errorf("%d %+v: stats %v", status, o, s)
+				}
+			})
+		}
+	}
+}
+
+func TestRetryThrottledGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 10, "5")
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		ext.RetryThrottled = 3
+		told := 0
+		c.OnError(func(*colly.Response, error) { told++ })
+		c.Visit("http://busy.example/page")
+		c.Post("http://busy.example/form", map[string]string{"a": "b"}) // a POST is never repeated
+		if got := asked(web); len(got) != 5 || told != 5 {
+			t.Errorf("asked for %v, told %d times", got, told)
+		}
+		if s := ext.Counts(); s.Retried != 3 || s.GivenUp != 1 {
+			t.Errorf("stats %v", s)
+		}
+	})
+}
+
+// Colly calls OnError for a page whose XML it cannot parse, also after it has
+// called OnResponse for the page.
+func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotsText(""))
+		mux.HandleFunc("/page", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/xml")
+			w.Header().Set("Retry-After", "5")
+			w.WriteHeader(http.StatusTooManyRequests)
+			io.WriteString(w, "<a></b>")
+		})
+		web.Handle("busy.example", mux)
+		c := colly.NewCollector()
+		c.ParseHTTPErrorResponse = true
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		ext.RetryThrottled = 2
+		c.OnXML("//a", func(*colly.XMLElement) {})
+		told := 0
+		c.OnError(func(*colly.Response, error) { told++ })
+		c.Visit("http://busy.example/page")
+		if n := ext.Counts(); told != 3 || n.Retried != 2 || n.GivenUp != 1 || n.Fetched != 3 {
+			t.Errorf("OnError was told %d times; counts: %v", told, n)
+		}
+	})
+}
+
+// Colly keeps a 429 in its cache directory, as it does all that is no 5xx. A
+// repeat goes to the server.
+func TestRetryThrottledWithACacheDir(t *testing.T) {
+	for n := range 8 {
+		async, parse, putBack := n&1 != 0, n&2 != 0, n&4 != 0
+		synctest.Test(t, func(t *testing.T) {
+			web := busy(http.StatusTooManyRequests, 1, "5")
+			dir := t.TempDir()
+			for crawl := range 2 {
+				c := colly.NewCollector(colly.CacheDir(dir), colly.Async(async))
+				c.ParseHTTPErrorResponse = parse
+				limiter := new(politeness.Limiter)
+				if putBack {
+					limiter = neverWait(0)
+				}
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+				ext.RetryThrottled, ext.PutBack = 2, putBack
+				var got notes
+				c.OnResponse(func(r *colly.Response) {
+					if r.StatusCode == http.StatusOK {
+						got.add(fmt.Sprint(r.Request.URL.Path, " ", r.Request.Headers.Get("Cache-Control")))
+					}
+				})
+				c.Visit("http://busy.example/page")
+				ext.Wait()
+				if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/page "}) || n.Retried != 1 || n.GivenUp != 0 {
+					t.Errorf("async %v, parse %v, putBack %v, crawl %d: got %q; counts: %v", async, parse, putBack, crawl, got.sorted(), n)
+				}
+			}
+			if n := len(asked(web)); n != 3 { // the second crawl finds the 429 in the cache
+				t.Errorf("async %v, parse %v, putBack %v: asked for %v", async, parse, putBack, asked(web))
+			}
+		})
+	}
+}
+
+func TestRetriesOfLinksCountAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 2, "5")
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		ext.RetryThrottled = 2
+		c.OnHTML("a[href]", follow)
+		c.Visit("http://busy.example/page")
+		wantAsked(t, web, "GET http://busy.example/page", "GET http://busy.example/page", "GET http://busy.example/page",
+			"GET http://busy.example/next", "GET http://busy.example/next", "GET http://busy.example/next")
+		if s := ext.Counts(); s.Retried != 4 || s.GivenUp != 0 {
+			t.Errorf("stats %v", s)
+		}
+	})
+}

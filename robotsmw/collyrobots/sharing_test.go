@@ -1,0 +1,139 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// Collectors with the same options share robots.txt, until one of them gets a
+// transport of its own.
+// Several collectors are attached and begin to crawl at the same moment. Their
+// robots.txt is fetched once if they have the same transport, whether that is
+// the default one, or one that was set before or after Attach, or the Base.
+func TestCollectorsThatStartTogetherFetchRobotsTxtOnce(t *testing.T) {
+	var fetches atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fetches.Add(1)
+			time.Sleep(50 * time.Millisecond) // long enough for all to need it
+			io.WriteString(w, "User-agent: *\nDisallow: /no\n")
+		}
+	}))
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	for name, setUp := range map[string]func(t *http.Transport, c *colly.Collector, limiter *politeness.Limiter){
+		"no transport": func(_ *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter})
+		},
+		"before": func(own *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			c.WithTransport(own)
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter})
+		},
+		"after": func(own *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter})
+			c.WithTransport(own)
+		},
+		"Base": func(own *http.Transport, c *colly.Collector, limiter *politeness.Limiter) {
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter, Base: own})
+		},
+	} {
+		fetches.Store(0)
+		limiter, own := unpaced(), new(http.Transport)
+		var wait sync.WaitGroup
+		for range 3 {
+			c := colly.NewCollector()
+			setUp(own, c, limiter)
+			wait.Go(func() {
+				if err := c.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		wait.Wait()
+		own.CloseIdleConnections()
+		if n := fetches.Load(); n != 1 {
+			t.Errorf("%s: robots.txt was fetched %d times", name, n)
+		}
+	}
+}
+
+func TestCollectorsShareRobotsTxt(t *testing.T) {
+	var fetches atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fetches.Add(1)
+			io.WriteString(w, "User-agent: *\nDisallow: /no\n")
+		}
+	}))
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	limiter := unpaced()
+	own := func(c *colly.Collector) { c.WithTransport(&http.Transport{DisableKeepAlives: true}) }
+	for _, c := range []struct {
+		name   string
+		opts   robotsmw.Options
+		before func(*colly.Collector)
+		after  func(*colly.Collector)
+		want   int32
+	}{
+		{name: "the first", want: 1},
+		{name: "the second"},
+		{name: "another Logger and Observer", opts: robotsmw.Options{Logger: slog.New(slog.DiscardHandler), Observer: new(robotsmw.Observer)}},
+		{name: "another agent", opts: robotsmw.Options{UserAgent: "OtherBot/1.0 (+https://example.com/bot)"}, want: 1},
+		{name: "other tokens", opts: robotsmw.Options{ProductTokens: []string{"x"}}, want: 1},
+		{name: "another Limiter", opts: robotsmw.Options{Limiter: unpaced()}, want: 1},
+		{name: "an Override", opts: robotsmw.Options{Override: map[string]string{"http://x.example": ""}}, want: 1},
+		{name: "a transport of its own", before: own, want: 1},
+		{name: "a transport later", after: own, want: 1},
+		{name: "a Base", opts: robotsmw.Options{Base: http.DefaultTransport}, want: 1},
+		{name: "the last"},
+	} {
+		if c.opts.UserAgent == "" {
+			c.opts.UserAgent = agent
+		}
+		if c.opts.Limiter == nil {
+			c.opts.Limiter = limiter
+		}
+		visit := func() int32 {
+			fetches.Store(0)
+			collector := colly.NewCollector()
+			if c.before != nil {
+				c.before(collector)
+			}
+			attach(t, collector, c.opts)
+			if c.after != nil {
+				c.after(collector)
+			}
+			if err := collector.Visit(server.URL + "/"); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if err := collector.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			return fetches.Load()
+		}
+		n := visit()
+		// What was fetched is shared a moment after it has been used, so a
+		// collector that comes within that moment fetches too.
+		for tries := 0; n > c.want && tries < 10; tries++ {
+			runtime.Gosched()
+			n = visit()
+		}
+		if n != c.want {
+			t.Errorf("%s: robots.txt was fetched %d times, want %d", c.name, n, c.want)
+		}
+	}
+}
