@@ -101,7 +101,9 @@ func TestViolated(t *testing.T) {
 		name  string
 		files []string
 		found []*breach
-		want  string // of each file that is shown: its number, and the violated lines with their counts
+		// of each file that is shown: its number, and the violated lines with
+		// their counts
+		want string
 	}{
 		{"one line", []string{robotsTxt}, []*breach{broke(2, "Disallow: /private/", 3)}, "0 2:3"},
 		{"two robots", []string{robotsTxt}, []*breach{broke(2, "Disallow: /private/", 3), broke(2, "Disallow: /private/", 4)}, "0 2:7"},

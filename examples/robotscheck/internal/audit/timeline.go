@@ -138,7 +138,7 @@ type tick struct {
 	Text string
 }
 
-// ticks returns the times at the beginning, within and at the end of the charts.
+// ticks returns the times at the beginning, within and at the end of charts.
 func (t *timeline) ticks() (ticks []tick) {
 	if len(t.all) == 0 {
 		return nil
