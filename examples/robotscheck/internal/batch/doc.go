@@ -39,8 +39,9 @@
 //	{"url":"/a/b","agent":"ExampleBot","allowed":false,"reason":"rule", …}
 //	{"url":"https://example.com/c","agent":"ExampleBot","allowed":true, …}
 //
-// With -urls, the questions are plain URLs or paths, one a line, and FILE is the
-// robots.txt that they are about, or its URL. Each is answered for each -agent.
+// With -urls, the questions are plain URLs or paths, one a line, and FILE is
+// the robots.txt that they are about, or its URL. Each is answered for each
+// -agent.
 //
 //	robotscheck batch -agent ExampleBot -urls urls.txt robots.txt
 //	curl -s https://example.com/urls.txt | robotscheck batch -agent ExampleBot \
