@@ -158,22 +158,23 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
 		return command.Usagef("-head and -against are about one record: name its directory, and nothing else")
 	}
-	var logs []audit.Input
-	for _, name := range append(names, o.against...) {
-		file, err := open(e, name, broken.read)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		logs = append(logs, audit.Input{Name: command.ShownName(name), Reader: file})
+	logs, closeLogs, err := openAll(e, names, broken.read)
+	defer closeLogs()
+	if err != nil {
+		return err
 	}
-	if err := judge.Read(ctx, logs[:len(names)]...); err != nil {
+	against, closeAgainst, err := openAll(e, o.against, broken.read)
+	defer closeAgainst()
+	if err != nil {
+		return err
+	}
+	if err := judge.Read(ctx, logs...); err != nil {
 		return err
 	}
 	broken.end()
 	judge.OnBroken = broken.addFault
 	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), broken.read}, logs[len(names):]...); err != nil {
+		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), broken.read}, against...); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/archive"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
@@ -31,6 +32,33 @@ func open(e command.Env, name string, watch func(n int)) (io.ReadCloser, error) 
 		return watchedFile{file, watch}, nil
 	}
 	return file, err
+}
+
+// openAll opens logs and WARC files, also those within containers. The returned
+// function closes them; it is never nil.
+func openAll(e command.Env, names []string, watch func(n int)) (inputs []audit.Input, closeAll func(), err error) {
+	var closes []func()
+	closeAll = func() {
+		for _, f := range slices.Backward(closes) {
+			f()
+		}
+	}
+	for _, name := range names {
+		file, err := open(e, name, watch)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		closes = append(closes, func() { file.Close() })
+		members, err := archive.Open(command.ShownName(name), file)
+		for _, m := range members {
+			closes = append(closes, m.Close)
+			inputs = append(inputs, audit.Input{Name: m.Name, Reader: m.Reader})
+		}
+		if err != nil {
+			return nil, closeAll, err
+		}
+	}
+	return inputs, closeAll, nil
 }
 
 // A watchedFile tells how many bytes are read of it.
@@ -86,15 +114,17 @@ func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 	if command.IsDirectory(name) {
 		return h.readDirectory(name)
 	}
-	file, err := open(e, name, broken.read)
+	inputs, closeAll, err := openAll(e, []string{name}, broken.read)
+	defer closeAll()
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	in := bufio.NewReader(file)
+	in := bufio.NewReader(inputs[0].Reader)
 	begin, _ := in.Peek(len("WARC/"))
-	if string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
-		if err := h.readArchive(command.ShownName(name), in, broken); err != nil {
+	isContainer := inputs[0].Name != command.ShownName(name) // a WACZ
+	if isContainer || string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
+		inputs[0].Reader = in
+		if err := h.readArchives(inputs, broken); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
@@ -117,8 +147,24 @@ func (h *history) add(name string, from time.Time, text []byte, isPart bool) {
 	}
 }
 
-func (h *history) readArchive(name string, in io.Reader, broken *brokenLines) error {
+// readArchives reads the robots.txt files in WARC files.
+func (h *history) readArchives(inputs []audit.Input, broken *brokenLines) error {
 	known := make(map[string]bool)
+	for _, in := range inputs {
+		if err := h.readArchive(in.Name, in.Reader, known, broken); err != nil {
+			return err
+		}
+	}
+	if len(known) == 0 {
+		return errNoHistory
+	}
+	h.hosts = len(known)
+	return nil
+}
+
+// readArchive reads the robots.txt files in a WARC file. It adds the hosts of
+// which there is one to known.
+func (h *history) readArchive(name string, in io.Reader, known map[string]bool, broken *brokenLines) error {
 	for resp, err := range audit.RobotsTxts(in) {
 		switch {
 		case resp == nil:
@@ -140,10 +186,6 @@ func (h *history) readArchive(name string, in io.Reader, broken *brokenLines) er
 			known[strings.ToLower(resp.Request.URL.Host)] = true // the others say nothing of their robots.txt
 		}
 	}
-	if len(known) == 0 {
-		return errNoHistory
-	}
-	h.hosts = len(known)
 	return nil
 }
 
