@@ -234,6 +234,8 @@ const (
 	// pageFaults how many on the page.
 	shownFaults = 10
 	pageFaults  = 500
+	// pageProblems is how many problems of lines are shown on the page.
+	pageProblems = 200
 	// mostFiles is how many robots.txt files of an archive are kept for the
 	// page.
 	mostFiles = 100
@@ -347,7 +349,7 @@ func (l *brokenLines) unread() (all []unread) {
 	slices.SortFunc(all, func(a, b unread) int {
 		return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.Input, b.Input), cmp.Compare(a.Why, b.Why))
 	})
-	return all[:min(len(all), pageRows)]
+	return all[:min(len(all), pageProblems)]
 }
 
 func describe(input string, line int, err error) string {

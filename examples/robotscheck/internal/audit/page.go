@@ -46,12 +46,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"host":     hostName,
 }).Parse(pageHTML))
 
-const (
-	// pageRobots is how many robots a page shows at most.
-	pageRobots = 200
-	// pageRows is how many hosts, spans and so on a table of the page has.
-	pageRows = 200
-)
+// pageRobots is how many robots a page shows at most.
+const pageRobots = 200
 
 // A view is what the template of the page shows.
 type view struct {

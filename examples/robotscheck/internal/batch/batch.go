@@ -111,21 +111,6 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	return status, nil
 }
 
-// An answer is what is written for a line, and a failure for a line that cannot
-// be answered.
-type (
-	answer struct {
-		URL   string `json:"url"`
-		Agent string `json:"agent"`
-		robots.Verdict
-		Doubt string `json:"doubt,omitempty"`
-	}
-	failure struct {
-		Line  int    `json:"input_line"`
-		Error string `json:"error"`
-	}
-)
-
 func (b *batch) answer(block *block) {
 	defer close(block.answered)
 	block.out.Reset()
