@@ -33,6 +33,9 @@ type Auditor struct {
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time, but for lines that are out of order by more than 90 seconds.
 	OnViolation func(Violation)
+	// OnRequest, if not nil, is called with each request of a robot that is
+	// counted: the name of the robot as in the Result, and the time.
+	OnRequest func(robot string, at time.Time)
 	// OnBroken, if not nil, is called with each problem in a line or a record:
 	// it could not be read or used, or is too far from its place. Lines count
 	// from 1; in a WARC file, they are records.
@@ -273,6 +276,9 @@ func (a *Auditor) tally(r *robot, s *site, e *event) {
 	r.sums.seen(e.at)
 	r.sums.day(e.at).Requests++
 	s.host.Requests++
+	if a.OnRequest != nil {
+		a.OnRequest(r.sums.Name, asTime(e.at))
+	}
 	a.address(r.sums, e.address)
 	if e.isAnonymous {
 		r.sums.count("anonymous", 1)

@@ -83,6 +83,7 @@ func timeFlag(t *time.Time) func(string) error {
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 	broken := &brokenLines{w: e.Stderr, stdout: e.Stdout, seen: make(map[problem]*repeats), progress: cli.Progress{Terminal: cli.Terminal(e.Stderr)}}
 	found := &breaches{by: make(map[audit.Violation]*breach), listed: make(map[string][]audit.Violation)}
+	timeline := newTimeline()
 	judge := audit.Auditor{
 		Groups:   o.groups,
 		Head:     o.head,
@@ -93,6 +94,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 		OnBroken: broken.add,
 		OnViolation: func(v audit.Violation) {
 			found.add(v)
+			timeline.add(v.Robot, v.Time, activity{violations: 1})
 			switch {
 			case o.asJSON:
 				broken.progress.Clear()
@@ -102,6 +104,9 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 				fmt.Fprintln(e.Stdout, sentence(v))
 			}
 		},
+	}
+	if o.page != "" {
+		judge.OnRequest = func(robot string, at time.Time) { timeline.add(robot, at, activity{requests: 1}) }
 	}
 	history := history{judge: &judge}
 	err := history.read(e, o.robots, broken)
@@ -114,11 +119,10 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	}
 	r := judge.Result()
 	found.sort()
-	notes := notes(r, broken.faults, history.doubtful)
 	if o.asJSON {
 		cli.NewEncoder(e.Stdout).Encode(summaryOf(r, history.doubtful))
 	} else {
-		printText(e.Stdout, r, found, o.verbose, notes)
+		printText(e.Stdout, r, found, o.verbose, notes(r, broken.told, history.doubtful))
 	}
 	if r.Requests == 0 {
 		when := ""
@@ -131,7 +135,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 		}
 	}
 	if o.page != "" {
-		if err := writePage(o.page, r, found, notes); err != nil {
+		if err := writePage(o.page, pageSource{r, found, timeline, history.files, broken, notes(r, nil, history.doubtful)}); err != nil {
 			return 0, err
 		}
 	}
@@ -154,22 +158,23 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
 		return command.Usagef("-head and -against are about one record: name its directory, and nothing else")
 	}
-	var logs []audit.Input
-	for _, name := range append(names, o.against...) {
-		file, err := open(e, name, broken.read)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		logs = append(logs, audit.Input{Name: command.ShownName(name), Reader: file})
+	logs, closeLogs, err := openAll(e, names, broken.read)
+	defer closeLogs()
+	if err != nil {
+		return err
 	}
-	if err := judge.Read(ctx, logs[:len(names)]...); err != nil {
+	against, closeAgainst, err := openAll(e, o.against, broken.read)
+	defer closeAgainst()
+	if err != nil {
+		return err
+	}
+	if err := judge.Read(ctx, logs...); err != nil {
 		return err
 	}
 	broken.end()
 	judge.OnBroken = broken.addFault
 	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), broken.read}, logs[len(names):]...); err != nil {
+		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), broken.read}, against...); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ const (
 	mostBreaches  = 10_000
 	mostAddresses = 100_000
 	mostListed    = 10_000
-	listedOfRobot = 100
+	listedOfRobot = 5000
 	topAddresses  = 3
 )
 

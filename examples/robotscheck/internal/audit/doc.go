@@ -22,9 +22,10 @@
 // and what could not be read.
 //
 // A log has one of these formats, which audit finds out if there is no -format.
-// It may be compressed with gzip. The prefixes of log shippers are skipped. The
-// logs of one site and of its front ends may come in any order, also one behind
-// the other in one file.
+// Logs and WARC files may be compressed with gzip or zstd (.warc.zst), and WARC
+// files may be in a WACZ. The prefixes of log shippers are skipped. The logs of
+// one site and of its front ends may come in any order, also one behind the
+// other in one file.
 //
 //	combined  nginx and Apache, also vhost_combined and nginx's "main"
 //	caddy     Caddy's JSON

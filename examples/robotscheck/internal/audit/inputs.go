@@ -2,16 +2,19 @@ package audit
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/archive"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
@@ -29,6 +32,33 @@ func open(e command.Env, name string, watch func(n int)) (io.ReadCloser, error) 
 		return watchedFile{file, watch}, nil
 	}
 	return file, err
+}
+
+// openAll opens logs and WARC files, also those within containers. The returned
+// function closes them; it is never nil.
+func openAll(e command.Env, names []string, watch func(n int)) (inputs []audit.Input, closeAll func(), err error) {
+	var closes []func()
+	closeAll = func() {
+		for _, f := range slices.Backward(closes) {
+			f()
+		}
+	}
+	for _, name := range names {
+		file, err := open(e, name, watch)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		closes = append(closes, func() { file.Close() })
+		members, err := archive.Open(command.ShownName(name), file)
+		for _, m := range members {
+			closes = append(closes, m.Close)
+			inputs = append(inputs, audit.Input{Name: m.Name, Reader: m.Reader})
+		}
+		if err != nil {
+			return nil, closeAll, err
+		}
+	}
+	return inputs, closeAll, nil
 }
 
 // A watchedFile tells how many bytes are read of it.
@@ -66,7 +96,8 @@ func (d watchedDirectory) Open(name string) (fs.File, error) {
 // gives to the Auditor.
 type history struct {
 	judge    *audit.Auditor
-	hosts    int // whose files these are; 0 means every host
+	files    []*robotsFile // for the page, in the order of time
+	hosts    int           // whose files these are; 0 means every host
 	doubtful []robots.Doubtful
 }
 
@@ -83,15 +114,17 @@ func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 	if command.IsDirectory(name) {
 		return h.readDirectory(name)
 	}
-	file, err := open(e, name, broken.read)
+	inputs, closeAll, err := openAll(e, []string{name}, broken.read)
+	defer closeAll()
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	in := bufio.NewReader(file)
+	in := bufio.NewReader(inputs[0].Reader)
 	begin, _ := in.Peek(len("WARC/"))
-	if string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
-		if err := h.readArchive(command.ShownName(name), in, broken); err != nil {
+	isContainer := inputs[0].Name != command.ShownName(name) // a WACZ
+	if isContainer || string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
+		inputs[0].Reader = in
+		if err := h.readArchives(inputs, broken); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
@@ -108,13 +141,30 @@ func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 // only the beginning of a long file is at hand.
 func (h *history) add(name string, from time.Time, text []byte, isPart bool) {
 	h.judge.AddRobotsTxt("", from, 200, text)
+	h.files = append(h.files, newRobotsFile(name, text))
 	if doubt := robots.Doubt(text, isPart); doubt != "" {
 		h.doubtful = append(h.doubtful, robots.Doubtful{Source: name, Doubt: doubt})
 	}
 }
 
-func (h *history) readArchive(name string, in io.Reader, broken *brokenLines) error {
+// readArchives reads the robots.txt files in WARC files.
+func (h *history) readArchives(inputs []audit.Input, broken *brokenLines) error {
 	known := make(map[string]bool)
+	for _, in := range inputs {
+		if err := h.readArchive(in.Name, in.Reader, known, broken); err != nil {
+			return err
+		}
+	}
+	if len(known) == 0 {
+		return errNoHistory
+	}
+	h.hosts = len(known)
+	return nil
+}
+
+// readArchive reads the robots.txt files in a WARC file. It adds the hosts of
+// which there is one to known.
+func (h *history) readArchive(name string, in io.Reader, known map[string]bool, broken *brokenLines) error {
 	for resp, err := range audit.RobotsTxts(in) {
 		switch {
 		case resp == nil:
@@ -129,14 +179,13 @@ func (h *history) readArchive(name string, in io.Reader, broken *brokenLines) er
 			text = []byte(resp.Header.Get("Location"))
 		}
 		h.judge.AddRobotsTxt(resp.Request.URL.String(), from, resp.StatusCode, text)
+		if resp.StatusCode/100 == 2 && len(h.files) < mostFiles {
+			h.files = append(h.files, newRobotsFile(resp.Request.URL.String(), text))
+		}
 		if status := resp.StatusCode; status/100 != 5 && status != 429 && status != 304 {
 			known[strings.ToLower(resp.Request.URL.Host)] = true // the others say nothing of their robots.txt
 		}
 	}
-	if len(known) == 0 {
-		return errNoHistory
-	}
-	h.hosts = len(known)
 	return nil
 }
 
@@ -181,8 +230,15 @@ func parseTime(value string) (t time.Time, err error) {
 const (
 	// maxReported is how many lines of an input are reported for one problem.
 	maxReported = 3
-	// shownFaults is how many faults of records are shown in the result.
+	// shownFaults is how many faults of records are shown in the text, and
+	// pageFaults how many on the page.
 	shownFaults = 10
+	pageFaults  = 500
+	// pageProblems is how many problems of lines are shown on the page.
+	pageProblems = 200
+	// mostFiles is how many robots.txt files of an archive are kept for the
+	// page.
+	mostFiles = 100
 )
 
 // brokenLines reports broken lines and records, and how much was read. Many
@@ -195,7 +251,22 @@ type brokenLines struct {
 	nbytes   int          // how many bytes were read
 	seen     map[problem]*repeats
 	order    []*repeats
-	faults   []string // the first faults of records
+	told     []string // the first faults of records, and problems of -against, in words
+	faults   []fault  // the first faults of records
+
+	moreFaults int // how many others there were
+}
+
+// A fault is a place of a record that was changed, or that another place or the
+// log contradicts.
+type fault struct {
+	Place, Kind, Text string
+}
+
+// An unread is a problem of lines that could not be read.
+type unread struct {
+	Input, Why, Last string
+	Times            int
 }
 
 type problem struct{ input, text string }
@@ -221,6 +292,13 @@ func (l *brokenLines) read(n int) {
 }
 
 func (l *brokenLines) add(input string, line int, err error) {
+	if r := l.count(input, line, err); r.times <= maxReported {
+		l.say("%s", r.last)
+	}
+}
+
+// count counts a problem.
+func (l *brokenLines) count(input string, line int, err error) *repeats {
 	p := problem{input, err.Error()}
 	r := l.seen[p]
 	if r == nil {
@@ -228,9 +306,8 @@ func (l *brokenLines) add(input string, line int, err error) {
 		l.seen[p], l.order = r, append(l.order, r)
 	}
 	r.last = describe(input, line, err)
-	if r.times++; r.times <= maxReported {
-		l.say("%s", r.last)
-	}
+	r.times++
+	return r
 }
 
 // end says how many lines and records were not reported.
@@ -245,11 +322,34 @@ func (l *brokenLines) end() {
 // addFault reports a fault of a record. It reports repeated ones too, because
 // each may show that the record was changed.
 func (l *brokenLines) addFault(input string, line int, err error) {
-	fault := describe(input, line, err)
-	l.say("%s", fault)
-	if len(l.faults) < shownFaults {
-		l.faults = append(l.faults, fault)
+	said := describe(input, line, err)
+	l.say("%s", said)
+	if len(l.told) < shownFaults {
+		l.told = append(l.told, said)
 	}
+	kind, text, _ := strings.Cut(err.Error(), ": ")
+	switch {
+	case !slices.Contains(faultKinds, kind):
+		l.count(input, line, err) // a line of -against that cannot be read
+	case len(l.faults) == pageFaults:
+		l.moreFaults++
+	default:
+		l.faults = append(l.faults, fault{fmt.Sprintf("%s:%d", input, line), kind, text})
+	}
+}
+
+// faultKinds are the words with which the faults of a record begin.
+var faultKinds = []string{"changed", "contradicts", "cut"}
+
+// unread returns the problems of lines for the page.
+func (l *brokenLines) unread() (all []unread) {
+	for p, r := range l.seen {
+		all = append(all, unread{p.input, p.text, r.last, r.times})
+	}
+	slices.SortFunc(all, func(a, b unread) int {
+		return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.Input, b.Input), cmp.Compare(a.Why, b.Why))
+	})
+	return all[:min(len(all), pageProblems)]
 }
 
 func describe(input string, line int, err error) string {

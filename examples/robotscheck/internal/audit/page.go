@@ -2,11 +2,15 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
@@ -20,6 +24,9 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
+//go:embed page.js
+var pageJS string
+
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"visible":  command.Printable,
 	"count":    cli.Count,
@@ -32,6 +39,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"partial":  isPartial,
 	"target":   target,
 	"stamp":    stamp,
+	"period":   period,
+	"marked":   isMarked,
 	"shortest": shortest,
 	"delay":    delay,
 	"host":     hostName,
@@ -40,92 +49,110 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // pageRobots is how many robots a page shows at most.
 const pageRobots = 200
 
+// A view is what the template of the page shows.
 type view struct {
-	Result *audit.Result
-	Style  template.CSS
-	Robots []robotView
-	More   int // how many robots are not shown
-	Notes  []string
-	From   string // the first day that the page shows
-	To     string // the last day that the page shows
+	Result     *audit.Result
+	Style      template.CSS
+	Script     template.JS
+	Policy     string // the Content-Security-Policy, which allows only Script
+	From, To   string // the days of the first and the last request
+	Notes      []string
+	Chart      []column
+	Ticks      []tick
+	Robots     []robotView
+	More       int // how many robots are not shown
+	Violations []audit.Violation
+	Unlisted   int // how many violations are not in Violations
+	Files      []*robotsFile
+	Faults     []fault
+	MoreFaults int // how many faults are not in Faults
+	Unread     []unread
+	Numbers    string // the counts of all robots as a table, to be copied
 }
 
 type robotView struct {
 	*audit.Tally
-	Strip    []cell
+	Chart    []column
 	Breaches []*breach
-	Listed   []audit.Violation
-	More     int // how many violations are not listed
 }
 
-// A cell stands for one day in a strip. If there are more than stripCells days,
-// it stands for several days.
-type cell struct {
-	Class, Title string
+// A pageSource is what a page is made of.
+type pageSource struct {
+	result   *audit.Result
+	found    *breaches
+	timeline *timeline
+	files    []*robotsFile
+	broken   *brokenLines
+	notes    []string
 }
 
-func writePage(name string, r *audit.Result, found *breaches, notes []string) error {
+func writePage(name string, s pageSource) error {
 	var buf bytes.Buffer
-	if err := page.Execute(&buf, newView(r, found, notes)); err != nil {
+	if err := page.Execute(&buf, newView(s)); err != nil {
 		return err // this happens only if the template is wrong
 	}
 	return os.WriteFile(name, buf.Bytes(), 0o644)
 }
 
-func newView(r *audit.Result, found *breaches, notes []string) *view {
-	v := &view{Result: r, Style: template.CSS(pageCSS), Notes: notes, More: max(0, len(r.Robots)-pageRobots)}
-	robots := r.Robots[:min(len(r.Robots), pageRobots)]
-	var first, last time.Time
+func newView(s pageSource) *view {
+	r := s.result
+	sum := sha256.Sum256([]byte(pageJS))
+	v := &view{
+		Result: r, Style: template.CSS(pageCSS), Script: template.JS(pageJS), Notes: s.notes,
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
+		Chart:  s.timeline.columns(s.timeline.all), Ticks: s.timeline.ticks(),
+		Files: violated(s.files, s.found), Faults: s.broken.faults, MoreFaults: s.broken.moreFaults, Unread: s.broken.unread(),
+	}
+	robots := slices.Clone(r.Robots)
+	slices.SortStableFunc(robots, byWeight)
+	v.Numbers = numbers(robots)
+	v.More = max(0, len(robots)-pageRobots)
 	if len(robots) > 0 {
-		first = slices.MinFunc(robots, func(a, b *audit.Tally) int { return a.First.Compare(b.First) }).First
-		last = slices.MaxFunc(robots, func(a, b *audit.Tally) int { return a.Last.Compare(b.Last) }).Last
+		v.From = slices.MinFunc(robots, func(a, b *audit.Tally) int { return a.First.Compare(b.First) }).First.Format(time.DateOnly)
+		v.To = slices.MaxFunc(robots, func(a, b *audit.Tally) int { return a.Last.Compare(b.Last) }).Last.Format(time.DateOnly)
 	}
-	v.From, v.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
 	for _, robot := range robots {
-		listed := found.listed[robot.Name]
-		v.Robots = append(v.Robots, robotView{robot, strip(robot, first, last), found.ofRobot(robot.Name), listed, robot.Violations - len(listed)})
+		v.Violations = append(v.Violations, s.found.listed[robot.Name]...)
+		if len(v.Robots) < pageRobots {
+			v.Robots = append(v.Robots, robotView{robot, s.timeline.columns(s.timeline.robots[robot.Name]), s.found.ofRobot(robot.Name)})
+		}
 	}
+	v.Unlisted = max(0, r.Violations-len(v.Violations))
 	return v
 }
 
-// stripCells is how many cells a strip has at most.
-const stripCells = 92
-
-// strip returns the cells of a robot, for the days from first to last. The
-// strips of all robots show the same days.
-func strip(robot *audit.Tally, first, last time.Time) (cells []cell) {
-	const day = 24 * time.Hour
-	first = first.Truncate(day)
-	date := func(i int) string { return first.AddDate(0, 0, i).Format(time.DateOnly) }
-	days := int(last.Sub(first)/day) + 1
-	each := (days + stripCells - 1) / stripCells
-	for from := 0; from < days; from += each {
-		var sum audit.Tally
-		unaudited := 0
-		for i := from; i < min(from+each, days); i++ {
-			if d := robot.Days[date(i)]; d != nil {
-				sum.Requests += d.Requests
-				sum.Violations += d.Violations
-				unaudited += d.Counts["unaudited"]
-			}
+// byWeight puts robots first that did the worst. One page that robots.txt
+// forbids weighs more than any number of gaps.
+func byWeight(a, b *audit.Tally) int {
+	for _, kind := range []string{"disallowed", "stale", "before-robots-txt", "retry-after", "gap"} {
+		if order := cmp.Compare(b.Counts[kind], a.Counts[kind]); order != 0 {
+			return order
 		}
-		title := date(from)
-		if each > 1 {
-			title += " to " + date(min(from+each, days)-1)
-		}
-		c := cell{Title: fmt.Sprintf("%s: %s, %s", title, cli.Count(sum.Requests, "request"), cli.Count(sum.Violations, "violation"))}
-		switch {
-		case sum.Requests == 0:
-			c.Class, c.Title = "none", title+": not there"
-		case sum.Violations > 0:
-			c.Class = "bad"
-		case unaudited > 0:
-			c.Class = "unknown"
-			c.Title += fmt.Sprintf(", %s unaudited", cli.Thousands(unaudited))
-		default:
-			c.Class = "good"
-		}
-		cells = append(cells, c)
 	}
-	return cells
+	return cmp.Compare(b.Requests, a.Requests)
+}
+
+// numbers returns the counts of robots as lines of values with tabs between
+// them, as spreadsheets read them.
+func numbers(robots []*audit.Tally) string {
+	var b strings.Builder
+	b.WriteString("robot\trequests\trobots.txt\t" + strings.Join(kinds, "\t") + "\tunaudited\taddresses\n")
+	for _, robot := range robots {
+		fmt.Fprintf(&b, "%s\t%d\t%d", command.Printable(robot.Name), robot.Requests, robot.Counts["fetches"])
+		for _, kind := range kinds {
+			fmt.Fprintf(&b, "\t%d", robot.Counts[kind])
+		}
+		fmt.Fprintf(&b, "\t%d\t%d\n", robot.Counts["unaudited"], len(robot.Addresses))
+	}
+	return b.String()
+}
+
+// isMarked reports whether a chart has a violation.
+func isMarked(chart []column) bool {
+	return slices.ContainsFunc(chart, func(c column) bool { return c.Violations > 0 })
+}
+
+// period says what a column of a chart is.
+func period(c column) string {
+	return fmt.Sprintf("%s to %s: %s, %s", stamp(c.From), stamp(c.To), cli.Count(c.Requests, "request"), cli.Count(c.Violations, "violation"))
 }

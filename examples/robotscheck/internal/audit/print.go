@@ -133,7 +133,7 @@ func printTable[T any](w io.Writer, list []T, most int, noun string, heading []s
 
 // notes returns sentences about the records, about what the audit could not
 // read or compare, and about the doubtful files. faults are the first faults in
-// the records.
+// the records, or nil if they are shown elsewhere.
 func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes []string) {
 	add := func(n int, format string, args ...any) {
 		if n > 0 {
@@ -155,7 +155,9 @@ func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes 
 	for _, fault := range faults {
 		notes = append(notes, command.Printable(fault))
 	}
-	add(all-len(faults), "… and %s in the record, on standard error", cli.Count(all-len(faults), "more fault"))
+	if len(faults) > 0 {
+		add(all-len(faults), "… and %s in the record, on standard error", cli.Count(all-len(faults), "more fault"))
+	}
 	add(overridden, "%s obeyed the operator's file, not the site's.", cli.Count(overridden, "request"))
 	add(agreed, "%s kept a Crawl-delay that, by the record, was agreed with the site's owner.", cli.Count(agreed, "request"))
 

@@ -25,12 +25,23 @@ var Command = command.Command{
 	Setup: func(flags *flag.FlagSet) command.Action {
 		cache := flags.Int("cache", 256, "`MiB` of robots.txt files to keep after reading them; the process may take twice that")
 		flags.Bool("json", true, "always on")
+		urls := flags.String("urls", "", "a `file` with a URL or \"/path?query\" a line, \"-\" for standard input; FILE is then the robots.txt, or its URL")
+		agents := robots.TokensFlag(flags, "with -urls: product `token` of the robot, such as ExampleBot, or \"*\"; may be repeated")
+		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
 			case len(args) > 1:
 				return 0, command.Usagef("name one FILE, or none for standard input")
 			case *cache < 1:
 				return 0, command.Usagef("-cache %d: write 1 MiB or more", *cache)
+			case *urls == "" && len(*agents) > 0:
+				return 0, command.Usagef("-agent is for -urls: questions name their agents themselves")
+			case *urls != "" && (len(args) == 0 || len(*agents) == 0):
+				return 0, command.Usagef("-urls needs a robots.txt, FILE, and the robot's -agent")
+			case *urls != "" && command.StdinTwice(args[0], *urls):
+				return 0, command.Usagef("only one of FILE and -urls can be standard input")
+			case *urls != "":
+				return plainURLs{*urls, args[0], *userAgent, *agents}.run(ctx, e)
 			}
 			in, err := e.Open(append(args, "-")[0])
 			if err != nil {
@@ -99,21 +110,6 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	}
 	return status, nil
 }
-
-// An answer is what is written for a line, and a failure for a line that cannot
-// be answered.
-type (
-	answer struct {
-		URL   string `json:"url"`
-		Agent string `json:"agent"`
-		robots.Verdict
-		Doubt string `json:"doubt,omitempty"`
-	}
-	failure struct {
-		Line  int    `json:"input_line"`
-		Error string `json:"error"`
-	}
-)
 
 func (b *batch) answer(block *block) {
 	defer close(block.answered)

@@ -39,6 +39,14 @@
 //	{"url":"/a/b","agent":"ExampleBot","allowed":false,"reason":"rule", …}
 //	{"url":"https://example.com/c","agent":"ExampleBot","allowed":true, …}
 //
+// With -urls, the questions are plain URLs or paths, one a line, and FILE is
+// the robots.txt that they are about, or its URL. Each is answered for each
+// -agent.
+//
+//	robotscheck batch -agent ExampleBot -urls urls.txt robots.txt
+//	curl -s https://example.com/urls.txt | robotscheck batch -agent ExampleBot \
+//	    -urls - https://example.com/robots.txt
+//
 // Exit status: 0 all are allowed, 1 one is disallowed, 2 a line could not be
 // answered, 3 one was answered by a robots.txt that is cut at 500 KiB, binary,
 // or an HTML page.

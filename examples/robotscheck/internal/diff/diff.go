@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -137,23 +136,15 @@ func (c change) Print(w io.Writer) {
 }
 
 func (d *diff) compare(name string, in io.Reader) error {
-	lines := bufio.NewScanner(in)
-	for number := 1; lines.Scan(); number++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
-		}
+	return command.EachURL(name, in, func(number int, line string) error {
 		for _, s := range d.sources {
 			if err := s.CheckTarget(line); err != nil {
 				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because Run would print the usage for a wrapped UsageError
 			}
 		}
 		d.compareURL(line)
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	return nil
+		return nil
+	})
 }
 
 func (d *diff) compareURL(target string) {

@@ -10,6 +10,10 @@
 //	robotscheck explain -agent ExampleBot robots.txt /private/ /private/a.html
 //	robotscheck explain -agent Googlebot https://example.com/private/
 //
+// With -urls, the lines of a file are further PATHs:
+//
+//	robotscheck explain -agent ExampleBot -urls urls.txt robots.txt
+//
 // Exit status: 0 all are allowed, 1 one is disallowed, 2 there is no answer, 3
 // the answer is doubtful: the robots.txt is cut at 500 KiB, binary, or an HTML
 // page.

@@ -25,6 +25,7 @@ var Command = command.Command{
 		agents := robots.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line")
 		around := flags.Int("context", 2, "`lines` of the file to show before and after the rule")
+		urls := flags.String("urls", "", "a `file` with further PATHs, one a line, \"-\" for standard input")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
@@ -34,10 +35,15 @@ var Command = command.Command{
 				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
 			case *around < 0:
 				return 0, command.Usagef("-context %d: write 0 or more lines", *around)
+			case command.StdinTwice(args[0], *urls):
+				return 0, command.Usagef("only one of the robots.txt and -urls can be standard input")
 			}
-			targets, err := targetsOf(args)
-			if err != nil {
-				return 0, err
+			targets := args[1:]
+			if *urls == "" {
+				var err error
+				if targets, err = targetsOf(args); err != nil {
+					return 0, err
+				}
 			}
 			s, err := robots.Read(ctx, e, args[0], *userAgent)
 			if err != nil {
@@ -51,22 +57,42 @@ var Command = command.Command{
 			if !*asJSON {
 				printSource(e.Stdout, s)
 			}
-			status := command.OK
-			for i, target := range targets {
-				for j, agent := range *agents {
+			status, isFirst := command.OK, true
+			explainAll := func(target string) {
+				for _, agent := range *agents {
 					x := explain(s, agent, target)
 					status = max(status, x.Status(x.Doubt))
 					if *asJSON {
 						cli.NewEncoder(e.Stdout).Encode(x)
 						continue
 					}
-					if i+j > 0 {
+					if !isFirst {
 						fmt.Fprintln(e.Stdout)
 					}
+					isFirst = false
 					x.print(e.Stdout, s, *around)
 				}
 			}
-			return status, nil
+			for _, target := range targets {
+				explainAll(target)
+			}
+			if *urls == "" {
+				return status, nil
+			}
+			in, err := e.Open(*urls)
+			if err != nil {
+				return 0, err
+			}
+			defer in.Close()
+			name := command.ShownName(*urls)
+			err = command.EachURL(name, in, func(number int, target string) error {
+				if err := s.CheckTarget(target); err != nil {
+					return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because Run would print the usage for a wrapped UsageError
+				}
+				explainAll(target)
+				return ctx.Err()
+			})
+			return status, err
 		}
 	},
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/archive"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
@@ -180,17 +181,41 @@ func (cut) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func isWARC(name string) bool {
 	name = strings.ToLower(name)
-	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz")
+	for _, end := range []string{".warc", ".warc.gz", ".warc.zst", ".wacz"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
 }
 
-// eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset:
-// every answer to a request for robots.txt, if the host matches.
+// eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset,
+// or the WARC files in a WACZ: every answer to a request for robots.txt, if the
+// host matches.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each visit) error {
-	for resp, err := range audit.RobotsTxts(in) {
+	members, err := archive.Open(arg, in)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, m := range members {
+			m.Close()
+		}
+	}()
+	for _, m := range members {
+		if err := eachRobotsTxt(m, matches, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachRobotsTxt(m archive.Member, matches func(host string) bool, each visit) error {
+	for resp, err := range audit.RobotsTxts(m.Reader) {
 		var text []byte
 		switch {
 		case err != nil:
-			err = fmt.Errorf("%s: %w", arg, err)
+			err = fmt.Errorf("%s: %w", m.Name, err)
 		case !matches(resp.Request.URL.Host):
 			continue
 		case resp.StatusCode/100 != 2:
