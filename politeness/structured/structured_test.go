@@ -388,10 +388,10 @@ func serialise(members []Member) string {
 	var parts []string
 	for _, m := range members {
 		part := m.Key
-		if m.Value != isTrue {
+		if m.Value != boolTrue {
 			part += "="
 		}
-		parts = append(parts, part+strings.TrimPrefix(m.String(), isTrue))
+		parts = append(parts, part+strings.TrimPrefix(m.String(), boolTrue))
 	}
 	return strings.Join(parts, ", ")
 }
