@@ -24,7 +24,7 @@ const (
 const (
 	codeNotAField       = "not-a-field"       // neither a field with a value nor a comment
 	codeMissingColon    = "missing-colon"     // "Disallow /tmp"
-	codeMisspeltField   = "misspelt-field"    // "Dissallow", "Useragent", "Allowed"
+	codeMisspelledField = "misspelled-field"  // "Dissallow", "Useragent", "Allowed"
 	codeUnknownField    = "unknown-field"     // a field that no known robot supports
 	codeWithdrawnField  = "withdrawn-field"   // a known field that few robots support today
 	codeKeywords        = "keywords"          // keywords for search engines, which ignore them

@@ -33,7 +33,7 @@
 //
 //	not-a-field             neither a field with a value nor a comment
 //	missing-colon           "Disallow /tmp"
-//	misspelt-field          "Dissallow", "Useragent", "Allowed"
+//	misspelled-field        "Dissallow", "Useragent", "Allowed"
 //	unknown-field           a field that no known robot supports
 //	withdrawn-field         a known field that few robots support today
 //	keywords                keywords for search engines, which ignore them

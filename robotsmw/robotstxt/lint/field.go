@@ -19,13 +19,13 @@ var withdrawnFields = map[string]struct {
 	severity Severity
 	message  string
 }{
-	"noindex":       {Warning, "Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag"},
-	"nofollow":      {Warning, "Google has not read Nofollow here since September 2019; say nofollow in the page or in X-Robots-Tag"},
-	"host":          {Info, "Host was Yandex's, which withdrew it in March 2018; redirect to the host that you prefer"},
-	"request-rate":  {Info, "Request-rate is of a draft of 1996; hardly a robot reads it, but some read Crawl-delay"},
-	"visit-time":    {Info, "Visit-time is of a draft of 1996; hardly a robot reads it"},
-	"robot-version": {Info, "Robot-version is of a draft of 1996; no robot reads it"},
-	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
+	"noindex":       {Warning, "Google has not supported Noindex in robots.txt since September 2019; allow the page, and use noindex in the page or in X-Robots-Tag"},
+	"nofollow":      {Warning, "Google has not supported Nofollow in robots.txt since September 2019; use nofollow in the page or in X-Robots-Tag"},
+	"host":          {Info, "Yandex withdrew Host in March 2018; redirect to the preferred host instead"},
+	"request-rate":  {Info, "Request-rate is from a draft of 1996; few robots support it, but some support Crawl-delay"},
+	"visit-time":    {Info, "Visit-time is from a draft of 1996; few robots support it"},
+	"robot-version": {Info, "Robot-version is from a draft of 1996; no robot supports it"},
+	"cache-delay":   {Info, "no known robot supports Cache-delay; use Cache-Control for the lifetime of robots.txt"},
 }
 
 // knownField returns the known field that a name stands for, even if it is

@@ -39,7 +39,7 @@ func (c *groupChecker) checkRulesOutside() {
 		case syntax.UserAgent:
 			return
 		case syntax.Allow, syntax.Disallow:
-			c.report.add(r.Line, 1, codeRuleOutside, Error, "", "no user-agent line comes before this rule, so it is for nobody")
+			c.report.add(r.Line, 1, codeRuleOutside, Error, "", "there is no user-agent line before this rule, so it does not apply to any robot")
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (c *groupChecker) checkRepeatedAgents(g group, firstLines map[string]uint32
 			continue
 		}
 		if isEarlierGroup := line < g.records[0].Line; isEarlierGroup {
-			c.report.add(a.Line, 1, codeRepeatedAgent, Warning, "", "%q has a group on line %d already; robots put them together, or obey only one", clip(name), line)
+			c.report.add(a.Line, 1, codeRepeatedAgent, Warning, "", "%q already has a group on line %d; robots combine the groups or use only one of them", clip(name), line)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (c *groupChecker) checkFields(g group) {
 		}
 	}
 	if isEmpty {
-		c.report.add(g.agents[0].Line, 1, codeGroupWithoutRules, Warning, "", "the group has no rules: everything is allowed")
+		c.report.add(g.agents[0].Line, 1, codeGroupWithoutRules, Warning, "", "the group has no rules, so everything is allowed")
 	}
 }
 
@@ -118,11 +118,11 @@ func (c *groupChecker) checkFields(g group) {
 func (c *groupChecker) addMergedGroups(g group, agent, between *syntax.Record) {
 	scope := ""
 	if c.file.Scope(between) != syntax.ScopeGroup {
-		scope = ", which is for the robots above it alone"
+		scope = ", which applies only to the robots above it"
 	}
 	first := g.agents[0]
 	c.report.add(agent.Line, 1, codeMergedGroups, Warning, "",
-		"no rule comes before this line, so that %q shares one group with %q of line %d: all rules of the group are for both; only a rule ends a group, not %s%s",
+		"%q shares a group with %q of line %d, and all rules of the group apply to both: only a rule ends a group, not %s%s",
 		clip(c.file.Value(agent)), clip(c.file.Value(first)), first.Line, clip(c.file.Name(between)), scope)
 }
 
@@ -142,7 +142,7 @@ func (c *groupChecker) checkRules(g group) {
 		buf = match.AppendPattern(buf[:0], c.file.Value(r), syntax.RFC9309)
 		key := ruleKey{string(buf), r.Field}
 		if line, ok := lines[key]; ok {
-			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "line %d says the same", line)
+			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "the rule is the same as in line %d", line)
 			continue
 		}
 		lines[key] = r.Line
@@ -173,11 +173,11 @@ func (c *groupChecker) checkEffect(g group, r *syntax.Record, pattern string) {
 		// The deciding rule is an intended exception for a single page, such as
 		// "Allow: /a/$" with "Disallow: /a/".
 	case strings.TrimRight(decisive.Normalized, "*") == trimmed:
-		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", decisive.Line, raw)
+		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule has no effect: line %d, %s, matches the same paths and takes precedence", decisive.Line, raw)
 	case r.Field == syntax.Allow:
-		c.report.add(r.Line, 1, codeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(target), raw, decisive.Line)
+		c.report.add(r.Line, 1, codeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and takes precedence", clip(target), raw, decisive.Line)
 	default:
-		c.report.add(r.Line, 1, codeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(target), raw, decisive.Line)
+		c.report.add(r.Line, 1, codeAllowWins, Warning, "", "%s is allowed: %s of line %d is at least as long, and takes precedence", clip(target), raw, decisive.Line)
 	}
 }
 
@@ -232,7 +232,7 @@ func (c *groupChecker) checkAccess(groups []group) {
 	line := wildcard.disallowsAll()
 	isDisallowed := line > 0
 	if isDisallowed {
-		c.report.add(uint32(line), 1, codeAllShut, Info, "", "all robots are shut out, but for those that another group names")
+		c.report.add(uint32(line), 1, codeAllShut, Info, "", "all robots are disallowed, except those that another group names")
 	}
 	for i := range groups {
 		g := &groups[i]
@@ -246,9 +246,9 @@ func (c *groupChecker) checkAccess(groups []group) {
 				continue
 			}
 			if isDisallowed {
-				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
+				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are disallowed, but %s is allowed", clip(name))
 			} else {
-				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
+				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are allowed, but %s is disallowed", clip(name))
 			}
 		}
 	}

@@ -65,21 +65,21 @@ func (c *lineChecker) check() {
 		return
 	}
 	if field.From > c.line.From {
-		c.add(c.line.From, codeLeadingBlanks, Info, source, "blanks before the field; some old robots skip such a line")
+		c.add(c.line.From, codeLeadingBlanks, Info, source, "white space before the field; some old robots ignore the line")
 	}
 	if name, url, ok := cutURLWithoutColon(source); ok {
 		fix := ""
 		if path := match.TrimAuthority(url); path != "" {
 			fix = name + ": " + path
 		}
-		c.add(field.From+uint32(len(name)), codeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(name))
+		c.add(field.From+uint32(len(name)), codeMissingColon, Warning, fix, "there is no colon after %q; robots split the line at the colon of the URL", clip(name))
 		return
 	}
 	name, value := c.name.In(c.text), c.value.In(c.text)
 	hasGluedComment := c.comment < c.line.To && value != "" && c.value.To == c.comment
 	if hasGluedComment {
 		c.add(c.comment, codeGluedComment, Warning, name+": "+value+" "+c.text[c.comment:c.line.To],
-			"\"#\" begins a comment: the value is %q", clip(value))
+			"\"#\" begins a comment, so the value is %q", clip(value))
 	}
 	if c.lacksColon() {
 		known := knownField(name)
@@ -90,7 +90,7 @@ func (c *lineChecker) check() {
 		if strings.EqualFold(name, known) {
 			known = name
 		}
-		c.add(c.name.To, codeMissingColon, Warning, known+": "+value, "there is no colon after %q; not all robots read such a line", clip(name))
+		c.add(c.name.To, codeMissingColon, Warning, known+": "+value, "there is no colon after %q; some robots ignore the line", clip(name))
 	}
 	known := c.checkName(name, value)
 	if withdrawn, ok := withdrawnFields[known]; ok {
@@ -100,7 +100,7 @@ func (c *lineChecker) check() {
 }
 
 func (c *lineChecker) addNotAField(field syntax.Span) {
-	c.add(field.From, codeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(field.In(c.text)))
+	c.add(field.From, codeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots ignore the line", clip(field.In(c.text)))
 }
 
 // lacksColon reports whether only white space separates the name from the
@@ -133,18 +133,18 @@ func (c *lineChecker) checkName(name, value string) string {
 	}
 	switch strings.ToLower(name) {
 	case "keywords", "keyword", "description", "meta", "title":
-		c.add(c.name.From, codeKeywords, Warning, "", "robots.txt is read by robots for rules only; %q has no effect", clip(name))
+		c.add(c.name.From, codeKeywords, Warning, "", "robots use only the rules of robots.txt; %q has no effect", clip(name))
 		return ""
 	}
 	if known == "" {
-		c.add(c.name.From, codeUnknownField, Warning, "", "no known robot reads a field %q", clip(name))
+		c.add(c.name.From, codeUnknownField, Warning, "", "no known robot supports the field %q", clip(name))
 		return ""
 	}
-	effect := "robots do not know it"
+	effect := "robots ignore the line"
 	if syntax.ParseField(name) != syntax.Other {
-		effect = "not all robots understand it"
+		effect = "some robots ignore the line"
 	}
-	c.add(c.name.From, codeMisspeltField, Warning, known+": "+value, "%q is taken to mean %s, but %s", clip(name), known, effect)
+	c.add(c.name.From, codeMisspelledField, Warning, known+": "+value, "%q is probably a misspelling of %s; %s", clip(name), known, effect)
 	return strings.ToLower(known)
 }
 
@@ -165,7 +165,7 @@ func (c *lineChecker) checkValue(known, name, value string) {
 func (c *lineChecker) checkSitemap(value string) {
 	u, err := url.Parse(value)
 	if err != nil || !u.IsAbs() || u.Host == "" {
-		c.addValue(0, codeRelativeSitemap, Warning, "", "a sitemap needs an absolute URL, with scheme and host")
+		c.addValue(0, codeRelativeSitemap, Warning, "", "a sitemap must be an absolute URL with scheme and host")
 	}
 }
 
@@ -176,6 +176,6 @@ func (c *lineChecker) checkCrawlDelay(value string) {
 		return
 	}
 	if d > time.Hour {
-		c.addValue(0, codeCrawlDelayLong, Warning, "", "a delay of %v: few robots wait for so long between two pages", d)
+		c.addValue(0, codeCrawlDelayLong, Warning, "", "few robots support a delay of %v", d)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // checkUserAgent checks the value of a user-agent line.
 func (c *lineChecker) checkUserAgent(value string) {
 	if value == "" {
-		c.addValue(0, codeAgentForm, Error, "User-agent: *", "no robot is named")
+		c.addValue(0, codeAgentForm, Error, "User-agent: *", "the name of the robot is missing")
 		return
 	}
 	if value == "*" {
@@ -27,7 +27,7 @@ func (c *lineChecker) checkUserAgent(value string) {
 	if name := intendedRobot(value, token); name != "" {
 		fix = "User-agent: " + name
 	}
-	c.addValue(len(token), codeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(token))
+	c.addValue(len(token), codeAgentForm, Warning, fix, "the name of a robot consists of letters, digits, \"_\", \"-\" and \".\"; robots compare only %q", clip(token))
 }
 
 // productToken returns the product token at the beginning of the value of a
