@@ -247,7 +247,10 @@ func (p *parser) displayString() string {
 // decodePercent decodes the percent-encoded byte at the beginning of s. If
 // there is none, it returns the first byte of s.
 func decodePercent(s string) (c byte, isEncoded bool) {
-	if len(s) < len("%00") || s[0] != '%' || !isLowerHex(s[1]) || !isLowerHex(s[2]) {
+	if len(s) < len("%00") || s[0] != '%' {
+		return s[0], false
+	}
+	if !isLowerHex(s[1]) || !isLowerHex(s[2]) {
 		return s[0], false
 	}
 	n, _ := strconv.ParseUint(s[1:3], 16, 8)

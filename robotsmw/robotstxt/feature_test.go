@@ -294,7 +294,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // the ratio is ignored, because the rate says the same
+		for _, e := range expected { // the ratio is ignored, because the rate is equivalent
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected

@@ -161,8 +161,9 @@ func TestLintCleanFiles(t *testing.T) {
 	}
 }
 
-// Robots look at the first of two names in one line, so only this one is said
-// to be shut out. A group that lets robots in somewhere shuts nobody out.
+// Robots compare only the first of two names in one line, so only that name is
+// reported as disallowed. A group that allows some path does not disallow the
+// whole site.
 func TestLintAccess(t *testing.T) {
 	for text, want := range map[string]string{
 		"user-agent: *\ndisallow: /a\n\nuser-agent: GPTBot CCBot\ndisallow: /\n": "robots are allowed, but GPTBot is disallowed",
@@ -181,7 +182,7 @@ func TestLintAccess(t *testing.T) {
 	}
 }
 
-// TestLintBinary checks that random bytes are binary, wherever they come from.
+// TestLintBinary checks that random bytes are recognized as binary.
 func TestLintBinary(t *testing.T) {
 	for seed := range uint64(200) {
 		body := make([]byte, 3000)
@@ -278,7 +279,7 @@ func TestLintFixesAreClean(t *testing.T) {
 
 // A Content-Usage, Content-Signal or Request-rate stands between the
 // user-agent lines of two robots. It is for the first robot alone, while all
-// rules are for both, and the problem says so. A Clean-param is for both.
+// rules are for both, and the message includes this. A Clean-param is for both.
 func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
 	for field, isOfOne := range map[string]bool{
 		"Content-Usage: train-ai=n": true, "Content-Signal: ai-train=no": true, "Request-rate: 1/10": true, "Visit-time: 0600-0845": true,
