@@ -19,7 +19,7 @@ func ExampleOf() {
 	// 202, sg-captcha: challenge
 }
 
-// Some walls answer 200 without a sign in the header. Only the page has a sign.
+// Some services respond with status 200 and no indicator in the header.
 func ExampleOfPage() {
 	resp := &http.Response{StatusCode: 200}
 	page := []byte(`<!doctype html><script id="anubis_challenge" type="application/json">{}</script>`)

@@ -89,8 +89,8 @@ var headerIndicators = []*headerIndicator{
 	// cookie another name.
 	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", hasPrefix, "techaro.lol-anubis-cookie-verification="},
 		"TecharoHQ/anubis, lib/anubis.go"},
-	// If DataDome protects a site, the site's own 403 also has this cookie. So
-	// the sign is not sure.
+	// The site's own 403 also has this cookie if DataDome protects the site, so
+	// the indicator is not certain.
 	{"DataDome", Challenge, false, []int{401, 403}, field{"Set-Cookie", hasPrefix, "datadome="},
 		"docs.datadome.co, Protection API"},
 	{"Fastly", Challenge, false, []int{200, 401, 403, 406, 503}, field{"Set-Cookie", hasPrefix, "_fs_ch_st_"},

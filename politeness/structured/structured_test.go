@@ -27,7 +27,7 @@ func TestDictionary(t *testing.T) {
 			{"a=1 \t,\t b=2", "a=1, b=2"},
 			{"  a=1  ", "a=1"},
 			{"a=1\t", "a=1"},
-			{"\ta=1", refused}, // only spaces may come before the first key
+			{"\ta=1", refused}, // only spaces may precede the first key
 			{"a", "a"},
 			{"a, b;x, c=?0", "a, b;x, c=?0"},
 			{"a=?1", "a"},
@@ -281,7 +281,7 @@ func TestDictionary_Characters(t *testing.T) {
 	}
 }
 
-// RFC 9651 says which lengths every parser must accept (§3, §4.2.4). This
+// RFC 9651 defines the lengths that every parser must accept (§3, §4.2.4). This
 // parser accepts them. It refuses a text of more than limit bytes.
 func TestDictionary_Sizes(t *testing.T) {
 	numbered := func(n int, format, between string) string {
@@ -388,10 +388,10 @@ func serialise(members []Member) string {
 	var parts []string
 	for _, m := range members {
 		part := m.Key
-		if m.Value != isTrue {
+		if m.Value != boolTrue {
 			part += "="
 		}
-		parts = append(parts, part+strings.TrimPrefix(m.String(), isTrue))
+		parts = append(parts, part+strings.TrimPrefix(m.String(), boolTrue))
 	}
 	return strings.Join(parts, ", ")
 }

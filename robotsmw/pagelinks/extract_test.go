@@ -14,7 +14,7 @@ import (
 
 // If a page has a long base and many short links, its links could take memory
 // in proportion to the square of the page's size. A limit prevents this, and
-// Truncated says that the limit was reached.
+// Truncated reports that the limit was reached.
 func TestLongBaseOfManyLinks(t *testing.T) {
 	const links = 3000
 	base := "http://a.test/" + strings.Repeat("a", 100_000) + "/"

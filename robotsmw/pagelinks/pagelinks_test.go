@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// list writes each link as its URL, with what is said about the link in
+// list writes each link as its URL, with the attributes of the link in
 // parentheses.
 func list(links []Link) string {
 	var b strings.Builder
@@ -168,7 +168,7 @@ func newClient(t testing.TB, web *robotstest.Internet) (*http.Client, *robotsmw.
 	return &http.Client{Transport: tr}, tr
 }
 
-func TestReadAsksRobotsTxt(t *testing.T) {
+func TestRead_ChecksRobotsTxt(t *testing.T) {
 	web := newWeb()
 	client, tr := newClient(t, web)
 	resp, err := client.Get("http://a.example/")
@@ -193,7 +193,7 @@ func TestReadAsksRobotsTxt(t *testing.T) {
 	}
 }
 
-func TestNoServerIsBotheredForLinksThatAreNotFollowed(t *testing.T) {
+func TestRead_ChecksOnlyLinksThatMayBeFollowed(t *testing.T) {
 	web := newWeb()
 	client, tr := newClient(t, web)
 	resp, err := client.Get("http://a.example/quiet")
@@ -209,7 +209,7 @@ func TestNoServerIsBotheredForLinksThatAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestReadGivesUpWithItsContext(t *testing.T) {
+func TestRead_CanceledContext(t *testing.T) {
 	client, tr := newClient(t, newWeb())
 	resp, err := client.Get("http://a.example/")
 	if err != nil {
@@ -323,7 +323,7 @@ func TestReadARefusal(t *testing.T) {
 }
 
 // A <noscript> is nested deeper than the parser goes, and has links. They are
-// missing, so Truncated says that the list is not complete.
+// missing, so Truncated is true.
 func TestNoscriptThatIsNestedTooDeep(t *testing.T) {
 	for depth, truncated := range map[int]bool{10: false, 1000: true} {
 		html := "<noscript>" + strings.Repeat("<div>", depth) + `<a href="/hidden">x</a></noscript><a href="/seen">y</a>`

@@ -81,8 +81,9 @@ func saidBy(d robotsmeta.Directives) (all []said) {
 	return all
 }
 
-// metasOf parses a page and returns what the metas in its tree say.
-func metasOf(t testing.TB, html string) (d robotsmeta.Directives) {
+// treeDirectives parses a page and returns the directives of the metas in its
+// tree.
+func treeDirectives(t testing.TB, html string) (d robotsmeta.Directives) {
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func metasOf(t testing.TB, html string) (d robotsmeta.Directives) {
 		case inTemplate(s):
 		case goquery.NodeName(s) == "noscript":
 			if s.Children().Length() == 0 {
-				d = d.Union(metasOf(t, s.Text()))
+				d = d.Union(treeDirectives(t, s.Text()))
 			}
 		default:
 			d = d.Union(robotsmeta.ParseMeta(s.AttrOr("name", ""), s.AttrOr("content", ""), 0, realTokens...))
@@ -101,12 +102,12 @@ func metasOf(t testing.TB, html string) (d robotsmeta.Directives) {
 	return d
 }
 
-func TestRealHeadsAgreeWithTheirTree(t *testing.T) {
+func TestRealHeads_AgreeWithTree(t *testing.T) {
 	pages, listed := realPages(t)
 	speaking := 0
 	for name, html := range pages {
 		html = html[:min(len(html), htmlmeta.Window)] // one of the heads is longer than what Scan reads
-		got, want := saidBy(htmlmeta.Scan([]byte(html), realTokens...)), saidBy(metasOf(t, html))
+		got, want := saidBy(htmlmeta.Scan([]byte(html), realTokens...)), saidBy(treeDirectives(t, html))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %v\nwant %v", name, got, want)
 		}
@@ -123,7 +124,7 @@ func TestRealHeadsAgreeWithTheirTree(t *testing.T) {
 // squeeze replaces each sequence of white space by one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func TestRealHeadsSayWhatIsListed(t *testing.T) {
+func TestRealHeads_Directives(t *testing.T) {
 	pages, listed := realPages(t)
 	comment := regexp.MustCompile(`(?s)<!--.*?-->`)
 	agreed := 0
@@ -140,7 +141,7 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		html := squeeze(comment.ReplaceAllString(pages[name][:min(len(pages[name]), htmlmeta.Window)], ""))
 		for _, m := range metas {
 			if strings.Contains(html, squeeze(m)) {
-				want = want.Union(metasOf(t, m))
+				want = want.Union(treeDirectives(t, m))
 				agreed++
 			}
 		}

@@ -32,7 +32,7 @@ Allow: /
 	// /open/data ai-input - unknown
 }
 
-// Says returns everything that was said, so a crawler can log it as evidence.
+// Says returns all statements, so that a crawler can log them as evidence.
 func ExampleInput_Says() {
 	h := http.Header{"X-Robots-Tag": {"noai"}, "Tdm-Reservation": {"1"}}
 	in := preference.Input{Header: h, Page: robotsmeta.ParseHeader(h)}
@@ -46,8 +46,8 @@ func ExampleInput_Says() {
 	// train-ai-images deny by noai in header, line 1: noai
 }
 
-// The file /.well-known/tdmrep.json says for which pages a site reserves the
-// right to text and data mining. The caller fetches this file.
+// The file /.well-known/tdmrep.json lists the pages for which a site reserves
+// the right to text and data mining. The caller fetches this file.
 func ExampleInput_tdmRep() {
 	file := []byte(`[
 		{"location": "/open/", "tdm-reservation": 0},
@@ -64,7 +64,7 @@ func ExampleInput_tdmRep() {
 	// /article: deny, terms "https://example.com/terms"
 }
 
-// Content-Signal also says how far a page may be reused.
+// Content-Signal also limits how far a page may be reused.
 func ExampleInput_ContentUse() {
 	in := preference.Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Signal: search=yes, use=full\n")),
@@ -76,9 +76,9 @@ func ExampleInput_ContentUse() {
 	// reference: header, line 1
 }
 
-// An RSL file says what an owner permits and prohibits, and what the owner asks
-// in return for a permission. Input.Licenses returns the file's address, and
-// the caller fetches the file.
+// An RSL file contains what an owner permits and prohibits, and the conditions
+// of permissions. Input.Licenses returns the URL of the file, which the caller
+// must fetch.
 func ExampleParseRSL() {
 	terms, err := preference.ParseRSL([]byte(`<rsl xmlns="https://rslstandard.org/rsl">
   <content url="/">

@@ -138,7 +138,8 @@ func TestParseRSL_Limits(t *testing.T) {
 
 // A Content-Signal names sixteen labels that are not known, or "use=full"
 // sixteen times, and then "use=immediate". The last one is the least, so it
-// counts. If a limit hides lines of Content-Signal, they may say "immediate".
+// counts. If a limit hides lines of Content-Signal, they may contain
+// "immediate".
 func TestContentUse_Limits(t *testing.T) {
 	unknown := strings.ReplaceAll(repeated(16, "l%d=1,"), "\n", "")
 	for _, tt := range []struct {

@@ -174,7 +174,7 @@ func TestNoAI(t *testing.T) {
 }
 
 // robotsmeta keeps only the first 256 rules of a page, but it reports a noai,
-// noml or noimageai that comes later.
+// later noml or noimageai.
 func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{
@@ -193,7 +193,7 @@ func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 }
 
 // String replaces characters that cannot be printed, because a crawler may log
-// what a site says.
+// the statements of a site.
 func TestStatementString_Printable(t *testing.T) {
 	in := Input{Robots: robots("User-agent: *", "Content-Signal: ai-train=no, \x1b[2Jx=\u202ey\xff")}
 	const want = "deny by Content-Signal in robots.txt, line 2: ai-train=no, \ufffd[2Jx=\ufffdy\ufffd"

@@ -188,7 +188,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// The least of all that are said wins, wherever it was said.
+// The least of all values applies, wherever it is.
 func TestContentUse(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
@@ -223,7 +223,7 @@ func TestContentUse(t *testing.T) {
 	}
 }
 
-// What is said in one form means the same in each other form that can say it.
+// A statement has the same meaning in each form that can express it.
 func FuzzFormsAgree(f *testing.F) {
 	f.Add("ny-", "", "/a", false)
 	f.Add("-yn", "x=1, ", "/", true)

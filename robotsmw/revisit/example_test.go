@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A feed says how long it stays as it is. The page says noindex, and has not
-// changed when it is asked for again.
+// A feed has a lifetime. The page has the directive noindex, and has not
+// changed when it is requested again.
 func Example() {
 	var web robotstest.Internet
 	web.Handle("site.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

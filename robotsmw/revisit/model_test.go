@@ -22,7 +22,7 @@ type model struct {
 	sent    int // requests
 
 	// What the crawler may know: the last answer that may be remembered.
-	fresh  time.Time // nothing is asked before
+	fresh  time.Time // no request is sent before
 	status int       // what is answered meanwhile
 }
 
@@ -128,7 +128,7 @@ func (m *model) unchanged(req *http.Request) bool {
 }
 
 // Whatever a server's headers, changes and clock: nothing is called unchanged
-// that is not, nothing is asked while fresh, and no directive is lost.
+// that is not, no request is sent while fresh, and no directive is lost.
 func TestModel(t *testing.T) {
 	made, confirmed := 0, 0
 	for seed := range uint64(300) {

@@ -90,7 +90,7 @@ func with(t *testing.T, tr *Transport, answers ...answer) (*http.Client, *site) 
 	return client, s
 }
 
-// get asks for a page, reads it, and returns what is known of it.
+// get requests a page, reads it, and returns its Visit.
 func get(t *testing.T, c *http.Client, fields ...string) (*http.Response, Visit) {
 	t.Helper()
 	return do(t, c, http.MethodGet, fields...)
@@ -118,7 +118,7 @@ func do(t *testing.T, c *http.Client, method string, fields ...string) (*http.Re
 	return resp, visit
 }
 
-// How long is a page fresh, and what is the next request asked with?
+// How long is a page fresh, and which validators does the next request have?
 func TestFreshFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		header    string
@@ -175,7 +175,7 @@ func TestFreshFor(t *testing.T) {
 }
 
 // Validators are sent as they came, byte for byte (a fault of feed readers).
-func TestAsksWithValidators(t *testing.T) {
+func TestSend_Validators(t *testing.T) {
 	for name, tt := range map[string]struct{ header, match, since string }{
 		"both":                           {"Etag: \"a\"\nLast-Modified: Thu, 01 Jan 1998 00:00:00 GMT", `"a"`, "Thu, 01 Jan 1998 00:00:00 GMT"},
 		"a weak one":                     {"Etag: W/\"a\"", `W/"a"`, ""},
@@ -203,8 +203,9 @@ func TestAsksWithValidators(t *testing.T) {
 	}
 }
 
-// Each row is what a server answers to the first GETs, and what is asked then.
-func TestWhatAnAnswerChanges(t *testing.T) {
+// Each row has the responses to the first requests, and what is sent
+// afterwards.
+func TestUpdate_Responses(t *testing.T) {
 	known := answer{200, "Etag: \"a\"", "page"}
 	for name, tt := range map[string]struct {
 		answers []answer
@@ -283,8 +284,8 @@ func TestWhatAnAnswerChanges(t *testing.T) {
 	}
 }
 
-// A network error leaves the page as it is known.
-func TestWhatAnErrorChanges(t *testing.T) {
+// A network error does not change the stored page.
+func TestUpdate_Errors(t *testing.T) {
 	var web robotstest.Internet
 	s := &site{answers: []answer{{200, "Etag: \"a\"", "page"}}}
 	web.Handle("site.example", s)
@@ -300,7 +301,7 @@ func TestWhatAnErrorChanges(t *testing.T) {
 	}
 }
 
-func TestMadeHere_HasWhatWasStored(t *testing.T) {
+func TestReuse_HasStoredFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60\nDate: Sat, 01 Jan 2000 00:00:00 GMT", "page"})
 		get(t, client)
@@ -319,7 +320,7 @@ func TestMadeHere_HasWhatWasStored(t *testing.T) {
 	})
 }
 
-// A noindex is never lost, wherever it was said.
+// A noindex is never lost, wherever it was.
 func TestDirectives_OfAnUnchangedPage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first, second answer
@@ -367,7 +368,7 @@ func TestDirectives_DoNotGrow(t *testing.T) {
 	}
 }
 
-// A page that the caller closed early may say noindex further on.
+// A page that the caller closed early may have a noindex further on.
 func TestClosedEarly(t *testing.T) {
 	html := "<p>" + strings.Repeat("x", 1<<20)
 	for name, tt := range map[string]struct {
@@ -741,7 +742,7 @@ func TestStore_AnswersAreNotLost(t *testing.T) {
 	}
 }
 
-func TestStore_ThatLies(t *testing.T) {
+func TestStore_InvalidValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faultyStore{}
 		client, site := with(t, &Transport{Store: store}, answer{200, "Cache-Control: max-age=5184000", "page"})

@@ -86,7 +86,7 @@ func TestDates(t *testing.T) {
 		{"29 Feb 2023", "", ""},
 		{"0 Jan 2010", "", ""},
 		{"2010-13-01", "", ""},
-		{"25/06/2010", "", ""}, // nothing says which number is the month
+		{"25/06/2010", "", ""}, // it is unclear which number is the month
 		{"1279884000", "", ""},
 		{"2010", "", ""},
 		{"15:00:00", "", ""},
@@ -162,8 +162,8 @@ func FuzzHeader(f *testing.F) {
 			everybody := ParseHeader(h)
 			both := ParseHeader(map[string][]string{field: {line, line}}, token)
 			// The directives for a named robot remove no restriction that is
-			// for everybody. A line that comes twice says no more than a line
-			// that comes once.
+			// for all robots. A repeated line has the same directives as a
+			// single one.
 			if u := d.Union(everybody); u.flags != d.flags || u.limits != d.limits || !u.after.Equal(d.after) {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}

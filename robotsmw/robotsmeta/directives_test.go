@@ -145,7 +145,7 @@ func TestUnionChangesNeither(t *testing.T) {
 	}
 }
 
-func TestRulesTellWhereTheyStand(t *testing.T) {
+func TestRules_Positions(t *testing.T) {
 	h := header("noindex, ExampleBot/2: MAX-snippet : 20", "otherbot: none, robots: nofllow")
 	h.Add("Robots-Tag", `examplebot;noindex;nosnippet=?0, *;max-snippet=3`)
 	want := []Rule{
@@ -179,7 +179,7 @@ func TestRobotsTag(t *testing.T) {
 		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
 		{"*", ""},
 		{"(a b);noindex, *;nofollow", "nofollow"}, // (a b) is no token, so only the first member is ignored
-		{"noindex", "noindex"},                    // a directive in the place of a robot's name is for everybody
+		{"noindex", "noindex"},                    // a directive instead of a robot's name is for all robots
 		{"noindex, NoFollow;noarchive", "noindex nofollow noarchive"},
 		{"all;noindex", "noindex"},
 		{"*;noindex|*;nofollow", "noindex nofollow"},
@@ -222,7 +222,7 @@ func TestMetaNames(t *testing.T) {
 }
 
 // TestLimitsOfText checks that the work and the memory are bounded, whatever a
-// server sends. Truncated must say whether something was cut off.
+// server sends. Truncated must report whether something was cut off.
 func TestLimitsOfText(t *testing.T) {
 	long := strings.Repeat("noarchive, ", 1000)
 	for _, test := range []struct {

@@ -50,8 +50,8 @@ func ExampleDirectives_Union() {
 	// Output: true 20
 }
 
-// A crawler can tell the author of a page why it did not keep the page: which
-// directive was the reason, and where this directive stands.
+// A crawler can report to the author of a page why it did not store the page:
+// which directive was the reason, and where it is.
 func ExampleDirectives_Rules() {
 	h := http.Header{
 		"X-Robots-Tag": {"noarchive"},
@@ -85,7 +85,7 @@ func ExampleDirectives_Says() {
 }
 
 func ExampleDirectives_WithTruncated() {
-	// A reader that stops in the middle of a page says so.
+	// A program that stops in the middle of a page should report it.
 	d := robotsmeta.ParseMeta("robots", "nofollow", 1).WithTruncated()
 	fmt.Println(d.NoFollow(), d.NoIndex(), d.Truncated())
 	// Output: true false true

@@ -57,7 +57,7 @@ func TestDirectives_StoredByAnotherVersion(t *testing.T) {
 }
 
 // A page has more rules than are kept, and one of them reserves text and data
-// mining. Says knows about the rule, although Rules does not yield it. So does
+// mining. Says reports the rule, although Rules does not yield it. So does
 // a Directives that was stored and read again.
 func TestSays_ReservationBeyondTheRulesThatAreKept(t *testing.T) {
 	for _, before := range []int{0, maxRules - 1, maxRules, 2 * maxRules} {

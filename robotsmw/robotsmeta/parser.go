@@ -320,7 +320,8 @@ func isRobotName(s string) bool {
 		return false
 	}
 	for _, c := range []byte(s[1:]) {
-		if !isLetter(c) && !isDigit(c) && !isSpace(c) && strings.IndexByte("_.-/", c) < 0 {
+		isAlnum := isLetter(c) || isDigit(c)
+		if !isAlnum && !isSpace(c) && strings.IndexByte("_.-/", c) < 0 {
 			return false
 		}
 	}

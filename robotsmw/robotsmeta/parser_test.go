@@ -13,7 +13,7 @@ func header(lines ...string) http.Header {
 	return h
 }
 
-// summary lists what d says, mostly by the names of the directives.
+// summary lists the directives of d, mostly by their names.
 func summary(d Directives) string {
 	s := ""
 	add := func(on bool, word string) {

@@ -114,7 +114,7 @@ func ExampleHang() {
 	// slow: xxx, reset: false
 }
 
-// A test can ask about each request: its host, its header, the status and the
+// A test can check each request: its host, its header, the status and the
 // error.
 func ExampleInternet_Log() {
 	var web robotstest.Internet

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Site serves fixed pages by path. A page that begins with "<" has the type
-// text/html. Any other page has the type text/plain. For a path without a page,
-// the status is 404. The query is ignored.
+// A Site maps paths to pages. The Content-Type is text/html if a page begins
+// with "<", and text/plain otherwise. The status of other paths is 404. Queries
+// are ignored.
 type Site map[string]string
 
 func (s Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -26,39 +26,39 @@ func (s Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, page)
 }
 
-// Status answers every request with a status and no body.
+// A Status is a handler that responds with a status and no body.
 type Status int
 
 func (s Status) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s)) }
 
-// Reset sends its text with status 200 and then resets the connection.
-// Reset("") sends nothing, not even a header.
+// A Reset is a handler that sends its text with status 200, and then resets the
+// connection. If the text is empty, no header is sent either.
 type Reset string
 
-func (before Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	if before != "" {
-		io.WriteString(w, string(before))
+func (text Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	if text != "" {
+		io.WriteString(w, string(text))
 		http.NewResponseController(w).Flush()
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// Raw writes its text to the connection and closes the connection. The text
-// includes the header. So Raw can send what no well-behaved server sends: a bad
-// status line, half a header, a bad chunk, a body shorter than its
-// Content-Length.
+// A Raw is a handler that writes its text, including the header, to the
+// connection and closes it. It can send invalid responses, such as a malformed
+// status line, an incomplete header, a malformed chunk, or a body that is
+// shorter than its Content-Length.
 type Raw string
 
 func (r Raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(err) // every connection of an Internet can be hijacked
+		panic(err) // all connections of an Internet support hijacking
 	}
 	defer conn.Close()
 	io.WriteString(conn, string(r))
 }
 
-// Hang sends nothing until the client gives up.
+// Hang is a handler that does not respond until the request is canceled.
 type Hang struct{}
 
 func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
@@ -66,30 +66,29 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Trickle sends Chunk again and again. The field Every is the pause between two
-// chunks. Trickle ends when the client gives up or, if Times is positive, after
-// that many chunks. So it can act as a tarpit or, if Every is 0, send an
-// endless body at full speed.
+// Trickle is a handler that sends a chunk repeatedly, until the request is
+// canceled. It can simulate a tarpit or an endless body.
 type Trickle struct {
 	Chunk string
-	Every time.Duration
-	Times int // 0 or negative means forever
+	Every time.Duration // pause between chunks
+	Times int           // number of chunks; no limit if zero or negative
 }
 
 func (t Trickle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	flush := http.NewResponseController(w)
+	controller := http.NewResponseController(w)
 	for n := 0; t.Times <= 0 || n < t.Times; n++ {
-		if n > 0 && !pause(r, t.Every) {
+		if n > 0 && !sleep(r, t.Every) {
 			return
 		}
 		if _, err := io.WriteString(w, t.Chunk); err != nil {
-			return // the client has left
+			return // the client has disconnected
 		}
-		flush.Flush()
+		controller.Flush()
 	}
 }
 
-func pause(r *http.Request, d time.Duration) bool {
+// sleep pauses for d. It returns false if the request is canceled.
+func sleep(r *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

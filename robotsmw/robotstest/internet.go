@@ -1,6 +1,6 @@
-// Package robotstest is an in-memory internet for tests of crawlers.
+// Package robotstest provides an in-memory internet for tests of crawlers.
 //
-// An [Internet] is an [http.RoundTripper] whose hosts are http.Handlers:
+// An [Internet] is an [http.RoundTripper] that maps hosts to handlers:
 //
 //	var web robotstest.Internet
 //	web.Handle("shop.example", robotstest.Site{
@@ -9,25 +9,24 @@
 //	})
 //	client := &http.Client{Transport: &web}
 //
-// Give the Internet to the crawler under test as its base transport, let the
-// crawler crawl, and see in [Internet.Log] what it requested.
+// A test should use the Internet as the base transport of a crawler, and check
+// the requests that the crawler has sent with [Internet.Log].
 //
-// # What is real
+// # Network
 //
-// Client and server are net/http's own. A request is written, parsed, answered
-// and read as on a socket, but through net.Pipe. So everything that a handler
-// can do works as usual: streaming, flushing, trailers, HEAD, 204 and 304, a
-// right or wrong Content-Length, hijacking, 101, a context that ends when the
-// client goes away. Nothing is resolved, dialled or encrypted: https is plain
-// HTTP, but its handler gets a non-nil [http.Request.TLS]. Compression is never
-// negotiated, and every request has its own connection.
+// Client and server are those of net/http, connected by net.Pipe. Everything
+// that a handler can do works as usual, including streaming, flushing,
+// trailers, HEAD, 204 and 304, wrong Content-Lengths, hijacking, status 101,
+// and contexts that are canceled when the client disconnects. There are no DNS
+// lookups and no sockets. https is not encrypted, but its handlers receive a
+// non-nil [http.Request.TLS]. Compression is never negotiated, and each request
+// has its own connection.
 //
 // # Time
 //
-// An Internet works inside [testing/synctest], where a crawl of hours runs in
-// milliseconds. The goroutines of a request end when its response body is
-// closed and its handler has returned. There are no other goroutines, so a test
-// may also check for leaks.
+// An Internet works in a bubble of [testing/synctest], where a crawl of hours
+// takes milliseconds. It has no background goroutines: those of a request end
+// when the response body has been closed and the handler has returned.
 package robotstest
 
 import (
@@ -46,9 +45,9 @@ import (
 	"time"
 )
 
-// An Internet maps hosts to handlers. The zero value is an internet without
-// hosts, ready to use. It is safe for concurrent use, and must not be copied
-// after first use.
+// An Internet maps hosts to handlers. The zero value is ready to use and has no
+// hosts. An Internet is safe for concurrent use by multiple goroutines. It must
+// not be copied after first use.
 type Internet struct {
 	start  sync.Once
 	client *http.Transport
@@ -59,50 +58,50 @@ type Internet struct {
 	log   []*Request
 }
 
-// A host answers through its handler. But if err is set, each connection to the
-// host fails.
+// A host is a host of an Internet. If err is not nil, connections to the host
+// fail.
 type host struct {
 	handler http.Handler
 	err     error
 }
 
-// Request is one call of RoundTrip as the Internet saw it.
+// A Request is a request that an Internet has received.
 type Request struct {
 	Time   time.Time   // when RoundTrip was called
-	Method string      // never empty: "" is written as GET
-	URL    string      // as requested, absolute
-	Host   string      // as requested: the request's own Host, or that of the URL
-	Header http.Header // as given to RoundTrip, without what net/http adds
-	Status int         // of the response; 0 before it comes, and after an error
-	Err    error       // what RoundTrip returned
+	Method string      // "GET" if the method of the request is empty
+	URL    string      // absolute
+	Host   string      // the host of the URL if the Host of the request is empty
+	Header http.Header // without the fields that net/http adds
+	Status int         // of the response; 0 if there is none, or none yet
+	Err    error       // the error that RoundTrip returned
 }
 
 var _ http.RoundTripper = (*Internet)(nil)
 
-// Handle lets h answer for a host. This replaces what an earlier call of Handle
-// or Fail has set for the host. The host is written in one of these forms:
+// Handle sets the handler of a host. It replaces the effect of an earlier call
+// of Handle or Fail for the host. The name has one of these forms:
 //
 //	example.com             http on port 80 and https on port 443
-//	example.com:8080        http and https on that port
-//	http://example.com      one scheme alone; with or without a port
+//	example.com:8080        http and https on port 8080
+//	http://example.com      only http; a port is optional
 //
-// A name is in ASCII (punycode), in any letter case. The scheme is in lower
-// case. An IPv6 address is in brackets. A host without a handler does not
-// exist: RoundTrip returns a *net.OpError that wraps a *net.DNSError.
+// Names of hosts must be in ASCII (punycode), and are case-insensitive. Schemes
+// must be in lower case, and IPv6 addresses in brackets. Handle panics if the
+// name is invalid.
 //
-// Handle panics if the host is malformed, as http.ServeMux does with a bad
-// pattern.
+// Hosts without a handler do not exist: RoundTrip returns a *net.OpError that
+// wraps a *net.DNSError.
 //
-// Only the URL's host decides which handler is called, just as the IP address
-// does on a real network. If several names have one handler, the handler can
-// tell them apart by [http.Request.Host], like a server with virtual hosts. An
-// http.ServeMux with patterns such as "b.example/robots.txt" does so by itself.
+// The handler is determined by the host of the URL, like the IP address in a
+// real network. A handler for several names can distinguish them by
+// [http.Request.Host], as an http.ServeMux does with patterns such as
+// "b.example/robots.txt".
 func (in *Internet) Handle(name string, h http.Handler) { in.set(name, host{handler: h}) }
 
-// Fail makes every connection to a host fail: RoundTrip returns a *net.OpError
-// that wraps err. The host is written as for [Internet.Handle]. For a server
-// that is down, use syscall.ECONNREFUSED. For a name server that is down, use a
-// *net.DNSError with IsTimeout.
+// Fail makes all connections to a host fail. RoundTrip returns a *net.OpError
+// that wraps err. The name has the form of [Internet.Handle]. The error of a
+// server that is down is syscall.ECONNREFUSED, and that of an unreachable name
+// server is a *net.DNSError with IsTimeout.
 func (in *Internet) Fail(name string, err error) { in.set(name, host{err: err}) }
 
 func (in *Internet) set(name string, h host) {
@@ -116,8 +115,8 @@ func (in *Internet) set(name string, h host) {
 	}
 }
 
-// Log returns the requests so far, in the order in which they began. It
-// includes requests under way, with Status 0.
+// Log returns all requests, in the order in which they began. The Status of
+// requests in progress is 0.
 func (in *Internet) Log() []Request {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -128,33 +127,32 @@ func (in *Internet) Log() []Request {
 	return log
 }
 
-// RoundTrip sends the request to the handler of its host. As the contract of
-// http.RoundTripper requires, RoundTrip does not change the request, always
-// closes the request's body, and ends when the request's context ends.
+// RoundTrip implements [http.RoundTripper]. It sends the request to the handler
+// of its host.
 //
-// If a handler panics, for example with http.ErrAbortHandler, the connection is
-// reset: RoundTrip returns an error that wraps syscall.ECONNRESET. If the
-// handler has already flushed the header, reading the response's body returns
-// this error.
+// If the handler panics, for example with http.ErrAbortHandler, the connection
+// is reset: RoundTrip returns an error that wraps syscall.ECONNRESET. If the
+// handler has already flushed the header, this error is returned when the body
+// of the response is read.
 func (in *Internet) RoundTrip(req *http.Request) (*http.Response, error) {
 	in.start.Do(in.init)
-	seen := in.record(req)
+	logged := in.addLog(req)
 	resp, err := in.send(req)
 
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	seen.Err = err
+	logged.Err = err
 	if resp != nil {
-		seen.Status = resp.StatusCode
+		logged.Status = resp.StatusCode
 	}
 	return resp, err
 }
 
-// send sends the request through net/http. If the response's body is closed
-// early, the connection is closed first. Otherwise net/http would read on since
-// Go 1.27, for up to 50 ms, and a handler that sends no more would wait for as
-// long. In a synctest bubble it would wait forever, if the test has returned by
-// then.
+// send sends the request with net/http. If the body of the response is closed
+// early, it closes the connection first. Otherwise, since Go 1.27, net/http
+// would read up to 50 ms of the rest of the body, for which a handler that has
+// stopped sending would wait. In a synctest bubble, it would wait forever if
+// the test has returned.
 func (in *Internet) send(req *http.Request) (*http.Response, error) {
 	var conn net.Conn
 	out := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
@@ -171,52 +169,53 @@ func (in *Internet) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A body is the body of a response. No other request uses its connection.
+// A body is the body of a response, which has its own connection.
 type body struct {
 	io.ReadCloser
-	conn  net.Conn
-	ended atomic.Bool // a Read has returned io.EOF or another error
+	conn net.Conn
+	done atomic.Bool // whether Read has returned an error, such as io.EOF
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		b.ended.Store(true)
+		b.done.Store(true)
 	}
 	return n, err
 }
 
 func (b *body) Close() error {
-	if !b.ended.Load() {
+	if !b.done.Load() {
 		b.conn.Close()
 	}
 	return b.ReadCloser.Close()
 }
 
-func (in *Internet) record(req *http.Request) *Request {
-	seen := &Request{Time: time.Now(), Method: req.Method, Host: req.Host, Header: req.Header.Clone()}
-	if seen.Method == "" {
-		seen.Method = http.MethodGet
+// addLog adds a request to the log.
+func (in *Internet) addLog(req *http.Request) *Request {
+	logged := &Request{Time: time.Now(), Method: req.Method, Host: req.Host, Header: req.Header.Clone()}
+	if logged.Method == "" {
+		logged.Method = http.MethodGet
 	}
-	if req.URL != nil { // otherwise net/http returns an error
-		seen.URL = req.URL.String()
-		if seen.Host == "" {
-			seen.Host = req.URL.Host
+	if req.URL != nil { // if it is nil, net/http returns an error
+		logged.URL = req.URL.String()
+		if logged.Host == "" {
+			logged.Host = req.URL.Host
 		}
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.log = append(in.log, seen)
-	return seen
+	in.log = append(in.log, logged)
+	return logged
 }
 
 func (in *Internet) init() {
 	in.client = &http.Transport{
 		DialContext:    func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("http", addr) },
 		DialTLSContext: func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("https", addr) },
-		// There are no idle connections, so nothing outlives a request.
-		// DisableKeepAlives would do the same, but would change the header of
-		// each request.
+		// A request must not leave an idle connection behind.
+		// DisableKeepAlives would have the same effect, but would add a field
+		// to the header of each request.
 		MaxIdleConnsPerHost: -1,
 		DisableCompression:  true,
 	}
@@ -226,52 +225,57 @@ func (in *Internet) init() {
 	}
 }
 
-// dial connects to the host at addr, which is "name:port", and starts a server
-// at the other end of the connection.
+// dial connects to the host at addr, which has the form "name:port", and starts
+// a server at the other end of the connection.
 func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
-	addr = strings.ToLower(addr)
-	name, port, _ := net.SplitHostPort(addr)
-	in.mu.Lock()
-	h, ok := in.hosts[scheme+"://"+net.JoinHostPort(strings.TrimSuffix(name, "."), port)]
-	in.mu.Unlock()
-	switch {
-	case !ok:
-		h.err = &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
-		fallthrough
-	case h.err != nil:
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: h.err}
+	h, err := in.lookup(scheme, addr)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 	}
-	near, far := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	reset := new(atomic.Bool)
-	// Serve returns when it has accepted its only connection and started that
-	// connection's goroutine.
-	in.server.Serve(&listener{conn: &serverConn{Conn: far, scheme: scheme, handler: h.handler, reset: reset}})
-	return &clientConn{Conn: near, reset: reset}, nil
+	// Serve returns when it has accepted the only connection of the listener
+	// and started its goroutine.
+	in.server.Serve(&listener{conn: &serverConn{Conn: serverEnd, scheme: scheme, handler: h.handler, reset: reset}})
+	return &clientConn{Conn: clientEnd, reset: reset}, nil
+}
+
+// lookup returns the host at addr, or the error of connecting to it.
+func (in *Internet) lookup(scheme, addr string) (host, error) {
+	name, port, _ := net.SplitHostPort(strings.ToLower(addr))
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	h, ok := in.hosts[newAddress(scheme, name, port)]
+	if !ok {
+		return host{}, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+	}
+	return h, h.err
 }
 
 type connKey struct{}
 
-// serve calls the handler of the host that was dialled.
+// serve calls the handler of the host that was dialed.
 func serve(w http.ResponseWriter, r *http.Request) {
 	conn := r.Context().Value(connKey{}).(*serverConn)
 	if conn.scheme == "https" {
 		r.TLS = &tls.ConnectionState{HandshakeComplete: true}
 	}
-	returned := false
-	defer func() { conn.reset.Store(!returned) }() // this runs before the server closes the connection
+	panicked := true
+	defer func() { conn.reset.Store(panicked) }() // runs before the server closes the connection
 	conn.handler.ServeHTTP(w, r)
-	returned = true
+	panicked = false
 }
 
+// A serverConn is the server's end of a connection.
 type serverConn struct {
 	net.Conn
 	scheme  string
 	handler http.Handler
-	reset   *atomic.Bool
+	reset   *atomic.Bool // shared with the clientConn
 }
 
-// A clientConn returns ECONNRESET if the connection was reset. A bare pipe
-// would return io.EOF, as for a connection that was closed.
+// A clientConn is the client's end of a connection. Read returns ECONNRESET if
+// the connection was reset; a net.Pipe would return io.EOF.
 type clientConn struct {
 	net.Conn
 	reset *atomic.Bool
@@ -285,7 +289,7 @@ func (c *clientConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A listener accepts one connection and is then closed.
+// A listener accepts a single connection.
 type listener struct{ conn net.Conn }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -305,21 +309,26 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
 
+// newAddress returns an address of the form "scheme://name:port".
+func newAddress(scheme, name, port string) string {
+	return scheme + "://" + net.JoinHostPort(strings.TrimSuffix(name, "."), port)
+}
+
 var defaultPorts = []struct{ scheme, port string }{{"http", "80"}, {"https", "443"}}
 
-// addresses returns the one or two addresses of a host. The name of the host is
-// written as for Handle. Each address has the form "scheme://name:port".
+// addresses returns the addresses that a name stands for, which is in the form
+// of Handle. It panics if the name is invalid.
 func addresses(name string) []string {
-	scheme, rest, ok := strings.Cut(name, "://")
+	scheme, hostPort, ok := strings.Cut(strings.ToLower(name), "://")
 	if !ok {
-		scheme, rest = "", name
+		scheme = ""
+		hostPort = strings.ToLower(name)
 	}
-	u, err := url.Parse("//" + strings.ToLower(rest))
-	if err != nil || u.Hostname() == "" || u.Host != strings.ToLower(rest) ||
-		!slices.Contains([]string{"", "http", "https"}, scheme) {
-		panic("robotstest: bad host " + strings.TrimSpace(name) + `: want "example.com", "example.com:8080" or "http://example.com"`)
+	u, err := url.Parse("//" + hostPort)
+	if err != nil || u.Hostname() == "" || u.Host != hostPort || !isScheme(name, scheme) {
+		panic("robotstest: invalid host " + strings.TrimSpace(name) + `: want "example.com", "example.com:8080" or "http://example.com"`)
 	}
-	var list []string
+	var all []string
 	for _, d := range defaultPorts {
 		if scheme != "" && scheme != d.scheme {
 			continue
@@ -328,7 +337,13 @@ func addresses(name string) []string {
 		if port == "" {
 			port = d.port
 		}
-		list = append(list, d.scheme+"://"+net.JoinHostPort(strings.TrimSuffix(u.Hostname(), "."), port))
+		all = append(all, newAddress(d.scheme, u.Hostname(), port))
 	}
-	return list
+	return all
+}
+
+// isScheme reports whether a scheme is empty, or valid and in lower case at the
+// beginning of the name.
+func isScheme(name, scheme string) bool {
+	return slices.Contains([]string{"", "http", "https"}, scheme) && strings.HasPrefix(name, scheme)
 }

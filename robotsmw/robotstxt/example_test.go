@@ -26,7 +26,7 @@ Disallow: /
 	// true
 }
 
-// A Match tells why a robot may not fetch a page.
+// A Match contains the reason that a robot may not fetch a page.
 func ExampleRules_Match() {
 	rules := robotstxt.Parse([]byte(`User-agent: *
 Disallow: /*.pdf$   # too big

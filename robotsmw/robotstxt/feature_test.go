@@ -294,7 +294,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // the ratio is ignored, because the rate says the same
+		for _, e := range expected { // the ratio is ignored, because the rate is equivalent
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected
@@ -487,10 +487,10 @@ func (c featureCase) lineReport() (got, want any) {
 	for _, e := range events(c.Robots) {
 		kinds[e.line] = e
 	}
-	misspelt := map[int]bool{}
+	misspelled := map[int]bool{}
 	for _, p := range lint.Check([]byte(c.Robots)) {
-		if p.Code == "misspelt-field" {
-			misspelt[p.Line] = true
+		if p.Code == "misspelled-field" {
+			misspelled[p.Line] = true
 		}
 	}
 	count := func(b bool) int { return map[bool]int{true: 1}[b] }
@@ -504,7 +504,7 @@ func (c featureCase) lineReport() (got, want any) {
 			tag = "unknown"
 		}
 		lines = append(lines, lineReport{
-			Line: n, Tag: tag, Typo: count(misspelt[n]), Empty: count(line == ""), Directive: count(ok),
+			Line: n, Tag: tag, Typo: count(misspelled[n]), Empty: count(line == ""), Directive: count(ok),
 			HasComment: count(hasComment), Comment: count(hasComment && code == ""), TooLong: count(len(line) > 16663),
 			MissingColon: count(ok && !strings.Contains(code, ":")),
 		})
@@ -704,7 +704,7 @@ var featureDisagreements = map[string][]string{
 		"155 why_disallowed", "156 why_disallowed", "157 why_disallowed", "158 why_disallowed",
 	},
 	"a rate says in how much time": {"193 request_rate"}, // "Request-rate: 2" gives no time
-	"the linter calls misspelt what Google's report does not": {
+	"the linter calls misspelled what Google's report does not": {
 		"228 line_report", // a byte order mark before "Allow"
 		"229 line_report", // a NUL in "allow"
 		"231 line_report", // "user-agents", "allowed", "disallowed", "sitemaps"

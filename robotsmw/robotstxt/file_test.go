@@ -43,8 +43,8 @@ func TestLines(t *testing.T) {
 }
 
 // A file of exactly MaxSize bytes is read whole. In one that is a byte longer,
-// the lines at the end do not count, and Truncated says so. A byte order mark
-// does not count.
+// the lines at the end do not count, and Truncated returns true. A byte order
+// mark does not count.
 func TestTruncated(t *testing.T) {
 	const rule = "Disallow: /\n"
 	head := "User-agent: *\n"

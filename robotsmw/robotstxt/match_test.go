@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-func TestMatchSaysWhy(t *testing.T) {
+func TestMatch_Reasons(t *testing.T) {
 	f := parse(`user-agent: ExampleBot/1.0
 user-agent: otherbot
 disallow: /%7Ejoe/ # private
@@ -48,7 +48,7 @@ user-agent: emptybot
 	}
 }
 
-func TestMatchTellsEqualRulesApart(t *testing.T) {
+func TestMatch_EquivalentRules(t *testing.T) {
 	for _, test := range []struct {
 		robots string
 		line   int
@@ -295,9 +295,9 @@ visit-time: 0600-0845
 	}
 }
 
-// TestRulesAreForManyGoroutines checks that many goroutines can use the same
+// TestRules_Concurrent checks that many goroutines can use the same
 // rules.
-func TestRulesAreForManyGoroutines(t *testing.T) {
+func TestRules_Concurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("user-agent: *\ncrawl-delay: 1\n")
 	for i := range 500 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A verdict says whether a robot may fetch some targets. Blanks separate the
+// A verdict is whether a robot may fetch some targets. Blanks separate the
 // targets.
 type verdict struct {
 	token   string

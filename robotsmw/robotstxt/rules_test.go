@@ -28,9 +28,9 @@ func mostMemory(f *File, tokens ...string) int {
 	return limit
 }
 
-// TestMemoryOfRules checks that rules take at most as much memory as the
-// doc of Rules says.
-func TestMemoryOfRules(t *testing.T) {
+// TestRules_Memory checks that rules occupy at most the memory in the
+// documentation of Rules.
+func TestRules_Memory(t *testing.T) {
 	letters := func(i int) string { return string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26)}) }
 	for kind, pattern := range map[string]func(i int) string{
 		"literal":         func(i int) string { return fmt.Sprintf("/section-%d/page-%d/", i%100, i) },
@@ -59,7 +59,7 @@ func TestMemoryOfRules(t *testing.T) {
 	}
 }
 
-// TestSharedCorpusMemory does the same as TestMemoryOfRules, for real files.
+// TestSharedCorpusMemory does the same as TestRules_Memory, for real files.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int

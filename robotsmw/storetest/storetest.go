@@ -1,11 +1,12 @@
-// Package storetest checks that a robotsmw.Store does what a robotsmw.Checker
-// relies on. Call Run in a test of your own Store:
+// Package storetest tests implementations of robotsmw.Store.
+//
+// Run should be called in a test of the implementation:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) robotsmw.Store { return New(t.TempDir()) })
 //	}
 //
-// A Store that is also a robotsmw.Locker is tested as a Locker too.
+// If the Store is also a robotsmw.Locker, its locks are tested, too.
 package storetest
 
 import (
@@ -24,53 +25,53 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Run tests an implementation of Store. Each call of open() must return an
-// empty Store, and clean up with t.Cleanup. The tests take a few seconds,
-// because they wait until values expire.
+// Run tests a Store. It calls open for each test, which must return an empty
+// Store and should use t.Cleanup to release its resources. The tests take a few
+// seconds, because they wait for values to expire.
 func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
-	runValues(t, open)
-	runTimes(t, open)
-	t.Run("many at once see whole values", func(t *testing.T) { putAndGetAtOnce(t, open(t)) })
+	testValues(t, open)
+	testExpiry(t, open)
+	t.Run("concurrent calls", func(t *testing.T) { testConcurrency(t, open(t)) })
 	if _, ok := open(t).(robotsmw.Locker); ok {
-		runLocker(t, open)
+		testLocker(t, open)
 	}
 }
 
-const long = time.Hour
+const longTTL = time.Hour
 
-// runValues tests that a Store has what was put there last.
-func runValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
+// testValues tests Get, Put and Delete.
+func testValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	ctx := context.Background()
 
-	t.Run("a miss is fs.ErrNotExist", func(t *testing.T) {
+	t.Run("a missing value is fs.ErrNotExist", func(t *testing.T) {
 		s := open(t)
 		if v, err := s.Get(ctx, "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("Get of what was never put: %q, %v", v, err)
+			t.Errorf("Get of a missing value: %q, %v", v, err)
 		}
 	})
 
-	t.Run("values come back whole", func(t *testing.T) {
+	t.Run("values are returned unchanged", func(t *testing.T) {
 		s := open(t)
 		for key, value := range samples() {
-			put(t, s, key, value, long)
+			put(t, s, key, value, longTTL)
 		}
 		for key, value := range samples() {
 			want(t, s, key, value)
 		}
 	})
 
-	t.Run("the latest value counts", func(t *testing.T) {
+	t.Run("Put replaces a value", func(t *testing.T) {
 		s := open(t)
-		put(t, s, "https://example.com", []byte("first and longer"), long)
-		put(t, s, "https://example.com", []byte("second"), long)
+		put(t, s, "https://example.com", []byte("first and longer"), longTTL)
+		put(t, s, "https://example.com", []byte("second"), longTTL)
 		want(t, s, "https://example.com", []byte("second"))
 	})
 
-	t.Run("keys do not run into each other", func(t *testing.T) {
+	t.Run("similar keys", func(t *testing.T) {
 		s := open(t)
 		keys := []string{"http://a.example", "https://a.example", "http://a.example:8080", "http://A.example", "http://a.example b.example", "http://a.example/", "http://a", "http:/", "h"}
 		for _, key := range keys {
-			put(t, s, key, []byte("value of "+key), long)
+			put(t, s, key, []byte("value of "+key), longTTL)
 		}
 		for _, key := range keys {
 			want(t, s, key, []byte("value of "+key))
@@ -81,14 +82,14 @@ func runValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		}
 	})
 
-	t.Run("a value is the store's own", func(t *testing.T) {
+	t.Run("values are copied", func(t *testing.T) {
 		s := open(t)
 		value := []byte("value")
-		put(t, s, "https://example.com", value, long)
+		put(t, s, "https://example.com", value, longTTL)
 		copy(value, "VALUE")
 		got, err := s.Get(ctx, "https://example.com")
 		if err != nil || string(got) != "value" {
-			t.Fatalf("after its caller changed what was put: %q, %v", got, err)
+			t.Fatalf("after the caller modified the value: %q, %v", got, err)
 		}
 		copy(got, "VALUE")
 		want(t, s, "https://example.com", []byte("value"))
@@ -97,59 +98,57 @@ func runValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	t.Run("Delete", func(t *testing.T) {
 		s := open(t)
 		remove(t, s, "https://example.com")
-		put(t, s, "https://example.com", []byte("value"), long)
+		put(t, s, "https://example.com", []byte("value"), longTTL)
 		remove(t, s, "https://example.com")
 		if v, err := s.Get(ctx, "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Get after Delete: %q, %v", v, err)
 		}
 	})
-
 }
 
-// runTimes tests that values and calls end.
-func runTimes(t *testing.T, open func(t *testing.T) robotsmw.Store) {
+// testExpiry tests that values expire and that calls respect their context.
+func testExpiry(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	ctx := context.Background()
 
-	t.Run("a value is forgotten after its time", func(t *testing.T) {
+	t.Run("values expire", func(t *testing.T) {
 		s := open(t)
 		began := time.Now()
 		put(t, s, "https://short.example", []byte("value"), time.Second)
-		put(t, s, "https://long.example", []byte("value"), long)
+		put(t, s, "https://long.example", []byte("value"), longTTL)
 		got, err := s.Get(ctx, "https://short.example")
-		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // on a busy machine, the ttl of one second may be over
-			t.Errorf("before its time: %q, %v", got, err)
+		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // otherwise it may have expired
+			t.Errorf("before it expires: %q, %v", got, err)
 		}
-		waitUntil(t, 20*time.Second, "the value is still there", func() bool {
+		waitUntil(t, 20*time.Second, "the value has not expired", func() bool {
 			_, err := s.Get(ctx, "https://short.example")
 			return errors.Is(err, fs.ErrNotExist)
 		})
 		want(t, s, "https://long.example", []byte("value"))
-		put(t, s, "https://short.example", []byte("again"), long)
+		put(t, s, "https://short.example", []byte("again"), longTTL)
 		want(t, s, "https://short.example", []byte("again"))
 	})
 
-	t.Run("an ended context", func(t *testing.T) {
+	t.Run("canceled context", func(t *testing.T) {
 		s := open(t)
-		put(t, s, "https://example.com", []byte("value"), long)
-		ended, cancel := context.WithCancel(ctx)
+		put(t, s, "https://example.com", []byte("value"), longTTL)
+		canceled, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := s.Get(ended, "https://example.com"); !errors.Is(err, context.Canceled) {
+		if _, err := s.Get(canceled, "https://example.com"); !errors.Is(err, context.Canceled) {
 			t.Errorf("Get: %v, want context.Canceled", err)
 		}
-		if err := s.Put(ended, "https://example.com", []byte("new"), long); !errors.Is(err, context.Canceled) {
+		if err := s.Put(canceled, "https://example.com", []byte("new"), longTTL); !errors.Is(err, context.Canceled) {
 			t.Errorf("Put: %v, want context.Canceled", err)
 		}
-		if err := s.Delete(ended, "https://example.com"); !errors.Is(err, context.Canceled) {
+		if err := s.Delete(canceled, "https://example.com"); !errors.Is(err, context.Canceled) {
 			t.Errorf("Delete: %v, want context.Canceled", err)
 		}
 		want(t, s, "https://example.com", []byte("value"))
 	})
-
 }
 
-// putAndGetAtOnce tests that a value is always one that was put, and not a
-// mixture of two.
-func putAndGetAtOnce(t *testing.T, s robotsmw.Store) {
+// testConcurrency tests that concurrent calls of Get return values that were
+// put, and not mixtures of several values.
+func testConcurrency(t *testing.T, s robotsmw.Store) {
 	ctx := context.Background()
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -157,7 +156,7 @@ func putAndGetAtOnce(t *testing.T, s robotsmw.Store) {
 			for i := range 40 {
 				key := fmt.Sprintf("https://h%d.example", i%5)
 				value := bytes.Repeat([]byte{byte('a' + g)}, 1+rand.IntN(20_000))
-				if err := s.Put(ctx, key, value, long); err != nil {
+				if err := s.Put(ctx, key, value, longTTL); err != nil {
 					t.Errorf("Put: %v", err)
 				}
 				got, err := s.Get(ctx, key)
@@ -165,7 +164,7 @@ func putAndGetAtOnce(t *testing.T, s robotsmw.Store) {
 					t.Errorf("Get: %v", err)
 				}
 				if err == nil && (len(got) == 0 || len(bytes.Trim(got, string(got[0]))) > 0) {
-					t.Errorf("Get gave a mixture of values")
+					t.Errorf("Get returned a mixture of values")
 				}
 				if i%10 == 0 {
 					if err := s.Delete(ctx, key); err != nil {
@@ -178,7 +177,8 @@ func putAndGetAtOnce(t *testing.T, s robotsmw.Store) {
 	wg.Wait()
 }
 
-func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
+// testLocker tests a Store that is a robotsmw.Locker.
+func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	ctx := context.Background()
 	locker := func(t *testing.T) robotsmw.Locker { return open(t).(robotsmw.Locker) }
 	lock := func(t *testing.T, l robotsmw.Locker, key string, ttl time.Duration) (func(), bool) {
@@ -188,30 +188,30 @@ func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 			t.Fatalf("TryLock: %v", err)
 		}
 		if ok && unlock == nil {
-			t.Fatal("TryLock: ok without an unlock")
+			t.Fatal("TryLock returned ok and a nil unlock function")
 		}
 		return unlock, ok
 	}
 
-	t.Run("a lock has one holder", func(t *testing.T) {
+	t.Run("locks are exclusive", func(t *testing.T) {
 		l := locker(t)
 		unlock, ok := lock(t, l, "https://example.com", time.Minute)
 		if !ok {
-			t.Fatal("nobody holds it, and TryLock says no")
+			t.Fatal("TryLock failed for a key that is not locked")
 		}
 		if _, ok := lock(t, l, "https://example.com", time.Minute); ok {
-			t.Error("two hold it")
+			t.Error("TryLock succeeded for a key that is locked")
 		}
 		if _, ok := lock(t, l, "https://other.example", time.Minute); !ok {
-			t.Error("another key is locked too")
+			t.Error("TryLock failed for another key")
 		}
 		unlock()
 		if _, ok := lock(t, l, "https://example.com", time.Minute); !ok {
-			t.Error("it is still held after unlock")
+			t.Error("TryLock failed after unlock")
 		}
 	})
 
-	t.Run("a lock is no value", func(t *testing.T) {
+	t.Run("locks are not values", func(t *testing.T) {
 		s := open(t)
 		lock(t, s.(robotsmw.Locker), "https://example.com", time.Minute)
 		if v, err := s.Get(ctx, "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
@@ -221,23 +221,23 @@ func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		want(t, s, "https://example.com", []byte("value"))
 	})
 
-	t.Run("a lock ends after its time, and its late unlock frees nobody else's", func(t *testing.T) {
+	t.Run("locks expire", func(t *testing.T) {
 		l := locker(t)
-		late, ok := lock(t, l, "https://example.com", time.Second)
+		unlockExpired, ok := lock(t, l, "https://example.com", time.Second)
 		if !ok {
-			t.Fatal("TryLock says no")
+			t.Fatal("TryLock failed for a key that is not locked")
 		}
-		waitUntil(t, 20*time.Second, "the lock of a holder that died is still held", func() bool {
+		waitUntil(t, 20*time.Second, "the lock has not expired", func() bool {
 			_, ok := lock(t, l, "https://example.com", time.Minute)
 			return ok
 		})
-		late()
+		unlockExpired()
 		if _, ok := lock(t, l, "https://example.com", time.Minute); ok {
-			t.Error("a late unlock freed another's lock")
+			t.Error("unlocking an expired lock released the lock of another holder")
 		}
 	})
 
-	t.Run("of many at once one gets it", func(t *testing.T) {
+	t.Run("concurrent calls of TryLock", func(t *testing.T) {
 		l := locker(t)
 		var wg sync.WaitGroup
 		var holders atomic.Int64
@@ -252,13 +252,12 @@ func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		}
 		wg.Wait()
 		if n := holders.Load(); n != 1 {
-			t.Errorf("%d hold it", n)
+			t.Errorf("%d of 16 calls succeeded, want 1", n)
 		}
 	})
 }
 
-// samples returns keys and values like those of a Checker, and some unusual
-// ones.
+// samples returns keys and values such as those of a Checker, and unusual ones.
 func samples() map[string][]byte {
 	binary := make([]byte, 600<<10)
 	for i := range binary {
@@ -297,18 +296,20 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 		t.Fatalf("Get(%q): %v", key, err)
 	}
 	if !bytes.Equal(got, value) {
-		t.Fatalf("Get(%q): %d bytes, want %d, or others", key, len(got), len(value))
+		t.Fatalf("Get(%q): %d bytes, which differ from the %d that were put", key, len(got), len(value))
 	}
 }
 
-// waitUntil calls ok again and again, until it returns true. The test
-// fails if this takes longer than the limit. A wait of a fixed time would not
-// do, because a Store may use another clock.
-func waitUntil(t *testing.T, limit time.Duration, complaint string, ok func() bool) {
+// waitUntil polls a condition, and fails the test if it is not met within the
+// timeout. A fixed delay would not suffice, because the Store may use another
+// clock.
+func waitUntil(t *testing.T, timeout time.Duration, failure string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
+	deadline := time.Now().Add(timeout)
+	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s after %v", complaint, limit)
+			t.Fatalf("%s after %v", failure, timeout)
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -39,7 +39,8 @@ func sharedDir(t testing.TB) string {
 	}
 }
 
-// answers returns what d says, under the names that the shared cases use.
+// answers returns the directives of d, under the names that the shared cases
+// use.
 func answers(d robotsmeta.Directives) map[string]any {
 	a := map[string]any{
 		"noindex":           d.NoIndex(),

@@ -20,7 +20,7 @@ func says(d robotsmeta.Directives) string {
 
 const robots = `<meta name="robots" content="noindex">`
 
-func TestScanFindsMetasWhereverTheyStand(t *testing.T) {
+func TestScan(t *testing.T) {
 	for _, test := range []struct{ name, page, want string }{
 		{"head", "<html><head>" + robots + "</head>", "noindex"},
 		{"body", "<html><head></head><body><p>x" + robots, "noindex"},
@@ -99,7 +99,7 @@ func utf16le(s string) string {
 
 func utf16be(s string) string { return "\x00" + strings.TrimSuffix(utf16le(s), "\x00") }
 
-func TestHeadOnlyLeavesOutWhatABrowserPutsIntoTheBody(t *testing.T) {
+func TestScanner_HeadOnly(t *testing.T) {
 	for _, test := range []struct{ name, page, want string }{
 		{"head", "<html><head>" + robots, "noindex"},
 		{"after the head", "<html><head></head> " + robots, "noindex"},

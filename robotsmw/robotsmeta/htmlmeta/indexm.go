@@ -22,8 +22,13 @@ func indexM(b []byte, start int) int {
 		end := min(i+window+1, len(b))
 		rest := b[i:end]
 		for len(rest) > blockSize {
-			if j := indexMInBlock((*[blockSize + 1]byte)(rest)); j >= 0 {
-				return end - len(rest) + j
+			block := (*[blockSize + 1]byte)(rest)
+			excluded := excludeM(block, 0) & excludeM(block, 8) & excludeM(block, 16) & excludeM(block, 24) &
+				excludeM(block, 32) & excludeM(block, 40) & excludeM(block, 48) & excludeM(block, 56)
+			if excluded&highBits != highBits {
+				if j := indexMInBlock(block); j >= 0 {
+					return end - len(rest) + j
+				}
 			}
 			rest = rest[blockSize:]
 		}
@@ -59,10 +64,6 @@ func mayPrecedeM(b []byte) bool { return len(b) == 1 || b[1]|' ' == 'm' }
 // indexMInBlock returns the index of the first "<m" or "<M" in a block, or -1.
 // The block includes the first byte after it.
 func indexMInBlock(w *[blockSize + 1]byte) int {
-	if excludeM(w, 0)&excludeM(w, 8)&excludeM(w, 16)&excludeM(w, 24)&
-		excludeM(w, 32)&excludeM(w, 40)&excludeM(w, 48)&excludeM(w, 56)&highBits == highBits {
-		return -1
-	}
 	for i := 0; i < blockSize; i += 8 {
 		candidates := ^excludeM(w, i) & highBits
 		for candidates != 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPiecesOfAHostilePage writes hostile pages in pieces of 16 bytes, and asks
-// for the directives after each piece. The cost of a page must not grow with
+// TestPiecesOfAHostilePage writes hostile pages in pieces of 16 bytes, and gets
+// the directives after each piece. The cost of a page must not grow with
 // the square of its length. In the end the scanner must have found what Scan
 // finds in the whole page.
 func TestPiecesOfAHostilePage(t *testing.T) {

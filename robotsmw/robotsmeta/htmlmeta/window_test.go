@@ -6,7 +6,7 @@ import (
 )
 
 // A page has a script of more than 256 KiB in its head, and a noindex after it.
-// The noindex is not read, so the result says that the page was cut short. A
+// The noindex is not read, so the result is Truncated. A
 // page whose body begins within the window is not cut short: nearly all long
 // pages are like that, and their metas have been read.
 func TestWindow(t *testing.T) {

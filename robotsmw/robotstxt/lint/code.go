@@ -1,14 +1,13 @@
 package lint
 
-// To add a code, write it here, and in doc.go with the same words. Add the
-// check to file.go, line.go or group.go, and a row to lintTests. Keep the form
-// of the lines in this file, because the tests parse them.
+// Codes must also be listed in doc.go with the same description, and have a row
+// in lintTests. Tests parse the lines of this file.
 
 // The codes of the file as a whole.
 const (
-	codeTooLarge      = "too-large"       // longer than robotstxt.MaxSize: lines at the end do not count
+	codeTooLarge      = "too-large"       // longer than robotstxt.MaxSize: lines at the end are ignored
 	codeHTML          = "html"            // an HTML page
-	codeHTMLError     = "html-error-page" // an HTML page that says "not found" or the like
+	codeHTMLError     = "html-error-page" // an HTML page with an error message
 	codeBinary        = "binary"          // not text
 	codeUTF16         = "utf-16"          // text in UTF-16
 	codeBadUTF8       = "bad-utf-8"       // bytes that are not UTF-8
@@ -17,7 +16,7 @@ const (
 	codeCRLF          = "crlf"            // lines that end with CR LF
 	codeBareCR        = "bare-cr"         // lines that end with CR alone
 	codeMixedLineEnds = "mixed-line-ends" // lines that end in different ways
-	codeAllCapitals   = "all-capitals"    // no small letter, though paths are case-sensitive
+	codeAllCapitals   = "all-capitals"    // no lower-case letters, although paths are case-sensitive
 	codeTooMany       = "too-many"        // more problems than are listed
 )
 
@@ -25,12 +24,12 @@ const (
 const (
 	codeNotAField       = "not-a-field"       // neither a field with a value nor a comment
 	codeMissingColon    = "missing-colon"     // "Disallow /tmp"
-	codeMisspeltField   = "misspelt-field"    // "Dissallow", "Useragent", "Allowed"
-	codeUnknownField    = "unknown-field"     // a field that no known robot reads
-	codeWithdrawnField  = "withdrawn-field"   // a known field that hardly any robot reads now
-	codeKeywords        = "keywords"          // keywords for search engines, which ignore them here
+	codeMisspelledField = "misspelled-field"  // "Dissallow", "Useragent", "Allowed"
+	codeUnknownField    = "unknown-field"     // a field that no known robot supports
+	codeWithdrawnField  = "withdrawn-field"   // a known field that few robots support today
+	codeKeywords        = "keywords"          // keywords for search engines, which ignore them
 	codeLeadingBlanks   = "leading-blanks"    // white space before the field
-	codeGluedComment    = "glued-comment"     // "Disallow: /a#b": the part from "#" on does not count
+	codeGluedComment    = "glued-comment"     // "Disallow: /a#b": the part from "#" on is ignored
 	codeSeveralPaths    = "several-paths"     // "Disallow: /css/ /cgi-bin/"
 	codeRunTogether     = "run-together"      // "Disallow: /css//cgi-bin/"
 	codeURL             = "url-as-rule"       // "Disallow: https://example.com/tmp"
@@ -46,13 +45,13 @@ const (
 
 // The codes of groups, and of rules compared with each other.
 const (
-	codeRuleOutside       = "rule-before-user-agent" // a rule that is for no robot
-	codeGroupWithoutRules = "group-without-rules"    // user-agent lines alone, so everything is allowed
+	codeRuleOutside       = "rule-before-user-agent" // a rule that does not apply to any robot
+	codeGroupWithoutRules = "group-without-rules"    // only user-agent lines, so everything is allowed
 	codeMergedGroups      = "merged-groups"          // Sitemap or another field between user-agent lines
 	codeRepeatedAgent     = "repeated-user-agent"    // the same robot in several groups
 	codeAllShut           = "all-shut"               // "Disallow: /" for "*"
-	codeNamedExempt       = "named-exempt"           // all robots are shut out, and this one is let in by name
-	codeNamedShut         = "named-shut"             // robots are let in, and this one is shut out by name
+	codeNamedExempt       = "named-exempt"           // all robots are disallowed, but this one is allowed by name
+	codeNamedShut         = "named-shut"             // robots are allowed, but this one is disallowed by name
 	codeDuplicate         = "duplicate"              // the same rule as on an earlier line of the group
 	codeOverridden        = "overridden"             // a rule that another one always overrides
 	codeAllowLoses        = "allow-loses"            // an Allow that a longer Disallow overrides

@@ -1,23 +1,23 @@
-// Package lint finds problems in a robots.txt file: mistakes, lines that robots
-// read differently than the author seems to expect, and things worth knowing.
+// Package lint finds mistakes in robots.txt files, and lines that robots may
+// not interpret as their author expects.
 //
 //	for _, problem := range lint.Check(body) {
 //		fmt.Println(problem)
 //	}
 //
-// It reads files as package robotstxt does. But the two packages do not import
-// each other, so a robot need not include a linter.
+// Files are parsed as by package robotstxt, which does not import this package,
+// so that robots need not include a linter.
 //
 // # Codes
 //
-// A code names a kind of [Problem]. Codes do not change, so programs can
-// compare them, for example to ignore some of them.
+// A code identifies a kind of [Problem]. Codes are stable, so programs can
+// compare them, for example to ignore some problems.
 //
 // Codes of the file as a whole:
 //
-//	too-large               longer than robotstxt.MaxSize: lines at the end do not count
+//	too-large               longer than robotstxt.MaxSize: lines at the end are ignored
 //	html                    an HTML page
-//	html-error-page         an HTML page that says "not found" or the like
+//	html-error-page         an HTML page with an error message
 //	binary                  not text
 //	utf-16                  text in UTF-16
 //	bad-utf-8               bytes that are not UTF-8
@@ -26,19 +26,19 @@
 //	crlf                    lines that end with CR LF
 //	bare-cr                 lines that end with CR alone
 //	mixed-line-ends         lines that end in different ways
-//	all-capitals            no small letter, though paths are case-sensitive
+//	all-capitals            no lower-case letters, although paths are case-sensitive
 //	too-many                more problems than are listed
 //
 // Codes of a line:
 //
 //	not-a-field             neither a field with a value nor a comment
 //	missing-colon           "Disallow /tmp"
-//	misspelt-field          "Dissallow", "Useragent", "Allowed"
-//	unknown-field           a field that no known robot reads
-//	withdrawn-field         a known field that hardly any robot reads now
-//	keywords                keywords for search engines, which ignore them here
+//	misspelled-field        "Dissallow", "Useragent", "Allowed"
+//	unknown-field           a field that no known robot supports
+//	withdrawn-field         a known field that few robots support today
+//	keywords                keywords for search engines, which ignore them
 //	leading-blanks          white space before the field
-//	glued-comment           "Disallow: /a#b": the part from "#" on does not count
+//	glued-comment           "Disallow: /a#b": the part from "#" on is ignored
 //	several-paths           "Disallow: /css/ /cgi-bin/"
 //	run-together            "Disallow: /css//cgi-bin/"
 //	url-as-rule             "Disallow: https://example.com/tmp"
@@ -53,13 +53,13 @@
 //
 // Codes of groups, and of rules compared with each other:
 //
-//	rule-before-user-agent  a rule that is for no robot
-//	group-without-rules     user-agent lines alone, so everything is allowed
+//	rule-before-user-agent  a rule that does not apply to any robot
+//	group-without-rules     only user-agent lines, so everything is allowed
 //	merged-groups           Sitemap or another field between user-agent lines
 //	repeated-user-agent     the same robot in several groups
 //	all-shut                "Disallow: /" for "*"
-//	named-exempt            all robots are shut out, and this one is let in by name
-//	named-shut              robots are let in, and this one is shut out by name
+//	named-exempt            all robots are disallowed, but this one is allowed by name
+//	named-shut              robots are allowed, but this one is disallowed by name
 //	duplicate               the same rule as on an earlier line of the group
 //	overridden              a rule that another one always overrides
 //	allow-loses             an Allow that a longer Disallow overrides

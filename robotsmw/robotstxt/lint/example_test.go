@@ -15,9 +15,9 @@ Disallow: /css/ /cgi-bin/
 		fmt.Println(p.Fix)
 	}
 	// Output:
-	// 2:1: warning: "Dissallow" is taken to mean Disallow, but not all robots understand it [misspelt-field]
+	// 2:1: warning: "Dissallow" is probably a misspelling of Disallow; some robots ignore the line [misspelled-field]
 	// Disallow: /tmp
-	// 3:16: error: one line has one path; robots read the blank as a part of it [several-paths]
+	// 3:16: error: a rule must have only one path; robots treat the white space as part of it [several-paths]
 	// Disallow: /css/
 	// Disallow: /cgi-bin/
 }

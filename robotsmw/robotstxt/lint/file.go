@@ -9,97 +9,126 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkFile checks the bytes of the file, and reports whether its lines are
-// worth checking.
-func checkFile(r *report, body []byte) (readable bool) {
+// checkFile checks the file as a whole, and reports whether it is text that may
+// be a robots.txt file.
+func checkFile(r *report, body []byte) (isText bool) {
 	if len(body) > syntax.MaxSize {
 		cut := len(syntax.Truncate(body))
 		r.add(0, 0, codeTooLarge, Error, "",
-			"the file has %d bytes, of which %d count: line %d and all after it are lost", len(body), cut, 1+countLines(body[:cut]))
+			"the file has %d bytes, of which only %d are parsed: line %d and all later lines are ignored", len(body), cut, 1+countLines(body[:cut]))
 		body = body[:cut]
 	}
-	switch {
-	case bytes.HasPrefix(body, []byte("\xff\xfe")), bytes.HasPrefix(body, []byte("\xfe\xff")), looksLikeUTF16(body):
-		r.add(1, 1, codeUTF16, Error, "", "the file is in UTF-16; robots read UTF-8")
+	if looksLikeUTF16(body) {
+		r.add(1, 1, codeUTF16, Error, "", "the file is in UTF-16; robots expect UTF-8")
 		return false
-	case looksBinary(body):
+	}
+	if looksBinary(body) {
 		r.add(1, 1, codeBinary, Error, "", "the file is not text")
 		return false
 	}
 	isHTML := checkHTML(r, body)
 	if n := len(body) - len(syntax.TrimBOM(body)); n > 0 {
-		r.add(1, 1, codeBOM, Info, "", "the file begins with a byte order mark, which some robots take for a part of the first line")
+		r.add(1, 1, codeBOM, Info, "", "the file begins with a byte order mark, which some robots treat as part of the first line")
 	}
 	checkLineEnds(r, body)
 	checkBytes(r, string(syntax.TrimBOM(body)))
-	if strings.ContainsFunc(string(body), unicode.IsUpper) && !strings.ContainsFunc(string(body), unicode.IsLower) && bytes.IndexByte(body, '/') >= 0 {
-		r.add(0, 0, codeAllCapitals, Warning, "", "the file is all capitals; paths have regard to case, so /TMP/ does not match /tmp/")
+	if isAllCapitals(string(body)) && bytes.IndexByte(body, '/') >= 0 {
+		r.add(0, 0, codeAllCapitals, Warning, "", "the file is in upper case; paths are case-sensitive, so /TMP/ does not match /tmp/")
 	}
 	return !isHTML
 }
 
-// looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16: of
-// the first four bytes, every other one is NUL.
+func isAllCapitals(text string) bool {
+	return strings.ContainsFunc(text, unicode.IsUpper) && !strings.ContainsFunc(text, unicode.IsLower)
+}
+
+// looksLikeUTF16 reports whether a body begins with a byte order mark of
+// UTF-16, or with two ASCII characters in UTF-16.
 func looksLikeUTF16(body []byte) bool {
+	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
+		return true
+	}
 	if len(body) < 4 {
 		return false
 	}
-	a, b, c, d := body[0], body[1], body[2], body[3]
-	return a|c == 0 && b != 0 && d != 0 || b|d == 0 && a != 0 && c != 0
+	isNUL := func(i int) bool { return body[i] == 0 }
+	isBigEndian := isNUL(0) && !isNUL(1) && isNUL(2) && !isNUL(3)
+	isLittleEndian := !isNUL(0) && isNUL(1) && !isNUL(2) && isNUL(3)
+	return isBigEndian || isLittleEndian
 }
 
-// looksBinary reports whether the first 1,024 bytes have at least four control
-// characters, and more than a twentieth of these bytes are control characters.
-// In random or compressed data, about a tenth of the bytes are control
-// characters. NUL bytes at the end do not count, because text that is padded
-// with NUL is still text.
-//
-// If binary data was converted to UTF-8, much of it has become U+FFFD. So
-// looksBinary also returns true if there are at least four U+FFFD, and they
-// make up more than a quarter of the bytes.
+// looksBinary reports whether the first 1,024 bytes contain many control
+// characters or U+FFFD. In random or compressed data, about a tenth of the
+// bytes are control characters. If such data has been converted to UTF-8, much
+// of it has become U+FFFD. NUL bytes at the end are ignored, because some text
+// files are padded with them.
 func looksBinary(body []byte) bool {
+	const minCount = 4
 	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
 	for _, c := range head {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\v' && c != '\f' {
+		if isControl(c) {
 			controls++
 		}
 	}
-	replaced := bytes.Count(head, []byte("\ufffd")) * len("\ufffd")
-	return controls >= 4 && controls*20 > len(head) || replaced >= 4*len("\ufffd") && replaced*4 > len(head)
+	if controls >= minCount && controls > len(head)/20 {
+		return true
+	}
+	replacements := bytes.Count(head, []byte("\ufffd"))
+	return replacements >= minCount && replacements*len("\ufffd") > len(head)/4
 }
 
-// checkHTML reports whether the file is a page of HTML or XML. If it is,
-// checkHTML adds a problem. Robots look for rules in the lines of such a page,
-// but the linter does not.
+// isControl reports whether a byte is a control character other than white
+// space.
+func isControl(c byte) bool {
+	switch c {
+	case '\t', '\n', '\r', '\v', '\f':
+		return false
+	}
+	return c < ' '
+}
+
+// errorWords are typical of error pages, in lower case.
+var errorWords = []string{"404", "not found", "403", "forbidden", "error", "does not exist"}
+
+// checkHTML adds a problem if the file is an HTML or XML page, and reports
+// whether it is. Robots look for rules in the lines of such a page, but the
+// linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.TrimBOM(body[:min(len(body), 4096)]))))
-	// A robots.txt may begin with a tag too, for example if PHP has written a
-	// warning before the rules.
-	beginsWithTag := strings.HasPrefix(head, "<!--") || len(head) > 1 && head[0] == '<' && 'a' <= head[1] && head[1] <= 'z'
-	if !beginsPage(head) && (!beginsWithTag || namesRobots(body)) {
+	if !beginsPage(head) && !beginsUnknownPage(head, body) {
 		return false
 	}
 	kind := "HTML"
 	if strings.HasPrefix(head, "<?xml") && !strings.Contains(head, "<html") {
 		kind = "XML"
 	}
-	said := head
-	if _, title, ok := strings.Cut(head, "<title"); ok { // scripts have words such as "error" too
-		said, _, _ = strings.Cut(title, "</title")
+	text := head
+	if _, title, ok := strings.Cut(head, "<title"); ok { // elsewhere, words may be part of scripts
+		text, _, _ = strings.Cut(title, "</title")
 	}
-	for _, sign := range []string{"404", "not found", "403", "forbidden", "error", "does not exist"} {
-		if strings.Contains(said, sign) {
-			r.add(1, 1, codeHTMLError, Error, "", "this is an %s error page; answer with status 404 if there is no robots.txt", kind)
-			return true
-		}
+	containsWord := func(word string) bool { return strings.Contains(text, word) }
+	if slices.ContainsFunc(errorWords, containsWord) {
+		r.add(1, 1, codeHTMLError, Error, "", "the file is an %s error page; if there is no robots.txt, the server should respond with status 404", kind)
+	} else {
+		r.add(1, 1, codeHTML, Error, "", "the file is an %s page; robots.txt must be plain text", kind)
 	}
-	r.add(1, 1, codeHTML, Error, "", "this is an %s page; robots.txt is plain text", kind)
 	return true
 }
 
-// beginsPage reports whether a text, in lower case, begins with something that
-// only HTML or XML pages begin with.
+// beginsUnknownPage reports whether a file begins with any tag and has no
+// user-agent line. A robots.txt file may also begin with a tag, for example of
+// a warning of PHP.
+func beginsUnknownPage(head string, body []byte) bool {
+	beginsWithElement := len(head) > 1 && head[0] == '<' && 'a' <= head[1] && head[1] <= 'z'
+	if !beginsWithElement && !strings.HasPrefix(head, "<!--") {
+		return false
+	}
+	return !hasUserAgent(body)
+}
+
+// beginsPage reports whether a text, in lower case, begins like an HTML or XML
+// page.
 func beginsPage(head string) bool {
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
 		if strings.HasPrefix(head, start) {
@@ -109,33 +138,37 @@ func beginsPage(head string) bool {
 	return false
 }
 
-// namesRobots reports whether the file has a user-agent line.
-func namesRobots(body []byte) bool {
+// hasUserAgent reports whether the file has a user-agent line.
+func hasUserAgent(body []byte) bool {
 	file := syntax.Parse(body, syntax.RFC9309)
 	return slices.ContainsFunc(file.Records, func(r syntax.Record) bool { return r.Field == syntax.UserAgent })
 }
 
 func checkLineEnds(r *report, body []byte) {
 	crlf := bytes.Count(body, []byte("\r\n"))
-	lf, cr := bytes.Count(body, []byte("\n"))-crlf, bytes.Count(body, []byte("\r"))-crlf
+	lf := bytes.Count(body, []byte("\n")) - crlf
+	cr := bytes.Count(body, []byte("\r")) - crlf
+	isMixed := min(crlf, lf) > 0 || min(crlf, cr) > 0 || min(lf, cr) > 0
 	switch {
-	case min(crlf, lf) > 0, min(crlf, cr) > 0, min(lf, cr) > 0:
+	case isMixed:
 		r.add(0, 0, codeMixedLineEnds, Warning, "", "%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
 	case crlf > 0:
-		r.add(0, 0, codeCRLF, Info, "", "lines end with CR LF, which is as good as LF")
+		r.add(0, 0, codeCRLF, Info, "", "lines end with CR LF, which robots treat like LF")
 	case cr > 0:
-		r.add(0, 0, codeBareCR, Warning, "", "lines end with CR alone; some robots take the file for one line")
+		r.add(0, 0, codeBareCR, Warning, "", "lines end with CR only; some robots treat the file as a single line")
 	}
 }
 
+// checkBytes checks for NUL bytes and invalid UTF-8.
 func checkBytes(r *report, text string) {
-	for lines := syntax.NewLineReader(text); lines.Next(); {
+	lines := syntax.NewLineReader(text)
+	for lines.Next() {
 		line := lines.Line.In(text)
 		if i := strings.IndexByte(line, 0); i >= 0 {
-			r.add(lines.Number, i+1, codeNUL, Warning, "", "a NUL byte: to some robots the line ends here")
+			r.add(lines.Number, i+1, codeNUL, Warning, "", "NUL byte; some robots ignore the rest of the line")
 		}
 		if i := strings.IndexByte(strings.ToValidUTF8(line, "\n"), '\n'); i >= 0 {
-			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "byte 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
+			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "byte 0x%02X is not valid UTF-8; robots treat it as %%%02X", line[i], line[i])
 		}
 	}
 }

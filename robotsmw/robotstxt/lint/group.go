@@ -1,33 +1,25 @@
 package lint
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkGroups checks the groups of a file, and the rules of each group against
-// each other. It also reports rules that are in no group.
+// checkGroups checks the groups of a file, and compares the rules of each group
+// with each other. It also reports rules that are not in a group.
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
-	c.checkOutside()
-	first := map[string]uint32{} // the first line that names each robot; the keys are in lower case
+	c.checkRulesOutside()
+	firstLines := map[string]uint32{} // the first line that names a robot; keys are in lower case
 	var groups []group
-	for reader := c.file.Groups(); reader.Next(); {
-		records := reader.Group
-		g := c.newGroup(records)
+	reader := file.Groups()
+	for reader.Next() {
+		g := c.newGroup(reader.Group)
 		groups = append(groups, g)
-		c.checkRun(g)
-		for _, a := range g.agents {
-			name := strings.ToLower(c.file.Value(a))
-			if line, ok := first[name]; ok && line < records[0].Line {
-				c.report.add(a.Line, 1, codeRepeatedAgent, Warning, "", "%q has a group on line %d already; robots put them together, or obey only one", clip(name), line)
-			} else if !ok {
-				first[name] = a.Line
-			}
-		}
+		c.checkFields(g)
+		c.checkRepeatedAgents(g, firstLines)
 		c.checkRules(g)
 	}
 	c.checkAccess(groups)
@@ -36,39 +28,42 @@ func checkGroups(r *report, file *syntax.File) {
 type groupChecker struct {
 	report *report
 	file   *syntax.File
-	work   int // how much work checkDecides has done so far
+	work   int // the work of comparing rules; see maxWork
 }
 
-// checkOutside checks for rules before the first user-agent line.
-func (c *groupChecker) checkOutside() {
+// checkRulesOutside reports rules before the first user-agent line.
+func (c *groupChecker) checkRulesOutside() {
 	for i := range c.file.Records {
-		switch r := &c.file.Records[i]; r.Field {
+		r := &c.file.Records[i]
+		switch r.Field {
 		case syntax.UserAgent:
 			return
 		case syntax.Allow, syntax.Disallow:
-			c.report.add(r.Line, 1, codeRuleOutside, Error, "", "no user-agent line comes before this rule, so it is for nobody")
+			c.report.add(r.Line, 1, codeRuleOutside, Error, "", "there is no user-agent line before this rule, so it does not apply to any robot")
 		}
 	}
 }
 
 type group struct {
-	records       []syntax.Record
-	agents, rules []*syntax.Record // the field rules has only the rules that can match
-	mixed         bool             // whether some rules allow and some disallow
-	set           match.Set
+	records      []syntax.Record
+	agents       []*syntax.Record
+	rules        []*syntax.Record // the rules that can match a target
+	hasBothKinds bool             // whether there are rules that allow and rules that disallow
+	set          match.Set
 }
 
 func (c *groupChecker) newGroup(records []syntax.Record) group {
 	g := group{records: records}
 	builder := match.NewBuilder(syntax.RFC9309)
 	for i := range records {
-		switch r := &records[i]; r.Field {
+		r := &records[i]
+		switch r.Field {
 		case syntax.UserAgent:
 			g.agents = append(g.agents, r)
 		case syntax.Allow, syntax.Disallow:
 			if match.CanMatch(c.file.Value(r)) {
 				g.rules = append(g.rules, r)
-				g.mixed = g.mixed || r.Field != g.rules[0].Field
+				g.hasBothKinds = g.hasBothKinds || r.Field != g.rules[0].Field
 			}
 			builder.Add(c.file.Value(r), r.Line, r.Field == syntax.Allow)
 		}
@@ -77,138 +72,183 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 	return g
 }
 
-// checkRun checks a group's user-agent lines and the fields between them. It
+// checkRepeatedAgents reports robots that an earlier group names, and adds the
+// robots of g to firstLines.
+func (c *groupChecker) checkRepeatedAgents(g group, firstLines map[string]uint32) {
+	for _, a := range g.agents {
+		name := strings.ToLower(c.file.Value(a))
+		line, ok := firstLines[name]
+		if !ok {
+			firstLines[name] = a.Line
+			continue
+		}
+		if isEarlierGroup := line < g.records[0].Line; isEarlierGroup {
+			c.report.add(a.Line, 1, codeRepeatedAgent, Warning, "", "%q already has a group on line %d; robots combine the groups or use only one of them", clip(name), line)
+		}
+	}
+}
+
+// checkFields checks the fields between the user-agent lines of a group. It
 // also reports a group that has only user-agent lines.
-func (c *groupChecker) checkRun(g group) {
-	var between *syntax.Record // the latest field that is no rule, if it came after the latest user-agent line
-	hasRule, hasField := false, false
+func (c *groupChecker) checkFields(g group) {
+	var between *syntax.Record // the latest other field since the latest user-agent line
+	isEmpty := true
 	for i := range g.records {
-		switch r := &g.records[i]; r.Field {
+		r := &g.records[i]
+		switch r.Field {
 		case syntax.UserAgent:
 			if between != nil {
-				but := ""
-				if c.file.Scope(between) != syntax.ScopeGroup {
-					but = ", which is for the robots above it alone"
-				}
-				c.report.add(r.Line, 1, codeMergedGroups, Warning, "",
-					"no rule comes before this line, so that %q shares one group with %q of line %d: all rules of the group are for both; only a rule ends a group, not %s%s",
-					clip(c.file.Value(r)), clip(c.file.Value(g.agents[0])), g.agents[0].Line, clip(c.file.Name(between)), but)
+				c.addMergedGroups(g, r, between)
 				between = nil
 			}
 		case syntax.Allow, syntax.Disallow:
-			hasRule = true
+			isEmpty = false
 		default:
-			between, hasField = r, true
+			isEmpty = false
+			between = r
 		}
 	}
-	if !hasRule && !hasField {
-		c.report.add(g.agents[0].Line, 1, codeGroupWithoutRules, Warning, "", "the group has no rules: everything is allowed")
+	if isEmpty {
+		c.report.add(g.agents[0].Line, 1, codeGroupWithoutRules, Warning, "", "the group has no rules, so everything is allowed")
 	}
 }
 
-func (c *groupChecker) checkRules(g group) {
-	type same struct {
-		pattern string
-		kind    syntax.Field
+// addMergedGroups adds the problem of a field between the user-agent lines of a
+// group, because its author probably expects that the field ends the group.
+func (c *groupChecker) addMergedGroups(g group, agent, between *syntax.Record) {
+	scope := ""
+	if c.file.Scope(between) != syntax.ScopeGroup {
+		scope = ", which applies only to the robots above it"
 	}
+	first := g.agents[0]
+	c.report.add(agent.Line, 1, codeMergedGroups, Warning, "",
+		"%q shares a group with %q of line %d, and all rules of the group apply to both: only a rule ends a group, not %s%s",
+		clip(c.file.Value(agent)), clip(c.file.Value(first)), first.Line, clip(c.file.Name(between)), scope)
+}
+
+// checkRules reports duplicate rules, and compares the rules of a group with
+// each other.
+func (c *groupChecker) checkRules(g group) {
 	if len(g.rules) < 2 {
 		return
 	}
-	seen := make(map[same]uint32, len(g.rules))
-	var form []byte
+	type ruleKey struct {
+		pattern string
+		kind    syntax.Field
+	}
+	lines := make(map[ruleKey]uint32, len(g.rules))
+	var buf []byte
 	for _, r := range g.rules {
-		form = match.AppendPattern(form[:0], c.file.Value(r), syntax.RFC9309)
-		pattern := string(form)
-		key := same{pattern, r.Field}
-		if line, ok := seen[key]; ok {
-			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "line %d says the same", line)
+		buf = match.AppendPattern(buf[:0], c.file.Value(r), syntax.RFC9309)
+		key := ruleKey{string(buf), r.Field}
+		if line, ok := lines[key]; ok {
+			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "the rule is the same as in line %d", line)
 			continue
 		}
-		seen[key] = r.Line
-		if g.mixed {
-			c.checkDecides(g, r, pattern)
+		lines[key] = r.Line
+		if g.hasBothKinds {
+			c.checkEffect(g, r, key.pattern)
 		}
 	}
 }
 
-// checkDecides checks a rule of a mixed group. (In a group that is not mixed,
-// all rules have the same effect.) It takes one target that the rule matches,
-// and checks whether this target is allowed or disallowed as the rule says.
-func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
+// checkEffect checks whether a rule has an effect on one of the targets that it
+// matches, in a group whose rules do not all have the same effect. pattern is
+// the normalized pattern of the rule.
+func (c *groupChecker) checkEffect(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
 		c.report.skipped++
 		return
 	}
-	example := exampleOf(c.file.Value(r))
-	rule, outcome, steps := g.set.Decide(example)
-	c.work += steps + len(example)
-	if outcome != match.ByRule || rule.Allow == (r.Field == syntax.Allow) {
+	target := exampleTarget(c.file.Value(r))
+	decisive, outcome, steps := g.set.Decide(target)
+	c.work += steps + len(target)
+	if outcome != match.ByRule || decisive.Allow == (r.Field == syntax.Allow) {
 		return
 	}
-	form, written, line := rule.Normalized, clip(rule.Pattern), rule.Line
+	raw := clip(decisive.Pattern)
+	trimmed := strings.TrimRight(pattern, "*")
 	switch {
-	case form == strings.TrimRight(pattern, "*")+"$":
-		// The deciding rule has the same pattern with a "$" added, such as
-		// "Allow: /a/$" beside "Disallow: /a/" or "Disallow: /a/*". It is an
-		// intended exception for one page.
-	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
-		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
+	case decisive.Normalized == trimmed+"$":
+		// The deciding rule is an intended exception for a single page, such as
+		// "Allow: /a/$" with "Disallow: /a/".
+	case strings.TrimRight(decisive.Normalized, "*") == trimmed:
+		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule has no effect: line %d, %s, matches the same paths and takes precedence", decisive.Line, raw)
 	case r.Field == syntax.Allow:
-		c.report.add(r.Line, 1, codeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), written, line)
+		c.report.add(r.Line, 1, codeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and takes precedence", clip(target), raw, decisive.Line)
 	default:
-		c.report.add(r.Line, 1, codeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), written, line)
+		c.report.add(r.Line, 1, codeAllowWins, Warning, "", "%s is allowed: %s of line %d is at least as long, and takes precedence", clip(target), raw, decisive.Line)
 	}
 }
 
-// maxWork limits the work of checking rules against each other. The work is the
-// number of steps that [match.Set.Decide] takes, plus the number of bytes
-// in the targets. Only files that are made to be expensive need more. In such a
-// file, some rules are not checked, and a problem counts them.
+// maxWork is the maximum work of comparing rules, which is the number of steps
+// of [match.Set.Decide] plus the number of bytes of the targets. Only malicious
+// files exceed it. Their remaining rules are counted, but not compared.
 const maxWork = 1 << 28
 
-func exampleOf(pattern string) string {
-	example := strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "")
-	if !strings.HasPrefix(example, "/") {
-		example = "/" + example
+// exampleTarget returns a target that a pattern matches.
+func exampleTarget(pattern string) string {
+	target := strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "")
+	if !strings.HasPrefix(target, "/") {
+		target = "/" + target
 	}
-	return example
+	return target
 }
 
-// checkAccess reports whether all robots are shut out, and which are shut out
-// or let in by name.
-func (c *groupChecker) checkAccess(groups []group) {
-	shutBy := func(g group) (line int) {
-		rule, outcome, _ := g.set.Decide("/")
-		if outcome != match.ByRule || rule.Allow || slices.ContainsFunc(g.rules, func(r *syntax.Record) bool { return r.Field == syntax.Allow }) {
+// disallowsAll returns the line of the rule by which a group disallows the
+// whole site, or 0 if it does not.
+func (g *group) disallowsAll() (line int) {
+	for _, r := range g.rules {
+		if r.Field == syntax.Allow {
 			return 0
 		}
-		return rule.Line
 	}
-	var all *group
+	rule, outcome, _ := g.set.Decide("/")
+	if outcome != match.ByRule {
+		return 0
+	}
+	return rule.Line
+}
+
+// findWildcardGroup returns the first group for "*", or nil.
+func (c *groupChecker) findWildcardGroup(groups []group) *group {
 	for i := range groups {
 		for _, a := range groups[i].agents {
-			if syntax.Wildcard.IsIn(c.file.Value(a)) && all == nil {
-				all = &groups[i]
+			if syntax.Wildcard.IsIn(c.file.Value(a)) {
+				return &groups[i]
 			}
 		}
 	}
-	if all == nil {
+	return nil
+}
+
+// checkAccess reports whether the group for "*" disallows the whole site, and
+// the robots for which another group does the opposite.
+func (c *groupChecker) checkAccess(groups []group) {
+	wildcard := c.findWildcardGroup(groups)
+	if wildcard == nil {
 		return
 	}
-	allShut := shutBy(*all)
-	if allShut > 0 {
-		c.report.add(uint32(allShut), 1, codeAllShut, Info, "", "all robots are shut out, but for those that another group names")
+	line := wildcard.disallowsAll()
+	isDisallowed := line > 0
+	if isDisallowed {
+		c.report.add(uint32(line), 1, codeAllShut, Info, "", "all robots are disallowed, except those that another group names")
 	}
-	for _, g := range groups {
-		isShut := shutBy(g) > 0
+	for i := range groups {
+		g := &groups[i]
+		isGroupDisallowed := g.disallowsAll() > 0
+		if isGroupDisallowed == isDisallowed {
+			continue
+		}
 		for _, a := range g.agents {
-			name := nameIn(c.file.Value(a))
-			switch {
-			case name == "":
-			case allShut > 0 && !isShut:
-				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
-			case allShut == 0 && isShut:
-				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
+			name := productToken(c.file.Value(a))
+			if name == "" {
+				continue
+			}
+			if isDisallowed {
+				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are disallowed, but %s is allowed", clip(name))
+			} else {
+				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are allowed, but %s is disallowed", clip(name))
 			}
 		}
 	}

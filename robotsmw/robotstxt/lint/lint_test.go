@@ -49,12 +49,12 @@ var lintTests = []struct {
 	{codeMissingColon, "user-agent: *\nDisallow; /a\n", Warning, 2, 10, "Disallow: /a"},
 	{codeMissingColon, "user-agent: *\nDisallow https://example.com/a\n", Warning, 2, 9, "Disallow: /a"},
 	{codeMissingColon, "user-agent: *\nallow HTTP://example.com\n", Warning, 2, 6, ""},
-	{codeMisspeltField, "user-agent: *\nDissallow: /a\n", Warning, 2, 1, "Disallow: /a"},
-	{codeMisspeltField, "\u00ef\u00bb\u00bfUser-agent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
-	{codeMisspeltField, "user-agent: *\ndisallow: /a\n\ufeffSitemap: https://example.com/s.xml\n", Warning, 3, 1, "Sitemap: https://example.com/s.xml"},
-	{codeMisspeltField, "Useragent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
-	{codeMisspeltField, "user-agent: *\ndisallow: /\nAllowed: /a\n", Warning, 3, 1, "Allow: /a"},
-	{codeMisspeltField, "user-agent: *\ndisallow: /a\nSite-map: https://example.com/s.xml\n", Warning, 3, 1, "Sitemap: https://example.com/s.xml"},
+	{codeMisspelledField, "user-agent: *\nDissallow: /a\n", Warning, 2, 1, "Disallow: /a"},
+	{codeMisspelledField, "\u00ef\u00bb\u00bfUser-agent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
+	{codeMisspelledField, "user-agent: *\ndisallow: /a\n\ufeffSitemap: https://example.com/s.xml\n", Warning, 3, 1, "Sitemap: https://example.com/s.xml"},
+	{codeMisspelledField, "Useragent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
+	{codeMisspelledField, "user-agent: *\ndisallow: /\nAllowed: /a\n", Warning, 3, 1, "Allow: /a"},
+	{codeMisspelledField, "user-agent: *\ndisallow: /a\nSite-map: https://example.com/s.xml\n", Warning, 3, 1, "Sitemap: https://example.com/s.xml"},
 	{codeUnknownField, "user-agent: *\ndisallow: /a\nMood: bright\n", Warning, 3, 1, ""},
 	{codeUnknownField, "user-agent: *\ndisallow: /a\n\u00e9: bright\n", Warning, 3, 1, ""},
 	{codeWithdrawnField, "user-agent: *\ndisallow: /a\nnoindex: /b\n", Warning, 3, 1, ""},
@@ -161,11 +161,12 @@ func TestLintCleanFiles(t *testing.T) {
 	}
 }
 
-// Robots look at the first of two names in one line, so only this one is said
-// to be shut out. A group that lets robots in somewhere shuts nobody out.
+// Robots compare only the first of two names in one line, so only that name is
+// reported as disallowed. A group that allows some path does not disallow the
+// whole site.
 func TestLintAccess(t *testing.T) {
 	for text, want := range map[string]string{
-		"user-agent: *\ndisallow: /a\n\nuser-agent: GPTBot CCBot\ndisallow: /\n": "robots are let in, and GPTBot is shut out",
+		"user-agent: *\ndisallow: /a\n\nuser-agent: GPTBot CCBot\ndisallow: /\n": "robots are allowed, but GPTBot is disallowed",
 		"user-agent: *\ndisallow: /\nallow: /a\n":                                "",
 		"user-agent: GPTBot\ndisallow: /\n":                                      "",
 	} {
@@ -181,7 +182,7 @@ func TestLintAccess(t *testing.T) {
 	}
 }
 
-// TestLintBinary checks that random bytes are binary, wherever they come from.
+// TestLintBinary checks that random bytes are recognized as binary.
 func TestLintBinary(t *testing.T) {
 	for seed := range uint64(200) {
 		body := make([]byte, 3000)
@@ -278,7 +279,7 @@ func TestLintFixesAreClean(t *testing.T) {
 
 // A Content-Usage, Content-Signal or Request-rate stands between the
 // user-agent lines of two robots. It is for the first robot alone, while all
-// rules are for both, and the problem says so. A Clean-param is for both.
+// rules are for both, and the message includes this. A Clean-param is for both.
 func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
 	for field, isOfOne := range map[string]bool{
 		"Content-Usage: train-ai=n": true, "Content-Signal: ai-train=no": true, "Request-rate: 1/10": true, "Visit-time: 0600-0845": true,
@@ -288,7 +289,7 @@ func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
 		for _, p := range Check([]byte("User-agent: a\n" + field + "\nUser-agent: b\nDisallow: /x\n")) {
 			if p.Code == codeMergedGroups {
 				found = true
-				if strings.Contains(p.Message, "for the robots above it alone") != isOfOne {
+				if strings.Contains(p.Message, "applies only to the robots above it") != isOfOne {
 					t.Errorf("%s: %s", field, p.Message)
 				}
 			}
@@ -310,7 +311,7 @@ func TestCheck_RulesThatAreNotCompared(t *testing.T) {
 	}
 	found := false
 	for _, p := range Check([]byte(b.String())) {
-		found = found || p.Code == codeTooMany && strings.Contains(p.Message, "rules are not compared")
+		found = found || p.Code == codeTooMany && strings.Contains(p.Message, "rules were not compared")
 	}
 	if !found {
 		t.Error("no problem says that rules were not compared")

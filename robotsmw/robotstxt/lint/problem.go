@@ -2,31 +2,29 @@ package lint
 
 import "fmt"
 
-// A Problem is a remark about a place in a robots.txt file. The place may be a
-// mistake. Robots may read it differently than the author seems to expect. Or
-// the remark may only be worth knowing.
+// A Problem is a problem in a robots.txt file, or information about it.
 type Problem struct {
-	Line     int    // counted from 1; 0 for the file as a whole
+	Line     int    // line number, counted from 1; 0 for the file as a whole
 	Column   int    // in bytes, counted from 1; 0 if Line is 0
-	Code     string // the kind of the problem; the package doc lists the codes
+	Code     string // one of the codes in the package documentation
 	Severity Severity
 	Message  string
 	Fix      string // the corrected lines, separated by "\n"; "" if no correction is certain
 }
 
-// String returns a problem in the format of compilers: line, column, severity,
-// message, code.
+// String formats the problem like a compiler, such as
+// "2:1: warning: message [code]".
 func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s: %s [%s]", p.Line, p.Column, p.Severity, p.Message, p.Code)
 }
 
-// A Severity says how bad a [Problem] is.
+// A Severity is the severity of a [Problem].
 type Severity uint8
 
 const (
-	Info    Severity = iota // worth knowing; perhaps nothing is wrong
-	Warning                 // probably a mistake: perhaps robots do not read this as its author expects
-	Error                   // this has no effect, or an effect that nobody wants
+	Info    Severity = iota // not necessarily a mistake
+	Warning                 // probably a mistake: robots may not do what the author expects
+	Error                   // certainly a mistake: the line has no effect, or not the intended one
 )
 
 // String returns "info", "warning" or "error".
@@ -42,29 +40,29 @@ func (s Severity) String() string {
 	return "unknown severity"
 }
 
+// A report collects problems.
 type report struct {
 	problems []Problem
-	more     int  // problems beyond maxProblems
-	skipped  int  // rules that were not compared with others, because of maxWork
-	mixed    bool // the file has rules that allow and rules that disallow
+	omitted  int // number of problems that exceed maxProblems
+	skipped  int // number of rules that were not compared with others because of maxWork
 }
 
 const maxProblems = 1000
 
+// add adds a problem. The message and args are those of fmt.Sprintf.
 func (r *report) add(line uint32, column int, code string, severity Severity, fix, message string, args ...any) {
 	if len(r.problems) >= maxProblems {
-		r.more++
+		r.omitted++
 		return
 	}
 	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
 }
 
-// clip shortens a text for use in a message. From a text of more than 60 bytes,
-// it keeps the first 60 and adds a "…".
+// clip truncates text from a file for use in a message.
 func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
+	const maxBytes = 60
+	if len(s) <= maxBytes {
 		return s
 	}
-	return s[:most] + "…"
+	return s[:maxBytes] + "…"
 }

@@ -168,7 +168,7 @@ func TestAudit_Doubtful(t *testing.T) {
 	for day := range 5 {
 		files[fmt.Sprintf("many/2026-11-1%dT00:00:00Z.txt", day)] = html
 	}
-	const isHTML = "this is an HTML page; robots.txt is plain text"
+	const isHTML = "the file is an HTML page; robots.txt must be plain text"
 	for _, tt := range []struct {
 		args, source, doubt string
 		want                command.Status
@@ -177,7 +177,7 @@ func TestAudit_Doubtful(t *testing.T) {
 		{"-robots html.txt bad", "html.txt", isHTML, command.Doubtful},
 		{"-robots html.txt empty", "html.txt", isHTML, command.CannotTell},
 		{"-robots png.txt good", "png.txt", "the file is not text", command.Doubtful},
-		{"-robots long.txt good", "long.txt", "the file has at least 512001 bytes, of which 512000 count: line 255986 and all after it are lost", command.Doubtful},
+		{"-robots long.txt good", "long.txt", "the file has at least 512001 bytes, of which only 512000 are parsed: line 255986 and all later lines are ignored", command.Doubtful},
 		{"-robots one good", "one/2026-11-20T00:00:00Z.txt", isHTML, command.Doubtful},
 		{"-robots many good", "many/2026-11-12T00:00:00Z.txt", isHTML + "\n\n… and 2 more doubtful files; -json has all", command.Doubtful},
 	} {

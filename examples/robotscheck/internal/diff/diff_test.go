@@ -36,16 +36,16 @@ func TestDiff_Doubtful(t *testing.T) {
 	}{
 		{"good.txt good.txt", "", command.OK},
 		{"good.txt none.txt", opened, command.No},
-		{"good.txt html.txt", "doubtful: html.txt: this is an HTML page; robots.txt is plain text\n" + opened, command.Doubtful},
+		{"good.txt html.txt", "doubtful: html.txt: the file is an HTML page; robots.txt must be plain text\n" + opened, command.Doubtful},
 		{"good.txt png.txt", "doubtful: png.txt: the file is not text\n" + opened, command.Doubtful},
-		{"u16.txt html.txt", "doubtful: u16.txt: the file is in UTF-16; robots read UTF-8\ndoubtful: html.txt: this is an HTML page; robots.txt is plain text\n", command.Doubtful},
-		{"long.txt good.txt", "doubtful: long.txt: the file has 512027 bytes, of which 511999 count: line 255989 and all after it are lost\n", command.Doubtful},
+		{"u16.txt html.txt", "doubtful: u16.txt: the file is in UTF-16; robots expect UTF-8\ndoubtful: html.txt: the file is an HTML page; robots.txt must be plain text\n", command.Doubtful},
+		{"long.txt good.txt", "doubtful: long.txt: the file has 512027 bytes, of which only 511999 are parsed: line 255989 and all later lines are ignored\n", command.Doubtful},
 		// The draft of 1996 takes the first rule, and no wildcards.
 		{"good.txt first.txt", opened[:strings.Index(opened, "    new")] + "    new: line 3: Allow: /a\n    1996 draft: disallowed -> disallowed for *\n", command.No},
 		{"first.txt wild.txt", "/a: allowed -> disallowed for *\n    old: line 3: Allow: /a\n    new: line 2: Disallow: /*a$\n    1996 draft: disallowed -> allowed for *\n", command.No},
 		{"-json good.txt first.txt", `{"url":"/a","agents":["*"],"old":{"allowed":false,"reason":"rule","rule":"Disallow: /a","line":2},"new":{"allowed":true,"reason":"rule","rule":"Allow: /a","line":3},` +
 			`"dialects":{"koster1996":[{"agents":["*"],"old":{"allowed":false,"reason":"rule","rule":"Disallow: /a","line":2},"new":{"allowed":false,"reason":"rule","rule":"Disallow: /","line":2}}]}}` + "\n", command.No},
-		{"-json good.txt html.txt", `{"source":"html.txt","doubt":"this is an HTML page; robots.txt is plain text"}
+		{"-json good.txt html.txt", `{"source":"html.txt","doubt":"the file is an HTML page; robots.txt must be plain text"}
 {"url":"/a","agents":["*"],"old":{"allowed":false,"reason":"rule","rule":"Disallow: /a","line":2},"new":{"allowed":true,"reason":"no-group"}}
 `, command.Doubtful},
 	} {

@@ -25,46 +25,46 @@ func TestLint_Folds(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /a\n"
 	for _, tt := range []struct{ name, text, want string }{
 		{"three times the same", rules + strings.Repeat("Noindex: /a\n", 3), `
-<stdin>:3:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
-<stdin>:4:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
-<stdin>:5:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
+<stdin>:3:1: withdrawn-field: Google has not supported Noindex in robots.txt since September 2019; allow the page, and use noindex in the page or in X-Robots-Tag [warning]
+<stdin>:4:1: withdrawn-field: Google has not supported Noindex in robots.txt since September 2019; allow the page, and use noindex in the page or in X-Robots-Tag [warning]
+<stdin>:5:1: withdrawn-field: Google has not supported Noindex in robots.txt since September 2019; allow the page, and use noindex in the page or in X-Robots-Tag [warning]
 `},
 		{"another field among many of the same", rules + "Noindex: /1\nNofollow: /2\nNoindex: /3\nNoindex: /4\nNoindex: /5\n", `
-<stdin>:3:1: withdrawn-field: Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag [warning]
+<stdin>:3:1: withdrawn-field: Google has not supported Noindex in robots.txt since September 2019; allow the page, and use noindex in the page or in X-Robots-Tag [warning]
   and 3 more in lines 5, 6, 7 (-all shows each)
-<stdin>:4:1: withdrawn-field: Google has not read Nofollow here since September 2019; say nofollow in the page or in X-Robots-Tag [warning]
+<stdin>:4:1: withdrawn-field: Google has not supported Nofollow in robots.txt since September 2019; use nofollow in the page or in X-Robots-Tag [warning]
 `},
 		{"unknown fields", rules + "Foo: 1\nBar: 2\n" + strings.Repeat("Foo: 3\n", 3), `
-<stdin>:3:1: unknown-field: no known robot reads a field "Foo" [warning]
+<stdin>:3:1: unknown-field: no known robot supports the field "Foo" [warning]
   and 3 more in lines 5, 6, 7 (-all shows each)
-<stdin>:4:1: unknown-field: no known robot reads a field "Bar" [warning]
+<stdin>:4:1: unknown-field: no known robot supports the field "Bar" [warning]
 `},
-		{"misspelt fields, each with a fix of its own", "Useragent: *\nDisalow: /a\nDissallow: /b\nAlow: /c\n", `
-<stdin>:1:1: misspelt-field: "Useragent" is taken to mean User-agent, but not all robots understand it [warning]
+		{"misspelled fields, each with a fix of its own", "Useragent: *\nDisalow: /a\nDissallow: /b\nAlow: /c\n", `
+<stdin>:1:1: misspelled-field: "Useragent" is probably a misspelling of User-agent; some robots ignore the line [warning]
   instead: User-agent: *
-<stdin>:2:1: misspelt-field: "Disalow" is taken to mean Disallow, but not all robots understand it [warning]
+<stdin>:2:1: misspelled-field: "Disalow" is probably a misspelling of Disallow; some robots ignore the line [warning]
   instead: Disallow: /a
-<stdin>:3:1: misspelt-field: "Dissallow" is taken to mean Disallow, but not all robots understand it [warning]
+<stdin>:3:1: misspelled-field: "Dissallow" is probably a misspelling of Disallow; some robots ignore the line [warning]
   instead: Disallow: /b
-<stdin>:4:1: misspelt-field: "Alow" is taken to mean Allow, but robots do not know it [warning]
+<stdin>:4:1: misspelled-field: "Alow" is probably a misspelling of Allow; robots ignore the line [warning]
   instead: Allow: /c
 `},
 		{"the same mistake with other fixes", "User-agent: *\nDisallow /a\nAllow /b\nDisallow /c\nDisallow /d\nDisallow /e\n", `
-<stdin>:2:9: missing-colon: there is no colon after "Disallow"; not all robots read such a line [warning]
+<stdin>:2:9: missing-colon: there is no colon after "Disallow"; some robots ignore the line [warning]
   instead: Disallow: /a
   and 3 more in lines 4, 5, 6 (-all shows each)
-<stdin>:3:6: missing-colon: there is no colon after "Allow"; not all robots read such a line [warning]
+<stdin>:3:6: missing-colon: there is no colon after "Allow"; some robots ignore the line [warning]
   instead: Allow: /b
 `},
 		{"robots that are shut out by name", rules + "User-agent: A\nUser-agent: B C\nUser-agent: 008\nUser-agent: D\nDisallow: /\n", `
-<stdin>:3:1: named-shut: robots are let in, and A is shut out [info]
+<stdin>:3:1: named-shut: robots are allowed, but A is disallowed [info]
   and 3 more in lines 4, 5, 6 (-all shows each)
-<stdin>:4:14: agent-form: a robot's name has letters, digits, "_", "-" and "." only; robots look at "B" [warning]
+<stdin>:4:14: agent-form: the name of a robot consists of letters, digits, "_", "-" and "."; robots compare only "B" [warning]
 `},
 		{"rules that repeat other lines", rules + "Disallow: /b\n" + strings.Repeat("Disallow: /a\n", 4) + "Disallow: /b\n", `
-<stdin>:4:1: duplicate: line 2 says the same [warning]
+<stdin>:4:1: duplicate: the rule is the same as in line 2 [warning]
   and 3 more in lines 5, 6, 7 (-all shows each)
-<stdin>:8:1: duplicate: line 3 says the same [warning]
+<stdin>:8:1: duplicate: the rule is the same as in line 3 [warning]
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

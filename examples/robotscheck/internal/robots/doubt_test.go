@@ -13,7 +13,7 @@ func TestDoubt(t *testing.T) {
 		{"text", rules, ""},
 		{"nothing", "", ""},
 		{"as long as may be", rules + "#" + strings.Repeat("x", robotstxt.MaxSize-len(rules)-2) + "\n", ""},
-		{"longer", rules + "#" + strings.Repeat("x", robotstxt.MaxSize), "of which 27 count"},
+		{"longer", rules + "#" + strings.Repeat("x", robotstxt.MaxSize), "of which only 27 are parsed"},
 		{"an icon", "\x00\x00\x01\x00\x02\x00\x10\x10\x00\x00", "not text"},
 		{"UTF-16", "\xff\xfeU\x00s\x00e\x00r\x00", "UTF-16"},
 		{"a page", "<!DOCTYPE html>\n<title>Welcome</title>", "HTML page"},
@@ -29,7 +29,7 @@ func TestDoubt(t *testing.T) {
 
 func TestDoubtOfFetched(t *testing.T) {
 	text := "User-agent: *\nDisallow: /a\n#" + strings.Repeat("x", robotstxt.MaxSize)
-	if got := Doubt([]byte(text), true); !strings.Contains(got, "at least 512028 bytes, of which 27 count") {
+	if got := Doubt([]byte(text), true); !strings.Contains(got, "at least 512028 bytes, of which only 27 are parsed") {
 		t.Error(got)
 	}
 }

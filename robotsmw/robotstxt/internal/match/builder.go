@@ -82,7 +82,7 @@ func (b *Builder) add(patternLen, special int, line uint32, allow bool) {
 	if isWild || r.key == 0 {
 		b.set.secondBytes = allBytes
 	} else {
-		b.set.secondBytes.add(byte(r.key))
+		b.set.secondBytes = b.set.secondBytes.with(byte(r.key))
 	}
 	b.rules = append(b.rules, r)
 }

@@ -92,8 +92,8 @@ type byteSet uint32
 
 const allBytes = byteSet(1<<32 - 1)
 
-func (s *byteSet) add(c byte)     { *s |= 1 << (c % 32) }
-func (s byteSet) has(c byte) bool { return s>>(c%32)&1 != 0 }
+func (s byteSet) with(c byte) byteSet { return s | 1<<(c%32) }
+func (s byteSet) has(c byte) bool     { return s>>(c%32)&1 != 0 }
 
 // requiredBytes returns the bytes that a target must contain to match a
 // pattern.
@@ -105,16 +105,17 @@ func requiredBytes(pattern string) byteSet {
 		case eitherPercent:
 			i += 2 // skip the digits: the target may contain the decoded byte
 		default:
-			set.add(c)
+			set = set.with(c)
 		}
 	}
 	return set
 }
 
+// newByteSet returns the set of the bytes of s.
 func newByteSet(s string) byteSet {
 	var set byteSet
 	for i := range len(s) {
-		set.add(s[i])
+		set = set.with(s[i])
 	}
 	return set
 }
