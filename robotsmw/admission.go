@@ -53,8 +53,8 @@ func (a *Admission) Done(o politeness.Outcome) {
 // *DisallowedError, *politeness.DelayError, and the other errors of
 // Checker.Check and politeness.Limiter.Acquire. It also returns an error if u
 // has both an Opaque part and a Host, because only net/http sends a request for
-// such a URL to that host. After an error, no slot, interval or budget has been
-// used up, and there is nothing to call Done for.
+// such a URL to that host. After an error, the request has used up no slot,
+// interval or budget, and there is nothing to call Done for.
 //
 // # The pace
 //
