@@ -54,7 +54,7 @@ func warm(t testing.TB, l *politeness.Limiter) {
 func TestRedisLimitNeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
-	commands := strings.Fields("+eval +evalsha +info +hget +hset +hdel +hgetall +hincrby +hrandfield +del +pexpire +publish +subscribe +unsubscribe")
+	commands := strings.Fields("+eval +evalsha +info +hget +hmget +hset +hdel +hincrby +hrandfield +zadd +zscore +zcard +zrem +zrangebyscore +del +pexpire +publish +subscribe +unsubscribe")
 	user := func(name string, rights ...string) *politeness.Limiter {
 		command := []any{"acl", "setuser", name, "reset", "on", ">secret", "~{" + name + "}*", "&{" + name + "}*"}
 		for _, r := range rights {

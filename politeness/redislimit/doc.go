@@ -18,7 +18,7 @@
 //	what happens            what requests see                    what the log says
 //	a member comes          nothing                              nothing
 //	Close of a member       its hosts go on at once              nothing
-//	a member is killed      its hosts rest for up to 25 s        Info after 15 s: "is silent"
+//	a member is killed      its hosts rest for up to 25 s        Info within 20 s: "is silent"
 //	Redis does not answer   owned hosts go on for 10 s; others   Warn after 2.5 s, and when the
 //	                        wait, or AwayError after 2.5 s;      session ends; Info when Redis
 //	                        then all hosts wait                  answers again
@@ -30,6 +30,8 @@
 //	a field is unreadable   the same                             Error that names the host
 //	a right is missing, or  AwayError at once, tried again       Error at once: "refuses"
 //	the server is too old   every 5 s
+//	a member has another    AwayError of that member, at once;   Error of that member, at once:
+//	version of the format   nothing of the others                names both versions
 //	two Limiters, a Fleet   DelayError of the second at once     nothing
 //	after Close             DelayError at once, within 1 s for   nothing
 //	                        requests that wait
@@ -57,11 +59,23 @@
 // or was learnt about in the last hour. A fleet that is gone leaves nothing.
 // The keys must not be evicted. An ACL user needs no more than
 //
-//	+eval +evalsha +info +hget +hset +hdel +hgetall +hincrby
-//	+hrandfield +del +pexpire +publish +subscribe +unsubscribe
+//	+eval +evalsha +info +hget +hmget +hset +hdel +hincrby
+//	+hrandfield +zadd +zscore +zcard +zrem +zrangebyscore +del
+//	+pexpire +publish +subscribe +unsubscribe
 //	~{Namespace}* &{Namespace}*
 //
 // and in a cluster +cluster|slots +cluster|shards +command +readonly.
+//
+// # Upgrades
+//
+// What Redis stores has a version, which changes only when members with the
+// earlier format cannot work with the new one; the CHANGELOG says so. A member
+// whose format is another one gets no host, disturbs nobody, and tries again
+// once a second. So end all members of the old version and start the new ones,
+// in any order. The new ones begin when the sessions of the old ones have
+// ended: at once after Close, and after 15 s if they were killed. All hosts
+// rest for 11 s then, and what was known about them is lost: pauses, Budgets
+// and histories of refusals.
 //
 // # At scale
 //

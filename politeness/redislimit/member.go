@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -15,6 +17,11 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
+// formatVersion is the version of what is stored in Redis. It must change with
+// each change of the script that members of an earlier version cannot work
+// with.
+const formatVersion = 1
+
 const (
 	beat    = time.Second     // how often a session is renewed
 	contact = 2 * time.Second // a session's silence grows by at most this much from one answer to the next
@@ -22,6 +29,7 @@ const (
 	pause   = beat / 4        // the time between attempts to reach Redis
 	maxOps  = 512             // the most operations in one call
 	maxAsks = 256             // one beat asks again for at most this many hosts
+	rounds  = 30              // a member reviews all its hosts within about this many beats
 )
 
 // A Fleet is this process's membership in a fleet whose members share hosts
@@ -31,6 +39,7 @@ const (
 type Fleet struct {
 	engine         engine
 	prefix         string // how the keys begin
+	version        int    // formatVersion, except in tests
 	lease, timeout time.Duration
 	log            *slog.Logger
 
@@ -107,16 +116,20 @@ func (f *Fleet) ask(args ...any) (reply []any, err error) {
 // members' wall clocks do not matter.
 type member struct {
 	*Fleet
-	places map[string]*place
-	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // the sessions to end: host is the id, token is the latest call's number
-	closed bool
+	places          map[string]*place
+	order           []*place        // the places, in any order
+	reviewed, asked int             // the indexes in order of the places that had their turn last: see review
+	todo            map[*place]bool // the places that the next call is about
+	dead            []*place        // the sessions to end: host is the id, token is the latest call's number
+	closed          bool
 
 	epoch    string
-	id       int64     // the session's id; 0 means none
-	number   int64     // the latest call's number
-	beaten   time.Time // when the latest beat began
-	sessions map[int64]watched
+	id       int64              // the session's id; 0 means none
+	number   int64              // the latest call's number
+	beaten   time.Time          // when the latest beat began
+	sessions map[int64]watched  // the silent sessions of others
+	others   others             // the fleet of another version
+	entering bool               // some place may still have to be entered into a new epoch
 	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
@@ -124,6 +137,15 @@ type member struct {
 	told     bool      // the log and waiting requests have been told that Redis does not answer
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
+}
+
+// others is what a member knows about a fleet of another version, which uses
+// the same keys.
+type others struct {
+	count  string        // the count of its calls; "" means there is no such fleet
+	at     time.Time     // when the count was last looked at
+	silent time.Duration // for how long the count has stood still
+	over   bool          // none of its members owns a host any more
 }
 
 // A place has what a member knows about one host, and what the member still has
@@ -136,6 +158,7 @@ type member struct {
 //	unsure   any   no      no     yes   yes, with requests in flight
 type place struct {
 	host   string
+	index  int        // in member.order
 	hold   fleet.Hold // the Hold that asks for the host or owns it; nil means there is none
 	phase  phase
 	others bool // others wait for the host
@@ -213,12 +236,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 	}
 	if due {
 		m.beaten = now
-		for _, p := range m.places {
-			if p.phase == owned {
-				m.consider(p)
-			}
-		}
-		m.askAgain(maxAsks)
+		m.review()
 	}
 	if due || len(m.todo) > 0 {
 		m.call(now, due)
@@ -239,15 +257,51 @@ func (m *member) count(which func(*place) bool) (n int) {
 
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.phase == owned }) }
 
-// askAgain asks again for hosts that are wanted or owned, because a hint may
-// have been lost, or an owner may have died. It also gives those away that were
-// kept while no hints arrived. The maximum number of all these hosts is most.
-func (m *member) askAgain(most int) {
-	for _, p := range m.places { // map order is random, so all places get their turn
-		if (p.hold != nil || p.phase >= leaving) && most > 0 {
-			m.todo[p] = true
-			most--
+// turns returns the next n places, or all of them if they are fewer. The cursor
+// is where it stopped last. All places have their turn before a place has it
+// again, unless places come and go.
+func (m *member) turns(cursor *int, n int) iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		for range min(n, len(m.order)) {
+			*cursor++
+			if *cursor >= len(m.order) {
+				*cursor = 0
+			}
+			if !yield(m.order[*cursor]) {
+				return
+			}
 		}
+	}
+}
+
+// review looks at some hosts with each beat. It asks the Holds of owned hosts
+// whether they end. And it asks Redis again for hosts that are wanted or owned,
+// because a hint may have been lost, or an owner may have died. A beat must not
+// cost more because the member has many hosts: they take turns.
+func (m *member) review() {
+	for p := range m.turns(&m.reviewed, max(maxAsks, len(m.order)/rounds)) {
+		if p.phase == owned {
+			m.consider(p)
+		}
+	}
+	for p := range m.turns(&m.asked, maxAsks) {
+		m.askAgain(p)
+	}
+}
+
+// askAgain asks again for p's host if it is wanted or owned. It also gives the
+// host away if it was kept while no hints arrived.
+func (m *member) askAgain(p *place) {
+	if p.hold != nil || p.phase >= leaving {
+		m.todo[p] = true
+	}
+}
+
+// askAgainForAll is for the moments at which any place may have missed
+// something.
+func (m *member) askAgainForAll() {
+	for _, p := range m.order {
+		m.askAgain(p)
 	}
 }
 
@@ -265,7 +319,8 @@ func (m *member) look(h fleet.Hold) {
 	case p.hold != nil:
 		h.Refuse(errShared)
 	default:
-		m.places[p.host], m.todo[p] = p, true
+		m.add(p)
+		m.todo[p] = true
 		p.hold, p.holder, p.told = h, "", ""
 		m.away(p)
 	}
@@ -306,7 +361,7 @@ func (m *member) hint(ctx context.Context, text string) {
 	switch {
 	case ctx.Err() != nil:
 	case text == listens:
-		m.askAgain(len(m.places)) // an offer may have come before the hints did
+		m.askAgainForAll() // an offer may have come before the hints did
 	case text == "":
 		m.deafen()
 	case p != nil:
@@ -361,7 +416,7 @@ func (m *member) join(epoch string, id int64) {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
 			"hosts_kept", m.owned(), "epoch", epoch)
 	}
-	m.epoch, m.id = epoch, id
+	m.epoch, m.id, m.entering, m.others = epoch, id, anew, others{}
 	m.sessions = make(map[int64]watched)
 	m.dead, m.beaten = nil, time.Time{}
 	m.deafen()
@@ -374,7 +429,8 @@ func (m *member) join(epoch string, id int64) {
 // already has it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
-	if !m.closed && m.count(func(p *place) bool { return p.enter && p.phase == owned }) == 0 {
+	m.entering = m.entering && m.count(func(p *place) bool { return p.enter && p.phase == owned }) > 0
+	if !m.closed && !m.entering {
 		m.trust.Store(&sent)
 	}
 	now := time.Now()
@@ -382,7 +438,7 @@ func (m *member) succeed(sent time.Time) {
 		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answered), "hosts", m.owned())
 	}
 	if m.lapsed {
-		m.askAgain(len(m.places)) // so that waiting requests check again whether they may start
+		m.askAgainForAll() // so that waiting requests check again whether they may start
 	}
 	m.answered, m.failing, m.told, m.lapsed = now, nil, false, false
 }
@@ -419,7 +475,10 @@ func (m *member) fail(err error) {
 	now := time.Now()
 	m.failing, m.retry = err, now.Add(pause)
 	what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
-	if refused := refusal(err); refused != nil {
+	if _, is := errors.AsType[*versionError](err); is {
+		m.retry = now.Add(beat)
+		what, level = "redislimit: members of another version use the fleet: this member gets no hosts", m.log.Error
+	} else if refused := refusal(err); refused != nil {
 		m.failing, m.retry = refused, now.Add(20*pause)
 		what, level = "redislimit: Redis refuses to serve the fleet: this member gets no hosts", m.log.Error
 	} else if now.Sub(m.answered) < silence {
@@ -468,9 +527,14 @@ type operation struct {
 
 // compose returns the arguments and operations of the next call. While no hints
 // arrive, compose gives no host away.
-func (m *member) compose() (args []any, operations []operation) {
+func (m *member) compose(beat bool) (args []any, operations []operation) {
 	m.number++
-	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text())
+	isBeat := 0
+	if beat {
+		isBeat = 1
+	}
+	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)),
+		m.version, m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text(), isBeat, m.others.known())
 	if m.id == 0 {
 		return args, nil
 	}
@@ -507,7 +571,7 @@ func (m *member) compose() (args []any, operations []operation) {
 
 // call renews the session and sends the operations that are to be done.
 func (m *member) call(now time.Time, due bool) {
-	args, operations := m.compose()
+	args, operations := m.compose(due)
 	reply, err := m.ask(args...)
 	status := at[string](reply, 0)
 	if status == "ok" {
@@ -515,7 +579,9 @@ func (m *member) call(now time.Time, due bool) {
 			m.join(at[string](reply, 3), at[int64](reply, 4))
 		}
 		m.heed(at[[]any](reply, 2), operations)
-		m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
+		if due {
+			m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
+		}
 		m.succeed(now)
 		if due && m.unlisten == nil {
 			m.listen()
@@ -540,6 +606,11 @@ func (m *member) call(now time.Time, due bool) {
 		m.trust.Store(nil)
 		m.log.Warn("redislimit: the fleet has ended the session of this member, which was silent for too long: it asks for its hosts anew",
 			"since", m.answered, "hosts", m.owned())
+	case "version":
+		m.id = 0
+		m.trust.Store(nil)
+		m.watchOthers(at[string](reply, 2), max(m.lease, milliseconds(reply, 3)))
+		m.fail(&versionError{stored: at[string](reply, 1), own: m.version})
 	case "late":
 	default:
 		m.fail(cmp.Or(err, fmt.Errorf("redislimit: an answer is %v", reply)))
@@ -601,7 +672,8 @@ func (m *member) answer(p *place, answer []any) {
 }
 
 // watch finds sessions that have been silent for so long that their members
-// cannot trust them any more. No member's Lease is longer than lease. The time
+// cannot trust them any more. The pairs are the silent sessions, each with the
+// number of its latest call. No member's Lease is longer than lease. The time
 // during which this member cannot reach Redis does not count as silence.
 func (m *member) watch(pairs []any, lease time.Duration) {
 	now, sessions := time.Now(), make(map[int64]watched, len(pairs)/2)
@@ -613,11 +685,36 @@ func (m *member) watch(pairs []any, lease time.Duration) {
 		if w.silent >= lease*3/2 && id != m.id {
 			m.log.Info("redislimit: a member of the fleet is silent: its hosts are free", "member", id, "for", w.silent)
 			m.dead = append(m.dead, &place{host: fmt.Sprint(id), token: w.number})
-			m.askAgain(len(m.places))
+			m.askAgainForAll()
 		}
 		sessions[id] = w
 	}
 	m.sessions = sessions
+}
+
+// watchOthers finds out whether the members of another version have gone. They
+// have if the count of their calls stands still for so long that none of them
+// trusts its session any more.
+func (m *member) watchOthers(count string, lease time.Duration) {
+	now, o := time.Now(), others{count: count}
+	if was := m.others; count == was.count || count == "" && was.count != "" {
+		o = was
+		o.silent += min(now.Sub(was.at), contact)
+	}
+	o.at = now
+	o.over = o.silent >= lease*3/2
+	m.others = o
+}
+
+// known returns what the script has to know about a fleet of another version.
+func (o others) known() string {
+	switch {
+	case o.count == "":
+		return ""
+	case o.over:
+		return o.count
+	}
+	return "-"
 }
 
 // close gives up all places. Of a host that cannot be given away, Redis hears
@@ -643,10 +740,24 @@ func (m *member) close() {
 	}
 }
 
+// add adds p to the places, if it is not among them.
+func (m *member) add(p *place) {
+	if m.places[p.host] != p {
+		m.places[p.host] = p
+		p.index = len(m.order)
+		m.order = append(m.order, p)
+	}
+}
+
 // tidy forgets p if nothing is left to do for its host.
 func (m *member) tidy(p *place) {
 	if p.hold == nil && p.phase == none && !p.drop && (m.closed || p.lesson.InFlight == 0 && !p.news) && m.places[p.host] == p {
 		delete(m.places, p.host)
+		last := m.order[len(m.order)-1]
+		m.order[p.index] = last
+		last.index = p.index
+		m.order[len(m.order)-1] = nil
+		m.order = m.order[:len(m.order)-1]
 	}
 }
 
@@ -656,7 +767,7 @@ func (m *member) end() {
 	if m.id != 0 {
 		err := m.failing
 		if err == nil {
-			args, _ := m.compose()
+			args, _ := m.compose(false)
 			_, err = m.ask(append(args, "finish", m.id, m.number, "", 0, 0)...)
 		}
 		m.done <- err

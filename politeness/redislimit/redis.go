@@ -1,6 +1,7 @@
 package redislimit
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -44,7 +45,7 @@ func (s *sendings) MarshalBinary() ([]byte, error) {
 // server is an engine in Redis or Valkey.
 type server struct {
 	client redis.UniversalClient
-	keys   []string // the key of the fleet, and the key of its hosts
+	keys   []string // the keys of the fleet, of its hosts and of its sessions
 }
 
 func (s *server) run(ctx context.Context, args []any) ([]any, error) {
@@ -88,6 +89,18 @@ func (e *AwayError) Error() string {
 
 // Unwrap returns Err.
 func (e *AwayError) Unwrap() error { return e.Err }
+
+// A versionError says that members of another version use the fleet.
+type versionError struct {
+	stored string // the version in Redis; "" means that it was lost a moment ago
+	own    int    // this member's version
+}
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("redislimit: members whose format has version %s use this Namespace, and this member's has version %d: "+
+		"end the members of the other version, or give this one another Namespace; this member begins when the sessions of the others have ended",
+		cmp.Or(e.stored, "(unknown)"), e.own)
+}
 
 var (
 	errClosed = errors.New("redislimit: the Fleet is closed")
