@@ -28,8 +28,10 @@
 //	evicted, failed over    others rest for 11 s, anew with      what the fleet knew"
 //	                        each loss
 //	a field is unreadable   the same                             Error that names the host
-//	a right is missing, or  AwayError at once, tried again       Error at once: "refuses"
-//	the server is too old   every 5 s
+//	Redis answers with an   AwayError at once with its text;     Error at once: "refuses", with
+//	error: NOPERM, MISCONF, owned hosts go on for 10 s           the text of Redis
+//	READONLY, BUSY, an
+//	unknown command
 //	a member has another    AwayError of that member, at once;   Error of that member, at once:
 //	version of the format   nothing of the others                names both versions
 //	two Limiters, a Fleet   DelayError of the second at once     nothing

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
@@ -134,7 +136,8 @@ type member struct {
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
 	failing  error     // why Redis does not answer now; nil if it answers
-	told     bool      // the log and waiting requests have been told that Redis does not answer
+	reported trouble   // what the log and waiting requests know about it
+	informed time.Time // when waiting requests last received the error
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
 }
@@ -434,13 +437,13 @@ func (m *member) succeed(sent time.Time) {
 		m.trust.Store(&sent)
 	}
 	now := time.Now()
-	if m.told {
+	if m.reported != noTrouble {
 		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answered), "hosts", m.owned())
 	}
 	if m.lapsed {
 		m.askAgainForAll() // so that waiting requests check again whether they may start
 	}
-	m.answered, m.failing, m.told, m.lapsed = now, nil, false, false
+	m.answered, m.failing, m.reported, m.lapsed = now, nil, noTrouble, false
 }
 
 // deafen ends the listening.
@@ -469,53 +472,103 @@ func (m *member) listen() {
 	}()
 }
 
+// trouble is why calls fail.
+type trouble uint8
+
+const (
+	noTrouble trouble = iota
+	silent            // Redis does not answer
+	refused           // Redis answers with an error
+)
+
 // fail records that a call has failed: Redis did not answer, or its answer was
-// not as it should be.
+// an error. The log gets a line when it is clear what the trouble is.
 func (m *member) fail(err error) {
 	now := time.Now()
 	m.failing, m.retry = err, now.Add(pause)
-	what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
-	if _, is := errors.AsType[*versionError](err); is {
-		m.retry = now.Add(beat)
-		what, level = "redislimit: members of another version use the fleet: this member gets no hosts", m.log.Error
-	} else if refused := refusal(err); refused != nil {
-		m.failing, m.retry = refused, now.Add(20*pause)
-		what, level = "redislimit: Redis refuses to serve the fleet: this member gets no hosts", m.log.Error
-	} else if now.Sub(m.answered) < silence {
+	trouble, clear := silent, now.Sub(m.answered) >= silence
+	if r := refusal(err); r != nil {
+		trouble, clear = refused, clear || r.clear
+		m.failing, m.retry = r, now.Add(r.retry)
+	}
+	if !clear && m.reported == noTrouble {
 		return
 	}
-	if !m.told {
-		m.told = true
-		level(what, "since", m.answered, "hosts", m.owned(), "error", m.failing)
+	if clear && trouble > m.reported {
+		m.reported = trouble
+		switch trouble {
+		case silent:
+			m.log.Warn("redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs",
+				"since", m.answered, "hosts", m.owned(), "error", m.failing)
+		case refused:
+			m.log.Error("redislimit: Redis refuses to serve the fleet: this member gets no more hosts, and uses those that it owns until its session ends",
+				"since", m.answered, "hosts", m.owned(), "error", m.failing)
+		}
+		m.informed = time.Time{}
 	}
-	for _, p := range m.places {
-		m.away(p)
+	if now.Sub(m.informed) >= beat { // not after each attempt, because there may be many hosts
+		m.informed = now
+		for _, p := range m.order {
+			m.away(p)
+		}
 	}
 }
 
 // away tells p's Hold that Redis does not answer. It does so only if the Hold
 // waits for the host, and if the log says already that Redis does not answer.
 func (m *member) away(p *place) {
-	if m.told && p.hold != nil && p.phase != owned {
+	if m.reported != noTrouble && p.hold != nil && p.phase != owned {
 		p.told = ""
-		p.hold.Wait(m.retry, fleet.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
+		until := time.Now().Add(beat + pause) // by then, the Hold is informed again
+		if m.retry.After(until) {
+			until = m.retry
+		}
+		p.hold.Wait(until, fleet.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
 
-// refusal returns an error that says what to do. If trying again may help, it
-// returns nil instead.
-func refusal(err error) error {
-	s := err.Error()
-	switch word, _, _ := strings.Cut(s, " "); {
-	case strings.Contains(s, "ompiling script"):
-		return fmt.Errorf("redislimit: the server is too old: it has to be Redis 7.0 or later, or Valkey: %w", err)
-	case word == "NOPERM", word == "NOAUTH", word == "WRONGPASS", strings.Contains(s, "user executing the script can't"):
-		return fmt.Errorf("redislimit: the user has too few rights: the package doc lists them: %w", err)
-	case word == "WRONGTYPE":
-		return fmt.Errorf("redislimit: somebody else's keys are in the namespace: choose another: %w", err)
+// refusal returns nil if err is not an answer of Redis.
+func refusal(err error) *refusedError {
+	if _, is := errors.AsType[*versionError](err); is {
+		return &refusedError{err: err, clear: true, retry: beat}
 	}
-	return nil
+	if _, is := errors.AsType[redis.Error](err); !is {
+		return nil
+	}
+	text := err.Error()
+	word, _, _ := strings.Cut(text, " ")
+	for _, r := range refusals {
+		if word == r.word || r.part != "" && strings.Contains(text, r.part) {
+			return &refusedError{advice: r.advice, err: err, clear: true, retry: cmp.Or(r.retry, pause)}
+		}
+	}
+	return &refusedError{advice: "see its answer", err: err, retry: pause} // LOADING, for example, which is over soon
 }
+
+// refusals are the answers of Redis that the log has at once, because they do
+// not end by themselves. Each begins with the word or contains the part.
+var refusals = []struct {
+	word, part string
+	advice     string
+	retry      time.Duration // the time until the next attempt; 0 means pause
+}{
+	{part: "ompiling script", advice: "the server is too old: it has to be Redis 7.0 or later, or Valkey", retry: 20 * pause},
+	{word: "NOPERM", advice: tooFewRights, retry: 20 * pause},
+	{word: "NOAUTH", advice: tooFewRights, retry: 20 * pause},
+	{word: "WRONGPASS", advice: tooFewRights, retry: 20 * pause},
+	{part: "user executing the script can't", advice: tooFewRights, retry: 20 * pause},
+	{part: "nknown command", advice: unknownCommand, retry: 20 * pause},
+	{part: "nknown Redis command", advice: unknownCommand, retry: 20 * pause},
+	{word: "WRONGTYPE", advice: "another program's keys are in the namespace: choose another", retry: 20 * pause},
+	{word: "MISCONF", advice: "the server accepts no writes because it cannot save its data: see its log, and free its disk"},
+	{word: "READONLY", advice: "the server is a replica: give the client the address of the primary"},
+	{word: "BUSY", advice: "another script has run for too long: SCRIPT KILL ends it"},
+}
+
+const (
+	tooFewRights   = "the user has too few rights: the package doc lists them"
+	unknownCommand = "the server or a proxy does not know a command that the package doc lists"
+)
 
 // An operation is one part of a call: what to do with the host of a place. If
 // the operation ends a session, its place stands for that session, as in

@@ -83,12 +83,32 @@ func (e *AwayError) Error() string {
 	if e.Owner != "" {
 		owner = "; then " + e.Owner + " of the fleet owned it"
 	}
-	return fmt.Sprintf("redislimit: which member owns the host is not known: Redis has not answered since %s%s; check that Redis runs: %v",
-		e.Since.Format(time.RFC3339), owner, e.Err)
+	since := e.Since.Format(time.RFC3339)
+	if _, refused := errors.AsType[*refusedError](e.Err); refused {
+		return fmt.Sprintf("redislimit: which member owns the host is not known: Redis has refused to serve the fleet since %s%s: %v", since, owner, e.Err)
+	}
+	return fmt.Sprintf("redislimit: which member owns the host is not known: Redis has not answered since %s%s; check that Redis runs: %v", since, owner, e.Err)
 }
 
 // Unwrap returns Err.
 func (e *AwayError) Unwrap() error { return e.Err }
+
+// A refusedError is an error that Redis has answered with.
+type refusedError struct {
+	advice string
+	err    error
+	clear  bool          // the error does not end by itself
+	retry  time.Duration // the time until the next attempt
+}
+
+func (e *refusedError) Error() string {
+	if e.advice == "" {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("redislimit: Redis refuses the call: %s: %v", e.advice, e.err)
+}
+
+func (e *refusedError) Unwrap() error { return e.err }
 
 // A versionError says that members of another version use the fleet.
 type versionError struct {
