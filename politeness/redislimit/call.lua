@@ -138,7 +138,7 @@ end
 -- Tells a session to ask for a host again: the host is offered to it or, if it
 -- is the owner, others wait or their requests have ended.
 local function tell(id, host)
-  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, host)
+  redis.pcall('PUBLISH', prefix .. epoch .. ':' .. id, host) -- without the right to it, members find out with their beats
 end
 
 -- Removes this session from those that wait for a host. Returns nil if it was

@@ -32,6 +32,10 @@
 //	error: NOPERM, MISCONF, owned hosts go on for 10 s           the text of Redis
 //	READONLY, BUSY, an
 //	unknown command
+//	no SUBSCRIBE: no right, hosts change hands with the beats,   Error of each member, at once or
+//	a proxy without it      once a second, instead of at once    after 8 s: "no hints"
+//	the subscription's      the same for 4 s                     nothing
+//	connection is half open
 //	a member has another    AwayError of that member, at once;   Error of that member, at once:
 //	version of the format   nothing of the others                names both versions
 //	two Limiters, a Fleet   DelayError of the second at once     nothing

@@ -31,6 +31,7 @@ const (
 	pause   = beat / 4        // the time between attempts to reach Redis
 	maxOps  = 512             // the most operations in one call
 	maxAsks = 256             // one beat asks again for at most this many hosts
+	mute    = 4               // a channel without a message for this many beats is subscribed to anew
 	rounds  = 30              // a member reviews all its hosts within about this many beats
 )
 
@@ -132,7 +133,9 @@ type member struct {
 	sessions map[int64]watched  // the silent sessions of others
 	others   others             // the fleet of another version
 	entering bool               // some place may still have to be entered into a new epoch
-	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
+	unlisten context.CancelFunc // ends the listening to the channel; nil means that the member does not listen
+	unheard  int                // beats since the last message; each beat causes one
+	deaf     bool               // no hints arrive, and the log says so: hosts change hands with the beats
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
 	failing  error     // why Redis does not answer now; nil if it answers
@@ -336,12 +339,17 @@ func (m *member) landed(host string, r fleet.Record) {
 	}
 }
 
+// mayGive reports whether the member may give hosts to others. It keeps its
+// hosts for a moment while it begins to listen. If it cannot listen, it gives
+// them away nevertheless, and asks for them again with each beat.
+func (m *member) mayGive() bool { return m.unlisten != nil || m.deaf }
+
 // consider asks p's Hold whether it ends now. If the Hold goes on without
-// owning the host, the member asks for the host again. While Redis is away or
-// no hints arrive, an owner keeps its hosts even if others wait, because Redis
-// could not give the hosts to anybody.
+// owning the host, the member asks for the host again. While Redis is away, an
+// owner keeps its hosts even if others wait, because Redis could not give the
+// hosts to anybody.
 func (m *member) consider(p *place) {
-	r, over := p.hold.Give(p.others && m.unlisten != nil && m.failing == nil)
+	r, over := p.hold.Give(p.others && m.mayGive() && m.failing == nil)
 	if r.State != nil {
 		p.record, p.news = r, true
 	}
@@ -365,10 +373,58 @@ func (m *member) hint(ctx context.Context, text string) {
 	case ctx.Err() != nil:
 	case text == listens:
 		m.askAgainForAll() // an offer may have come before the hints did
-	case text == "":
+	default:
+		m.hear()
+		if p != nil {
+			p.drop, m.todo[p] = p.drop || p.hold == nil, true
+		}
+	}
+}
+
+// hear notes that a message has arrived.
+func (m *member) hear() {
+	m.unheard = 0
+	if m.deaf {
+		m.deaf = false
+		m.log.Info("redislimit: hints of Redis arrive again")
+	}
+}
+
+// unheardOf notes that the listening has ended by itself. If Redis refuses the
+// subscription, the log says so at once. Otherwise the next beat tries again.
+func (m *member) unheardOf(ctx context.Context, err error) {
+	if ctx.Err() != nil { // it was for an earlier session
+		return
+	}
+	m.deafen()
+	if _, is := errors.AsType[redis.Error](err); is {
+		m.goDeaf(err)
+	}
+}
+
+// goDeaf lets hosts change hands with the beats, and logs why.
+func (m *member) goDeaf(err error) {
+	if m.deaf {
+		return
+	}
+	m.deaf = true
+	m.log.Error("redislimit: no hints of Redis arrive: hosts change hands more slowly, with the beats of the members; let the client SUBSCRIBE and scripts PUBLISH to the channels of the Namespace",
+		"error", err)
+}
+
+// listenAgain is called with each beat that has succeeded. Each beat makes Redis
+// send a message. If none arrives, the connection is broken, although nothing
+// else may show it, and listenAgain subscribes anew.
+func (m *member) listenAgain() {
+	m.unheard++
+	if m.unheard%mute == 0 {
 		m.deafen()
-	case p != nil:
-		p.drop, m.todo[p] = p.drop || p.hold == nil, true
+	}
+	if m.unheard >= 2*mute {
+		m.goDeaf(errMute)
+	}
+	if m.unlisten == nil {
+		m.listen()
 	}
 }
 
@@ -421,7 +477,7 @@ func (m *member) join(epoch string, id int64) {
 	}
 	m.epoch, m.id, m.entering, m.others = epoch, id, anew, others{}
 	m.sessions = make(map[int64]watched)
-	m.dead, m.beaten = nil, time.Time{}
+	m.dead, m.beaten, m.unheard = nil, time.Time{}, 0
 	m.deafen()
 }
 
@@ -465,9 +521,11 @@ func (m *member) listen() {
 		f.put(func() { m.hint(ctx, text) })
 	}
 	go func() {
-		f.engine.listen(ctx, channel, hear)
+		err := f.engine.listen(ctx, channel, hear)
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		if ctx.Err() == nil {
-			hear("")
+			f.put(func() { m.unheardOf(ctx, err) })
 		}
 	}()
 }
@@ -578,8 +636,7 @@ type operation struct {
 	place *place
 }
 
-// compose returns the arguments and operations of the next call. While no hints
-// arrive, compose gives no host away.
+// compose returns the arguments and operations of the next call.
 func (m *member) compose(beat bool) (args []any, operations []operation) {
 	m.number++
 	isBeat := 0
@@ -608,7 +665,7 @@ func (m *member) compose(beat bool) (args []any, operations []operation) {
 		}
 		delete(m.todo, p)
 		known, left := !p.enter, p.phase >= leaving // Redis must answer the operation "enter" before p's other operations are sent
-		if known && left && m.unlisten == nil {
+		if known && left && !m.mayGive() {
 			continue // askAgain says it again
 		}
 		say("enter", p, &p.record, p.enter)
@@ -636,8 +693,8 @@ func (m *member) call(now time.Time, due bool) {
 			m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
 		}
 		m.succeed(now)
-		if due && m.unlisten == nil {
-			m.listen()
+		if due {
+			m.listenAgain()
 		}
 		return
 	}
@@ -829,7 +886,7 @@ func (m *member) end() {
 	m.deafen()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch}
+	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch, others: m.others, deaf: m.deaf}
 	close(m.done)
 	m.done = nil
 	m.start()

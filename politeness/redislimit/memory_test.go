@@ -23,7 +23,7 @@ type memory struct {
 	calls int
 
 	memoryState
-	hear map[string]func(string) // maps a channel to the function that receives its messages
+	hear map[string]*func(string) // maps a channel to the function that receives its messages
 }
 
 type memoryState struct {
@@ -249,7 +249,7 @@ func (s *memoryCall) live(id int64) bool {
 
 func (s *memoryCall) tell(id int64, message string) {
 	if hear := s.hear[s.prefix+s.epoch+":"+strconv.FormatInt(id, 10)]; hear != nil {
-		hear(message)
+		(*hear)(message)
 	}
 }
 
@@ -351,6 +351,10 @@ type link struct {
 	held    []func()             // late calls; they run right after the next call that is not late
 	late    func() bool          // whether a call runs only after the client has given up
 	heard   context.CancelFunc
+
+	noSubscribe error // the answer to each subscription; nil means that it succeeds
+	halfOpen    bool  // the next subscription is confirmed, but no message arrives
+	listens     int   // how many subscriptions were tried
 }
 
 var errCut = errors.New("the link is cut")
@@ -410,31 +414,42 @@ func (l *link) run(ctx context.Context, args []any) ([]any, error) {
 	return reply, err
 }
 
-func (l *link) listen(ctx context.Context, channel string, hear func(string)) {
+func (l *link) listen(ctx context.Context, channel string, hear func(string)) error {
 	l.mu.Lock()
+	l.listens++
+	halfOpen := l.halfOpen
+	l.halfOpen = false
+	if l.noSubscribe != nil {
+		defer l.mu.Unlock()
+		return l.noSubscribe
+	}
 	if l.cut {
-		l.mu.Unlock()
-		return
+		defer l.mu.Unlock()
+		return errCut
 	}
 	ctx, l.heard = context.WithCancel(ctx)
 	l.mu.Unlock()
 	l.memory.mu.Lock()
 	if l.memory.hear == nil {
-		l.memory.hear = make(map[string]func(string))
+		l.memory.hear = make(map[string]*func(string))
 	}
-	l.memory.hear[channel] = func(message string) {
+	passOn := func(message string) {
 		go func() {
-			if l.travel(ctx) == nil {
+			if l.travel(ctx) == nil && !halfOpen {
 				hear(message)
 			}
 		}()
 	}
+	l.memory.hear[channel] = &passOn
 	l.memory.mu.Unlock()
 	hear(listens)
 	<-ctx.Done()
 	l.memory.mu.Lock()
-	delete(l.memory.hear, channel)
+	if l.memory.hear[channel] == &passOn {
+		delete(l.memory.hear, channel)
+	}
 	l.memory.mu.Unlock()
+	return ctx.Err()
 }
 
 // sever cuts the link if the argument is true. Otherwise it mends the link.

@@ -22,7 +22,7 @@ type engine interface {
 
 	// listen calls hear() with the constant listens, and then with each message
 	// on the channel, until the context or the connection ends.
-	listen(ctx context.Context, channel string, hear func(message string))
+	listen(ctx context.Context, channel string, hear func(message string)) error
 }
 
 // listens is the text that says that from now on no message is missed.
@@ -49,17 +49,30 @@ type server struct {
 }
 
 func (s *server) run(ctx context.Context, args []any) ([]any, error) {
-	return script.Run(ctx, s.client, s.keys, append([]any{new(sendings)}, args...)...).Slice()
+	reply, err := script.Run(ctx, s.client, s.keys, append([]any{new(sendings)}, args...)...).Slice()
+	if err != nil {
+		s.reload(ctx)
+	}
+	return reply, err
 }
 
-func (s *server) listen(ctx context.Context, channel string, hear func(string)) {
+// reload makes the client of a cluster find out which node is the primary now.
+// By itself, the client does so only now and then, and a failover would take a
+// minute. The client does the work in the background.
+func (s *server) reload(ctx context.Context) {
+	if cluster, ok := s.client.(interface{ ReloadState(ctx context.Context) }); ok {
+		cluster.ReloadState(ctx)
+	}
+}
+
+func (s *server) listen(ctx context.Context, channel string, hear func(string)) error {
 	sub := s.client.Subscribe(ctx, channel)
 	defer sub.Close()
 	defer context.AfterFunc(ctx, func() { sub.Close() })()
 	for {
 		received, err := sub.Receive(ctx)
 		if err != nil {
-			return
+			return err
 		}
 		switch message := received.(type) {
 		case *redis.Subscription:
@@ -125,6 +138,7 @@ func (e *versionError) Error() string {
 var (
 	errClosed = errors.New("redislimit: the Fleet is closed")
 	errShared = errors.New("redislimit: two Limiters share a Fleet: make one for each")
+	errMute   = errors.New("redislimit: the subscription is there, or seems to be, but no message arrives")
 	errNew    = errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet")
 	errSlow   = errors.New("redislimit: no answer within Options.Timeout, even if the client goes on waiting: set its ContextTimeoutEnabled")
 )

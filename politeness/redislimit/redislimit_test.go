@@ -103,7 +103,7 @@ func (r refusalText) RedisError()   {}
 func (r refusing) run(context.Context, []any) ([]any, error) {
 	return nil, r.said
 }
-func (r refusing) listen(context.Context, string, func(string)) {}
+func (r refusing) listen(context.Context, string, func(string)) error { return nil }
 
 // If trying again cannot help, the error is returned at once, and is logged
 // once.
