@@ -41,8 +41,11 @@ if other and tonumber(f.live) > 0 and f.calls ~= ARGV[10] or not f.version and A
   return {'version', f.version or '', f.calls or '', tonumber(f.lease or 0)}
 end
 
-local info = redis.call('INFO', 'server')
-local server, clock = string.match(info, 'run_id:(%x+)'), math.floor(string.match(info, 'server_time_usec:(%d+)') / 1000)
+-- The server is another one if it was restarted, and also if it was a replica in
+-- the meantime: then it gets another master_replid.
+local info = redis.call('INFO', 'server', 'replication')
+local server = string.match(info, 'run_id:(%x+)') .. ' ' .. string.match(info, 'master_replid:(%x+)')
+local clock = math.floor(string.match(info, 'server_time_usec:(%d+)') / 1000)
 local gone = not f.epoch or f.version ~= version or f.server ~= server
   or redis.call('HGET', hosts, '') ~= f.epoch or not redis.call('ZSCORE', sessions, f.epoch)
 if not joins and (gone or f.epoch ~= ARGV[4]) then

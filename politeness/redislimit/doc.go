@@ -97,5 +97,8 @@
 //     members that are cut off go on for a Lease.
 //   - A primary that was replaced has a fleet of its own, until it refuses
 //     writes (min-replicas-to-write, min-replicas-max-lag).
+//   - Redis looks replaced, and the fleet acts as after a flush, when a server
+//     gets its first replica, and an hour after its last one has gone
+//     (repl-backlog-ttl): both change its master_replid.
 //   - Requests in flight when a session ends may overlap with later ones.
 package redislimit
