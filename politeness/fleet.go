@@ -3,6 +3,7 @@ package politeness
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
@@ -10,6 +11,12 @@ import (
 )
 
 func (p *hold) Host() string { return p.host.key }
+
+func (p *hold) Settings() string {
+	l, s := p.limiter, p.limiter.set.host
+	return fmt.Sprintf("Delay=%v Concurrency=%d MaxCrawlDelay=%v MaxRetryAfter=%v BackOff=%v MaxBackOff=%v EndToStart=%t Jitter=%v Adaptive=%v Budget.Requests=%d Budget.Bytes=%d",
+		s.Delay, s.Concurrency, s.MaxCrawlDelay, l.set.maxRetryAfter, s.BackOff, s.MaxBackOff, s.EndToStart, s.Jitter, s.Adaptive, l.Budget.Requests, l.Budget.Bytes)
+}
 
 func (p *hold) Own(r fleet.Record) {
 	l := p.limiter

@@ -21,7 +21,8 @@
 --  10  '', or what the member knows about a fleet of another version: '-' if it
 --      has members, or the count of its calls if they have all been silent for
 --      so long that none of them owns a host any more
---  11  the operations. Each is a name and five arguments: a host, the token of
+--  11  the settings of the member's Limiter
+--  12  the operations. Each is a name and five arguments: a host, the token of
 --      its ownership, a state, how long to keep the state, in ms, and how many
 --      requests of this member are in flight
 --
@@ -31,7 +32,7 @@ local version, prefix, me, number, beat = ARGV[2], ARGV[3], tonumber(ARGV[5]), t
 local joins = me == 0
 
 -- The first four fields must keep their names and meanings in all versions.
-local fields = {'version', 'calls', 'live', 'lease', 'epoch', 'server', 'opens', 'old', 'age', 'clock', 'till', 's' .. me}
+local fields = {'version', 'calls', 'live', 'lease', 'epoch', 'server', 'opens', 'old', 'age', 'clock', 'till', 'settings', 's' .. me}
 local f, read = {}, redis.call('HMGET', fleet, unpack(fields))
 for i, field in ipairs(fields) do
   f[field] = read[i]
@@ -81,7 +82,7 @@ if joins then
     opens, f.old = lease + 1000, '1'
   end
   me, live = redis.call('HINCRBY', fleet, 'sessions', 1), live + 1
-  redis.call('HSET', fleet, 'version', version, 'epoch', epoch, 'server', server, 'opens', opens, 'old', f.old, 'lease', lease, 'till', till)
+  redis.call('HSET', fleet, 'version', version, 'epoch', epoch, 'server', server, 'opens', opens, 'old', f.old, 'lease', lease, 'till', till, 'settings', ARGV[11])
 end
 redis.call('HSET', fleet, 'calls', f.calls + 1, 'live', live, 'age', age, 'clock', clock, 's' .. me, number)
 redis.call('ZADD', sessions, age, me) -- a session's score is the age at its latest call
@@ -296,7 +297,7 @@ function operations.finish(id, last)
 end
 
 local results = {}
-for i = 11, #ARGV, 6 do
+for i = 12, #ARGV, 6 do
   results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 5)) or 0
 end
 
@@ -331,4 +332,4 @@ end
 for _, key in ipairs(KEYS) do
   redis.call('PEXPIRE', key, math.max(hour, till - age))
 end
-return {'ok', lease, results, epoch, me, silent}
+return {'ok', lease, results, epoch, me, silent, joins and f.settings or ''} -- the settings are those of the member that joined last

@@ -36,6 +36,8 @@
 //	a proxy without it      once a second, instead of at once    after 8 s: "no hints"
 //	the subscription's      the same for 4 s                     nothing
 //	connection is half open
+//	Limiters have different nothing: the owner's settings        Warn of the member that comes
+//	settings                count                                later: names the settings
 //	a member has another    AwayError of that member, at once;   Error of that member, at once:
 //	version of the format   nothing of the others                names both versions
 //	two Limiters, a Fleet   DelayError of the second at once     nothing

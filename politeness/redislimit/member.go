@@ -126,6 +126,8 @@ type member struct {
 	dead            []*place        // the sessions to end: host is the id, token is the latest call's number
 	closed          bool
 
+	settings string // of the Limiter
+	warned   string // how the settings of others differ, as the log says
 	epoch    string
 	id       int64              // the session's id; 0 means none
 	number   int64              // the latest call's number
@@ -328,6 +330,7 @@ func (m *member) look(h fleet.Hold) {
 		m.add(p)
 		m.todo[p] = true
 		p.hold, p.holder, p.told = h, "", ""
+		m.settings = h.Settings()
 		m.away(p)
 	}
 }
@@ -479,6 +482,28 @@ func (m *member) join(epoch string, id int64) {
 	m.sessions = make(map[int64]watched)
 	m.dead, m.beaten, m.unheard = nil, time.Time{}, 0
 	m.deafen()
+}
+
+// compareSettings warns if the Limiter of the member that joined last has other
+// settings than this member's. Each member paces the hosts that it owns with its
+// own settings, so the pace of a host would depend on its owner.
+func (m *member) compareSettings(others string) {
+	theirs := make(map[string]string)
+	for word := range strings.FieldsSeq(others) {
+		name, value, _ := strings.Cut(word, "=")
+		theirs[name] = value
+	}
+	var differences []string
+	for word := range strings.FieldsSeq(m.settings) {
+		name, value, _ := strings.Cut(word, "=")
+		if other, known := theirs[name]; known && other != value {
+			differences = append(differences, fmt.Sprintf("%s is %s here and %s there", name, value, other))
+		}
+	}
+	if text := strings.Join(differences, "; "); text != "" && text != m.warned {
+		m.warned = text
+		m.log.Warn("redislimit: another member's Limiter has other settings, so the pace of a host depends on its owner: give all members the same settings", "settings", text)
+	}
 }
 
 // succeed records that a call to Redis has succeeded. The argument is the time
@@ -644,7 +669,7 @@ func (m *member) compose(beat bool) (args []any, operations []operation) {
 		isBeat = 1
 	}
 	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)),
-		m.version, m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text(), isBeat, m.others.known())
+		m.version, m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text(), isBeat, m.others.known(), m.settings)
 	if m.id == 0 {
 		return args, nil
 	}
@@ -687,6 +712,7 @@ func (m *member) call(now time.Time, due bool) {
 	if status == "ok" {
 		if m.id == 0 {
 			m.join(at[string](reply, 3), at[int64](reply, 4))
+			m.compareSettings(at[string](reply, 6))
 		}
 		m.heed(at[[]any](reply, 2), operations)
 		if due {
@@ -886,7 +912,7 @@ func (m *member) end() {
 	m.deafen()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch, others: m.others, deaf: m.deaf}
+	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch, others: m.others, deaf: m.deaf, warned: m.warned}
 	close(m.done)
 	m.done = nil
 	m.start()

@@ -18,6 +18,7 @@ type countedHold struct {
 	looked bool // Give was called
 }
 
+func (h *countedHold) Settings() string                    { return "" }
 func (h *countedHold) Host() string                        { return h.host }
 func (h *countedHold) Own(fleet.Record)                    { h.owned = true }
 func (h *countedHold) Wait(time.Time, fleet.Record, error) {}

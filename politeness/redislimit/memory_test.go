@@ -28,6 +28,7 @@ type memory struct {
 
 type memoryState struct {
 	version           int
+	settings          string
 	count             int64  // of calls; begins with the clock
 	epoch, began      string // began is the value of memory.run when the epoch began
 	lease, age, opens int64
@@ -84,7 +85,7 @@ func (m *memory) snapshot() memoryState {
 	return m.clone()
 }
 
-func (m *memory) join(version int, epoch, known string, lease int64) ([]any, error) {
+func (m *memory) join(version int, epoch, known, settings string, lease int64) ([]any, error) {
 	run := strconv.Itoa(m.run)
 	other := m.epoch != "" && m.version != version
 	if other {
@@ -109,7 +110,9 @@ func (m *memory) join(version int, epoch, known string, lease int64) ([]any, err
 	m.last++
 	m.count++
 	m.sessions[m.last] = memorySession{0, m.age}
-	return []any{"ok", m.lease, []any{}, m.epoch, m.last}, nil
+	before := m.settings
+	m.settings = settings
+	return []any{"ok", m.lease, []any{}, m.epoch, m.last, []any{}, before}, nil
 }
 
 // tick lets the age grow by the time since the last call, but at most by most,
@@ -135,7 +138,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	case m.epoch == "" && others == "-":
 		return []any{"version", "", "", int64(0)}, nil
 	case me == 0:
-		return m.join(version, args[6].(string), epoch, args[5].(int64))
+		return m.join(version, args[6].(string), epoch, args[9].(string), args[5].(int64))
 	}
 	session, ok := m.sessions[me]
 	switch {
@@ -151,7 +154,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for args = args[9:]; len(args) > 0; args = args[6:] {
+	for args = args[10:]; len(args) > 0; args = args[6:] {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
 		token, keep, flight := number64(args[2]), number64(args[4]), number64(args[5])
 		result := any(int64(0))
