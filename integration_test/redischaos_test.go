@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -282,6 +283,7 @@ type proxy struct {
 	drop   float64       // the probability that an answer is lost and the connection is closed
 	cut    bool          // whether all bytes are discarded; the connections stay open
 	conns  map[net.Conn]bool
+	frozen map[net.Conn]bool // connections whose bytes are discarded; they stay open
 }
 
 func startProxy(t *testing.T, target string) *proxy {
@@ -359,7 +361,7 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 			return
 		}
 		p.mu.Lock()
-		delay, cut, drop := p.delay, p.cut, answers && rand.Float64() < p.drop
+		delay, cut, drop := p.delay, p.cut || p.frozen[from], answers && rand.Float64() < p.drop
 		p.mu.Unlock()
 		switch {
 		case drop:
@@ -519,6 +521,29 @@ var chaosScenes = []chaosScene{
 			rest(float64(3 * scale))
 		}
 	}, share: 0.85},
+	{name: "without SUBSCRIBE", server: func(f *chaosFleet) {
+		f.server = redisserver.Start(f.T, "--rename-command", "SUBSCRIBE", "")
+	}, prepare: func(f *chaosFleet) { rest(10) }, play: func(f *chaosFleet, scale int) {
+		rest(float64(10 * scale))
+		f.eachMember(1, "no hints of Redis arrive")
+	}, share: 0.5},
+	{name: "all connections are half open", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			rest(3)
+			for _, m := range f.members {
+				m.proxy.set(func(p *proxy) { p.frozen = maps.Clone(p.conns) })
+			}
+			rest(12)
+		}
+		f.eachMember(0, "no hints of Redis arrive")
+	}, share: 0.5},
+	{name: "a failover in a cluster", server: startClusterWithReplica, play: func(f *chaosFleet, scale int) {
+		rest(3)
+		f.others[0].Kill()
+		rest(1)
+		redisCommand(f.T, f.others[2], "cluster", "failover", "takeover")
+		rest(float64(15 * scale))
+	}, share: 0.5, silence: leases(2)},
 	{name: "all but one are cut off", play: func(f *chaosFleet, scale int) {
 		for range scale {
 			for _, m := range f.members[1:] {
@@ -659,6 +684,16 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 	return fmt.Sprintf("\t%d\t%.3f\t%.1f ms\t%.1f ms\t%.1f s\t", starts, share, float64(nearest)/1e6, float64(arrivals)/1e6, time.Duration(silence).Seconds())
 }
 
+// eachMember checks how often the log of each member has a text.
+func (f *chaosFleet) eachMember(times int, text string) {
+	f.Helper()
+	for i, m := range f.members {
+		if n := m.log.count(text); n != times {
+			f.Errorf("the log of member %d has %q %d times, want %d:\n%s", i, text, n, times, m.log.String())
+		}
+	}
+}
+
 // goOn waits until a request to each host has started. A host that had no owner
 // when Redis lost its state rests for a Lease and a second, and each further
 // loss begins this rest anew. So a scene with many losses calls goOn now and
@@ -730,6 +765,26 @@ func startCluster(f *chaosFleet) {
 			slices.Reverse(f.others)
 		}
 	}
+}
+
+// startClusterWithReplica starts two nodes, and f.others[2], a replica of the
+// node with the fleet's hash slot.
+func startClusterWithReplica(f *chaosFleet) {
+	startCluster(f)
+	replica := redisserver.Start(f.T, "--cluster-enabled", "yes", "--repl-diskless-load", "swapdb")
+	f.others = append(f.others, replica)
+	f.config.Cluster = append(f.config.Cluster, replica.Addr)
+	_, port, _ := net.SplitHostPort(f.others[0].Addr)
+	redisCommand(f.T, replica, "cluster", "meet", "127.0.0.1", port)
+	primary := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.others[0].Addr}}, patient)
+	id := primary.Do(f.Context(), "cluster", "myid").Val()
+	admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{replica.Addr}}, patient)
+	waitFor(f.T, "the replica does not follow", func() bool {
+		return admin.Do(f.Context(), "cluster", "replicate", id).Err() == nil
+	})
+	waitFor(f.T, "the replica is not in step", func() bool {
+		return strings.Contains(admin.Info(f.Context(), "replication").Val(), "master_link_status:up")
+	})
 }
 
 func (f *chaosFleet) moveSlot() {

@@ -352,3 +352,29 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 		t.Errorf("the log is\n%s", text)
 	}
 }
+
+// A primary becomes a replica, and then the primary again, as after a failover
+// there and back. It has its earlier state and the same run_id, but it may miss
+// what another primary has stored since then. So a new epoch begins.
+func TestRedisLimitThereAndBack(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	l := &politeness.Limiter{Delay: 100 * time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{})}
+	warm(t, l)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	s := starts{stalls: startMetronome(t)}
+	s.crawl(ctx, &wg, l, 0, 1, instantly)
+	epoch := func() string { return admin.HGet(t.Context(), "{courtesy}fleet", "epoch").Val() }
+	before, from := epoch(), time.Now()
+	redisCommand(t, server, "replicaof", "127.0.0.1", "1")
+	redisCommand(t, server, "replicaof", "no", "one")
+	waitFor(t, "the epoch goes on", func() bool { return epoch() != before && epoch() != "" })
+	time.Sleep(3 * time.Second)
+	cancel()
+	wg.Wait()
+	if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
+		t.Errorf("the owned host is silent for %v", silence)
+	}
+}

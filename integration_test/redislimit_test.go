@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +55,7 @@ func warm(t testing.TB, l *politeness.Limiter) {
 func TestRedisLimitNeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
-	commands := strings.Fields("+eval +evalsha +info +hget +hset +hdel +hgetall +hincrby +hrandfield +del +pexpire +publish +subscribe +unsubscribe")
+	commands := strings.Fields("+eval +evalsha +info +hget +hmget +hset +hdel +hincrby +hrandfield +zadd +zscore +zcard +zrem +zrangebyscore +del +pexpire +publish +subscribe +unsubscribe")
 	user := func(name string, rights ...string) *politeness.Limiter {
 		command := []any{"acl", "setuser", name, "reset", "on", ">secret", "~{" + name + "}*", "&{" + name + "}*"}
 		for _, r := range rights {
@@ -396,5 +397,69 @@ func waitFor(t *testing.T, complaint string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal(complaint)
 		}
+	}
+}
+
+// What Redis answers is in the log and in the error at once, and the fleet goes
+// on when the trouble is over.
+func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		answer string
+		fail   func(t *testing.T, server *redisserver.Server)
+		repair []any // a command; nil means that a restart would be needed
+	}{
+		{"MISCONF", func(t *testing.T, server *redisserver.Server) {
+			admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+			if err := os.RemoveAll(admin.ConfigGet(t.Context(), "dir").Val()["dir"]); err != nil {
+				t.Fatal(err)
+			}
+			admin.ConfigSet(t.Context(), "save", "3600 1")
+			admin.BgSave(t.Context())
+			waitFor(t, "the server can save", func() bool {
+				return strings.Contains(admin.Info(t.Context(), "persistence").Val(), "rdb_last_bgsave_status:err")
+			})
+		}, []any{"config", "set", "save", ""}},
+		{"READONLY", func(t *testing.T, server *redisserver.Server) {
+			redisCommand(t, server, "replicaof", "127.0.0.1", "1")
+		}, []any{"replicaof", "no", "one"}},
+		{"BUSY", func(t *testing.T, server *redisserver.Server) {
+			redisCommand(t, server, "config", "set", "busy-reply-threshold", "100")
+			client := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, 30*time.Second)
+			go client.Eval(t.Context(), "while true do end", nil)
+			admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+			waitFor(t, "the script does not run", func() bool { return admin.Ping(t.Context()).Err() != nil })
+		}, []any{"script", "kill"}},
+	} {
+		t.Run(tt.answer, func(t *testing.T) {
+			t.Parallel()
+			server := redisserver.Start(t)
+			var log lockedBuffer
+			l := &politeness.Limiter{Fleet: joinFleet(t, server, redislimit.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})}
+			warm(t, l)
+			tt.fail(t, server)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			waitFor(t, "no request is refused", func() bool {
+				short, cancel := context.WithTimeout(ctx, 2*time.Second)
+				defer cancel()
+				g, err := l.Acquire(short, &url.URL{Host: "shop.example"})
+				g.Done(ok200)
+				_, is := errors.AsType[*redislimit.AwayError](err)
+				return is && strings.Contains(err.Error(), tt.answer+" ")
+			})
+			if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, tt.answer+" ") {
+				t.Errorf("the log is\n%s", text)
+			}
+			redisCommand(t, server, tt.repair...)
+			g, err := l.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+			if err != nil {
+				t.Error(err)
+			}
+			g.Done(ok200)
+			if log.count("Redis answers again") == 0 {
+				t.Errorf("the log is\n%s", log.String())
+			}
+		})
 	}
 }

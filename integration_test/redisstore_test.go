@@ -71,7 +71,7 @@ func TestRedisStorePrefixes(t *testing.T) {
 func TestRedisStoreNeedsFewRights(t *testing.T) {
 	server := redisserver.Start(t)
 	acl := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	err := acl.Do(t.Context(), "acl", "setuser", "bot", "on", ">secret", "~mybot:robots*", "+get", "+set", "+del", "+eval", "+evalsha").Err()
+	err := acl.Do(t.Context(), "acl", "setuser", "bot", "on", ">secret", "~mybot:robots*", "+get", "+set", "+del", "+pexpire", "+eval", "+evalsha").Err()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,5 +205,44 @@ func redisCommand(t *testing.T, server *redisserver.Server, command ...any) {
 	client := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	if err := client.Do(t.Context(), command...).Err(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A process dies while it fetches a robots.txt. The others may fetch it after 5
+// s. While a process lives, its lock lasts as long as it needs the lock.
+func TestRedisStoreLockOfADeadHolder(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	dying, err := redisstore.New(client, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	living := openRedisStore(t, server, "", patient)
+	const dead, held = "https://dead.example", "https://held.example"
+	if _, ok, err := dying.TryLock(t.Context(), dead, 40*time.Second); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	unlock, ok, err := living.TryLock(t.Context(), held, 40*time.Second)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	other := openRedisStore(t, server, "", patient)
+	client.Close() // no renewal arrives any more
+	died := time.Now()
+	waitFor(t, "the lock of the dead process does not end", func() bool {
+		_, ok, err := other.TryLock(t.Context(), dead, time.Minute)
+		return ok && err == nil
+	})
+	if took := time.Since(died); took > 10*time.Second {
+		t.Errorf("the lock of the dead process ends after %v", took)
+	}
+	time.Sleep(time.Until(died.Add(8 * time.Second)))
+	if _, ok, err := other.TryLock(t.Context(), held, time.Minute); ok || err != nil {
+		t.Errorf("the lock of a living process has ended: %t, %v", ok, err)
+	}
+	unlock()
+	if _, ok, err := other.TryLock(t.Context(), held, time.Minute); !ok || err != nil {
+		t.Errorf("the lock is not free: %t, %v", ok, err)
 	}
 }

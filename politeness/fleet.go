@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
@@ -9,6 +10,12 @@ import (
 )
 
 func (p *hold) Host() string { return p.host.key }
+
+func (p *hold) Settings() string {
+	l, s := p.limiter, p.limiter.set.host
+	return fmt.Sprintf("Delay=%v Concurrency=%d MaxCrawlDelay=%v MaxRetryAfter=%v BackOff=%v MaxBackOff=%v EndToStart=%t Jitter=%v Adaptive=%v Budget.Requests=%d Budget.Bytes=%d",
+		s.Delay, s.Concurrency, s.MaxCrawlDelay, l.set.maxRetryAfter, s.BackOff, s.MaxBackOff, s.EndToStart, s.Jitter, s.Adaptive, l.Budget.Requests, l.Budget.Bytes)
+}
 
 func (p *hold) Own(r fleet.Record) {
 	l := p.limiter

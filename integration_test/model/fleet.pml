@@ -70,9 +70,11 @@
  *
  * The model leaves out: a second engine that some members still reach (a
  * primary that was cut off and does not know it); a process that is stopped
- * between its last look at the clock and its send; and clocks that run at
- * different speeds. Because of such clocks, a session is dead only after one
- * and a half leases.
+ * between its last look at the clock and its send; members of another version,
+ * whose calls change nothing until the sessions of the others have ended, and
+ * then mean a loss of the state (with knew); and clocks that run at different
+ * speeds. Because of such clocks, a session is dead only after one and a half
+ * leases.
  *
  * To see how a mutant fails:
  *
@@ -210,8 +212,8 @@ byte last = N; /* who made the last start */
 #ifndef Usual
 #define Usual 5
 #endif
-#ifndef Long
-#define Long 12
+#ifndef Long /* Patience begins only when the session is silent for two ticks */
+#define Long 13
 #endif
 byte silence, limit = Usual;
 #define excuse() limit = Long
@@ -324,6 +326,17 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 #define open (age >= opens)
 #else
 #define open (age >= opens && oneCameInTime)
+#endif
+
+/*
+ * An answer names only sessions that have been silent for a while by the
+ * engine's clock. Without LIVE, a beat may come at any time, so this makes no
+ * difference to safety: a member that is not told yet watches later.
+ */
+#ifdef LIVE
+#define isSilent(v) (lately[v] == 0)
+#else
+#define isSilent(v) true
 #endif
 
 #define free (owner == 0 || !alive[owner])
@@ -535,7 +548,8 @@ inline script(c, a) {
 		:: owner == s && (c.want || c.enter || c.token == token) ->
 #endif
 			a.token = token; a.rest = rest
-		:: owner != s && owner != 0 && alive[owner] && c.kind == Beat ->
+		:: owner != s && owner != 0 && alive[owner] && c.kind == Beat &&
+		   isSilent(owner) ->
 			a.watched = owner
 		:: else
 		fi;

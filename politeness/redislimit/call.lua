@@ -2,53 +2,64 @@
 -- This script renews the session of a member, and runs the operations that the
 -- member has sent, in order. If the member has no session, the script starts
 -- one. It also starts a new epoch then if there is none, if the server was
--- restarted or replaced since the epoch began, or if one of the two keys was
--- lost.
+-- restarted or replaced since the epoch began, if one of the keys was lost, or
+-- if only members of another version have used the keys, and all of them have
+-- gone.
 --
--- KEYS: the fleet's hash; the hash of its hosts.
+-- KEYS: the fleet's hash; the hash of its hosts; the sorted set of its sessions.
 -- ARGV:
 --   1  how many times the client has sent the call
---   2  the prefix of all keys
---   3  the epoch, or the last one that the member knew, or ''
---   4  the session; 0 starts one
---   5  the number of the call
---   6  the member's Lease in ms
---   7  the id for a new epoch
---   8  the operations. Each is a name and five arguments: a host, the token of
+--   2  the version of what is stored
+--   3  the prefix of all keys
+--   4  the epoch, or the last one that the member knew, or ''
+--   5  the session; 0 starts one
+--   6  the number of the call
+--   7  the member's Lease in ms
+--   8  the id for a new epoch
+--   9  '1' for a beat: the answer contains silent sessions, and the script sends
+--      the epoch to the member's channel, so that the member knows that it hears
+--  10  '', or what the member knows about a fleet of another version: '-' if it
+--      has members, or the count of its calls if they have all been silent for
+--      so long that none of them owns a host any more
+--  11  the settings of the member's Limiter
+--  12  the operations. Each is a name and five arguments: a host, the token of
 --      its ownership, a state, how long to keep the state, in ms, and how many
 --      requests of this member are in flight
-local fleet, hosts = KEYS[1], KEYS[2]
-local prefix, me, number = ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5])
+--
+-- The cost of a call must not depend on how many sessions there are.
+local fleet, hosts, sessions = KEYS[1], KEYS[2], KEYS[3]
+local version, prefix, me, number, beat = ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[9] == '1'
 local joins = me == 0
 
-local info = redis.call('INFO', 'server')
-local run, clock = string.match(info, 'run_id:(%x+)'), math.floor(string.match(info, 'server_time_usec:(%d+)') / 1000)
-local f, all = {}, redis.call('HGETALL', fleet)
-for i = 1, #all, 2 do
-  f[all[i]] = all[i + 1]
+-- The first four fields must keep their names and meanings in all versions.
+local fields = {'version', 'calls', 'live', 'lease', 'epoch', 'server', 'opens', 'old', 'age', 'clock', 'till', 'settings', 's' .. me}
+local f, read = {}, redis.call('HMGET', fleet, unpack(fields))
+for i, field in ipairs(fields) do
+  f[field] = read[i]
 end
-local gone = f.epoch == nil or f.run ~= run or redis.call('HGET', hosts, '') ~= f.epoch
-if not joins and (gone or f.epoch ~= ARGV[3]) then
+local other = f.version and f.version ~= version
+if other and tonumber(f.live) > 0 and f.calls ~= ARGV[10] or not f.version and ARGV[10] == '-' then
+  return {'version', f.version or '', f.calls or '', tonumber(f.lease or 0)}
+end
+
+-- The server is another one if it was restarted, and also if it was a replica in
+-- the meantime: then it gets another master_replid.
+local info = redis.call('INFO', 'server', 'replication')
+local server = string.match(info, 'run_id:(%x+)') .. ' ' .. string.match(info, 'master_replid:(%x+)')
+local clock = math.floor(string.match(info, 'server_time_usec:(%d+)') / 1000)
+local gone = not f.epoch or f.version ~= version or f.server ~= server
+  or redis.call('HGET', hosts, '') ~= f.epoch or not redis.call('ZSCORE', sessions, f.epoch)
+if not joins and (gone or f.epoch ~= ARGV[4]) then
   return {'epoch', ARGV[1]}
 elseif gone then
-  f = {epoch = ARGV[7], age = 0, opens = 2000, old = '0', lease = 0, clock = clock, till = 0}
-  redis.call('DEL', fleet, hosts)
+  f = {epoch = ARGV[8], calls = clock, age = 0, opens = 2000, old = '0', lease = other and f.lease or 0, clock = clock, till = 0}
+  redis.call('DEL', fleet, hosts, sessions)
   redis.call('HSET', hosts, '', f.epoch)
+  redis.call('ZADD', sessions, 'inf', f.epoch)
 end
 
 local epoch, opens, lease, age, till = f.epoch, tonumber(f.opens), tonumber(f.lease), tonumber(f.age), tonumber(f.till)
--- Returns each session, followed by the number of its latest call.
-local function sessions()
-  local found = {}
-  for field, value in pairs(f) do
-    local id = string.match(field, '^s(%d+)$')
-    if id then
-      found[#found + 1] = tonumber(id)
-      found[#found + 1] = tonumber(string.match(value, '^%d+'))
-    end
-  end
-  return found
-end
+local live = redis.call('ZCARD', sessions) - 1 -- the sorted set has the epoch too
 
 -- The epoch's age grows by what the server's clock says has passed since the
 -- last call. A live member calls every second, so if the clock says more than
@@ -56,20 +67,25 @@ end
 -- Before the epoch opens it counts a second at most, because the rest after a
 -- loss leaves a second to spare.
 local slack = 2000
+if not joins then
+  local last = f['s' .. me]
+  if not last then
+    return {'session'}
+  elseif number <= tonumber(last) then
+    return {'late'} -- the call is late or was sent twice, so it must change nothing
+  end
+end
+age = age + math.max(0, math.min(clock - f.clock, age < opens and 1000 or live == 0 and math.huge or slack))
 if joins then
-  lease = math.max(lease, ARGV[6])
-  if ARGV[3] ~= '' and ARGV[3] ~= epoch then
+  lease = math.max(lease, ARGV[7])
+  if ARGV[4] ~= '' and ARGV[4] ~= epoch or other then
     opens, f.old = lease + 1000, '1'
   end
-  me = redis.call('HINCRBY', fleet, 'sessions', 1)
-elseif not f['s' .. me] then
-  return {'session'}
-elseif number <= tonumber(string.match(f['s' .. me], '^%d+')) then
-  return {'late'} -- the call is late or was sent twice, so it must change nothing
+  me, live = redis.call('HINCRBY', fleet, 'sessions', 1), live + 1
+  redis.call('HSET', fleet, 'version', version, 'epoch', epoch, 'server', server, 'opens', opens, 'old', f.old, 'lease', lease, 'till', till, 'settings', ARGV[11])
 end
-age = age + math.max(0, math.min(clock - f.clock, age < opens and 1000 or #sessions() == 0 and math.huge or slack))
-f['s' .. me] = number .. ' ' .. age
-redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'opens', opens, 'old', f.old, 'lease', lease, 'age', age, 'clock', clock, 's' .. me, f['s' .. me])
+redis.call('HSET', fleet, 'calls', f.calls + 1, 'live', live, 'age', age, 'clock', clock, 's' .. me, number)
+redis.call('ZADD', sessions, age, me) -- a session's score is the age at its latest call
 
 -- A host is stored as a list: these fields, and then the sessions that wait for
 -- the host. OWNER is the session that owns the host, and OFFER the one to which
@@ -81,6 +97,7 @@ redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'opens', opens, 'old', f.o
 -- their requests in flight.
 local OWNER, TOKEN, OFFER, AT, KEEP, LOST, STATE, FLIGHT, WAITS = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local hour, quiet = 3600000, 2500 -- in ms; a live session is never silent for longer than quiet
+local most = 64 -- how many sessions wait for a host at most; others ask again with each beat
 local unreadable -- the host whose field cannot be read
 
 local function put(host, r)
@@ -94,9 +111,13 @@ local function lost(r)
 end
 
 -- Returns how long a session has been silent, or false if it has ended.
+local silences = {}
 local function silence(id)
-  local seen = f['s' .. id]
-  return seen and age - tonumber(string.match(seen, ' (%d+)'))
+  if silences[id] == nil then
+    local seen = redis.call('ZSCORE', sessions, id)
+    silences[id] = seen and age - tonumber(seen)
+  end
+  return silences[id]
 end
 
 -- Returns a host, or false if nothing is known about it that matters still. If
@@ -121,7 +142,7 @@ end
 -- Tells a session to ask for a host again: the host is offered to it or, if it
 -- is the owner, others wait or their requests have ended.
 local function tell(id, host)
-  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, host)
+  redis.pcall('PUBLISH', prefix .. epoch .. ':' .. id, host) -- without the right to it, members find out with their beats
 end
 
 -- Removes this session from those that wait for a host. Returns nil if it was
@@ -206,7 +227,7 @@ function operations.want(host)
     return own(host, r)
   end
   local holder = r[OWNER] + r[OFFER] -- one of the two is 0
-  if not forget(r) then
+  if not forget(r) and #r < WAITS + most - 1 then
     r[#r + 1] = me
     put(host, r)
     tell(holder, host)
@@ -267,14 +288,16 @@ end
 
 -- Ends the session id if its latest call has the number last.
 function operations.finish(id, last)
-  if string.match(f['s' .. id] or '', '^%d+') == last then
+  if redis.call('HGET', fleet, 's' .. id) == last then
     redis.call('HDEL', fleet, 's' .. id)
-    f['s' .. id] = nil
+    redis.call('ZREM', sessions, id)
+    live, silences[tonumber(id)] = live - 1, false
+    redis.call('HSET', fleet, 'live', live)
   end
 end
 
 local results = {}
-for i = 8, #ARGV, 6 do
+for i = 12, #ARGV, 6 do
   results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 5)) or 0
 end
 
@@ -291,7 +314,22 @@ if unreadable then
   redis.call('DEL', fleet) -- who owns the host is not known, so a new epoch has to begin
   return {'epoch', '1', unreadable}
 end
-redis.call('HSET', fleet, 'till', till)
-redis.call('PEXPIRE', fleet, math.max(hour, till - age))
-redis.call('PEXPIRE', hosts, math.max(hour, till - age))
-return {'ok', lease, results, epoch, me, sessions()}
+
+-- Each silent session is followed by the number of its latest call. Members
+-- measure the silence themselves, so the limit only has to be longer than
+-- nearly all live sessions are silent.
+local silent = {}
+if beat then
+  tell(me, epoch)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', sessions, '-inf', age - 1500, 'LIMIT', 0, 1000)) do
+    silent[#silent + 1] = tonumber(id)
+    silent[#silent + 1] = tonumber(redis.call('HGET', fleet, 's' .. id) or 0)
+  end
+end
+if till ~= tonumber(f.till) then
+  redis.call('HSET', fleet, 'till', till)
+end
+for _, key in ipairs(KEYS) do
+  redis.call('PEXPIRE', key, math.max(hour, till - age))
+end
+return {'ok', lease, results, epoch, me, silent, joins and f.settings or ''} -- the settings are those of the member that joined last

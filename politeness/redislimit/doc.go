@@ -18,7 +18,7 @@
 //	what happens            what requests see                    what the log says
 //	a member comes          nothing                              nothing
 //	Close of a member       its hosts go on at once              nothing
-//	a member is killed      its hosts rest for up to 25 s        Info after 15 s: "is silent"
+//	a member is killed      its hosts rest for up to 25 s        Info within 20 s: "is silent"
 //	Redis does not answer   owned hosts go on for 10 s; others   Warn after 2.5 s, and when the
 //	                        wait, or AwayError after 2.5 s;      session ends; Info when Redis
 //	                        then all hosts wait                  answers again
@@ -28,8 +28,18 @@
 //	evicted, failed over    others rest for 11 s, anew with      what the fleet knew"
 //	                        each loss
 //	a field is unreadable   the same                             Error that names the host
-//	a right is missing, or  AwayError at once, tried again       Error at once: "refuses"
-//	the server is too old   every 5 s
+//	Redis answers with an   AwayError at once with its text;     Error at once: "refuses", with
+//	error: NOPERM, MISCONF, owned hosts go on for 10 s           the text of Redis
+//	READONLY, BUSY, an
+//	unknown command
+//	no SUBSCRIBE: no right, hosts change hands with the beats,   Error of each member, at once or
+//	a proxy without it      once a second, instead of at once    after 8 s: "no hints"
+//	the subscription's      the same for 4 s                     nothing
+//	connection is half open
+//	Limiters have different nothing: the owner's settings        Warn of the member that comes
+//	settings                count                                later: names the settings
+//	a member has another    AwayError of that member, at once;   Error of that member, at once:
+//	version of the format   nothing of the others                names both versions
 //	two Limiters, a Fleet   DelayError of the second at once     nothing
 //	after Close             DelayError at once, within 1 s for   nothing
 //	                        requests that wait
@@ -57,11 +67,23 @@
 // or was learnt about in the last hour. A fleet that is gone leaves nothing.
 // The keys must not be evicted. An ACL user needs no more than
 //
-//	+eval +evalsha +info +hget +hset +hdel +hgetall +hincrby
-//	+hrandfield +del +pexpire +publish +subscribe +unsubscribe
+//	+eval +evalsha +info +hget +hmget +hset +hdel +hincrby
+//	+hrandfield +zadd +zscore +zcard +zrem +zrangebyscore +del
+//	+pexpire +publish +subscribe +unsubscribe
 //	~{Namespace}* &{Namespace}*
 //
 // and in a cluster +cluster|slots +cluster|shards +command +readonly.
+//
+// # Upgrades
+//
+// What Redis stores has a version, which changes only when members with the
+// earlier format cannot work with the new one; the CHANGELOG says so. A member
+// whose format is another one gets no host, disturbs nobody, and tries again
+// once a second. So end all members of the old version and start the new ones,
+// in any order. The new ones begin when the sessions of the old ones have
+// ended: at once after Close, and after 15 s if they were killed. All hosts
+// rest for 11 s then, and what was known about them is lost: pauses, Budgets
+// and histories of refusals.
 //
 // # At scale
 //
@@ -77,5 +99,8 @@
 //     members that are cut off go on for a Lease.
 //   - A primary that was replaced has a fleet of its own, until it refuses
 //     writes (min-replicas-to-write, min-replicas-max-lag).
+//   - Redis looks replaced, and the fleet acts as after a flush, when a server
+//     gets its first replica, and an hour after its last one has gone
+//     (repl-backlog-ttl): both change its master_replid.
 //   - Requests in flight when a session ends may overlap with later ones.
 package redislimit

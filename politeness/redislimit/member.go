@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -12,8 +14,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
+
+// formatVersion is the version of what is stored in Redis. It must change with
+// each change of the script that members of an earlier version cannot work
+// with.
+const formatVersion = 1
 
 const (
 	beat    = time.Second     // how often a session is renewed
@@ -22,6 +31,8 @@ const (
 	pause   = beat / 4        // the time between attempts to reach Redis
 	maxOps  = 512             // the most operations in one call
 	maxAsks = 256             // one beat asks again for at most this many hosts
+	mute    = 4               // a channel without a message for this many beats is subscribed to anew
+	rounds  = 30              // a member reviews all its hosts within about this many beats
 )
 
 // A Fleet is this process's membership in a fleet whose members share hosts
@@ -31,6 +42,7 @@ const (
 type Fleet struct {
 	engine         engine
 	prefix         string // how the keys begin
+	version        int    // formatVersion, except in tests
 	lease, timeout time.Duration
 	log            *slog.Logger
 
@@ -107,23 +119,41 @@ func (f *Fleet) ask(args ...any) (reply []any, err error) {
 // members' wall clocks do not matter.
 type member struct {
 	*Fleet
-	places map[string]*place
-	todo   map[*place]bool // the places that the next call is about
-	dead   []*place        // the sessions to end: host is the id, token is the latest call's number
-	closed bool
+	places          map[string]*place
+	order           []*place        // the places, in any order
+	reviewed, asked int             // the indexes in order of the places that had their turn last: see review
+	todo            map[*place]bool // the places that the next call is about
+	dead            []*place        // the sessions to end: host is the id, token is the latest call's number
+	closed          bool
 
+	settings string // of the Limiter
+	warned   string // how the settings of others differ, as the log says
 	epoch    string
-	id       int64     // the session's id; 0 means none
-	number   int64     // the latest call's number
-	beaten   time.Time // when the latest beat began
-	sessions map[int64]watched
-	unlisten context.CancelFunc // ends the listening to the channel; nil: no hints arrive
+	id       int64              // the session's id; 0 means none
+	number   int64              // the latest call's number
+	beaten   time.Time          // when the latest beat began
+	sessions map[int64]watched  // the silent sessions of others
+	others   others             // the fleet of another version
+	entering bool               // some place may still have to be entered into a new epoch
+	unlisten context.CancelFunc // ends the listening to the channel; nil means that the member does not listen
+	unheard  int                // beats since the last message; each beat causes one
+	deaf     bool               // no hints arrive, and the log says so: hosts change hands with the beats
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
 	failing  error     // why Redis does not answer now; nil if it answers
-	told     bool      // the log and waiting requests have been told that Redis does not answer
+	reported trouble   // what the log and waiting requests know about it
+	informed time.Time // when waiting requests last received the error
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
+}
+
+// others is what a member knows about a fleet of another version, which uses
+// the same keys.
+type others struct {
+	count  string        // the count of its calls; "" means there is no such fleet
+	at     time.Time     // when the count was last looked at
+	silent time.Duration // for how long the count has stood still
+	over   bool          // none of its members owns a host any more
 }
 
 // A place has what a member knows about one host, and what the member still has
@@ -136,6 +166,7 @@ type member struct {
 //	unsure   any   no      no     yes   yes, with requests in flight
 type place struct {
 	host   string
+	index  int        // in member.order
 	hold   fleet.Hold // the Hold that asks for the host or owns it; nil means there is none
 	phase  phase
 	others bool // others wait for the host
@@ -213,12 +244,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 	}
 	if due {
 		m.beaten = now
-		for _, p := range m.places {
-			if p.phase == owned {
-				m.consider(p)
-			}
-		}
-		m.askAgain(maxAsks)
+		m.review()
 	}
 	if due || len(m.todo) > 0 {
 		m.call(now, due)
@@ -239,15 +265,51 @@ func (m *member) count(which func(*place) bool) (n int) {
 
 func (m *member) owned() int { return m.count(func(p *place) bool { return p.phase == owned }) }
 
-// askAgain asks again for hosts that are wanted or owned, because a hint may
-// have been lost, or an owner may have died. It also gives those away that were
-// kept while no hints arrived. The maximum number of all these hosts is most.
-func (m *member) askAgain(most int) {
-	for _, p := range m.places { // map order is random, so all places get their turn
-		if (p.hold != nil || p.phase >= leaving) && most > 0 {
-			m.todo[p] = true
-			most--
+// turns returns the next n places, or all of them if they are fewer. The cursor
+// is where it stopped last. All places have their turn before a place has it
+// again, unless places come and go.
+func (m *member) turns(cursor *int, n int) iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		for range min(n, len(m.order)) {
+			*cursor++
+			if *cursor >= len(m.order) {
+				*cursor = 0
+			}
+			if !yield(m.order[*cursor]) {
+				return
+			}
 		}
+	}
+}
+
+// review looks at some hosts with each beat. It asks the Holds of owned hosts
+// whether they end. And it asks Redis again for hosts that are wanted or owned,
+// because a hint may have been lost, or an owner may have died. A beat must not
+// cost more because the member has many hosts: they take turns.
+func (m *member) review() {
+	for p := range m.turns(&m.reviewed, max(maxAsks, len(m.order)/rounds)) {
+		if p.phase == owned {
+			m.consider(p)
+		}
+	}
+	for p := range m.turns(&m.asked, maxAsks) {
+		m.askAgain(p)
+	}
+}
+
+// askAgain asks again for p's host if it is wanted or owned. It also gives the
+// host away if it was kept while no hints arrived.
+func (m *member) askAgain(p *place) {
+	if p.hold != nil || p.phase >= leaving {
+		m.todo[p] = true
+	}
+}
+
+// askAgainForAll is for the moments at which any place may have missed
+// something.
+func (m *member) askAgainForAll() {
+	for _, p := range m.order {
+		m.askAgain(p)
 	}
 }
 
@@ -265,8 +327,10 @@ func (m *member) look(h fleet.Hold) {
 	case p.hold != nil:
 		h.Refuse(errShared)
 	default:
-		m.places[p.host], m.todo[p] = p, true
+		m.add(p)
+		m.todo[p] = true
 		p.hold, p.holder, p.told = h, "", ""
+		m.settings = h.Settings()
 		m.away(p)
 	}
 }
@@ -278,12 +342,17 @@ func (m *member) landed(host string, r fleet.Record) {
 	}
 }
 
+// mayGive reports whether the member may give hosts to others. It keeps its
+// hosts for a moment while it begins to listen. If it cannot listen, it gives
+// them away nevertheless, and asks for them again with each beat.
+func (m *member) mayGive() bool { return m.unlisten != nil || m.deaf }
+
 // consider asks p's Hold whether it ends now. If the Hold goes on without
-// owning the host, the member asks for the host again. While Redis is away or
-// no hints arrive, an owner keeps its hosts even if others wait, because Redis
-// could not give the hosts to anybody.
+// owning the host, the member asks for the host again. While Redis is away, an
+// owner keeps its hosts even if others wait, because Redis could not give the
+// hosts to anybody.
 func (m *member) consider(p *place) {
-	r, over := p.hold.Give(p.others && m.unlisten != nil && m.failing == nil)
+	r, over := p.hold.Give(p.others && m.mayGive() && m.failing == nil)
 	if r.State != nil {
 		p.record, p.news = r, true
 	}
@@ -306,11 +375,59 @@ func (m *member) hint(ctx context.Context, text string) {
 	switch {
 	case ctx.Err() != nil:
 	case text == listens:
-		m.askAgain(len(m.places)) // an offer may have come before the hints did
-	case text == "":
+		m.askAgainForAll() // an offer may have come before the hints did
+	default:
+		m.hear()
+		if p != nil {
+			p.drop, m.todo[p] = p.drop || p.hold == nil, true
+		}
+	}
+}
+
+// hear notes that a message has arrived.
+func (m *member) hear() {
+	m.unheard = 0
+	if m.deaf {
+		m.deaf = false
+		m.log.Info("redislimit: hints of Redis arrive again")
+	}
+}
+
+// unheardOf notes that the listening has ended by itself. If Redis refuses the
+// subscription, the log says so at once. Otherwise the next beat tries again.
+func (m *member) unheardOf(ctx context.Context, err error) {
+	if ctx.Err() != nil { // it was for an earlier session
+		return
+	}
+	m.deafen()
+	if _, is := errors.AsType[redis.Error](err); is {
+		m.goDeaf(err)
+	}
+}
+
+// goDeaf lets hosts change hands with the beats, and logs why.
+func (m *member) goDeaf(err error) {
+	if m.deaf {
+		return
+	}
+	m.deaf = true
+	m.log.Error("redislimit: no hints of Redis arrive: hosts change hands more slowly, with the beats of the members; let the client SUBSCRIBE and scripts PUBLISH to the channels of the Namespace",
+		"error", err)
+}
+
+// listenAgain is called with each beat that has succeeded. Each beat makes Redis
+// send a message. If none arrives, the connection is broken, although nothing
+// else may show it, and listenAgain subscribes anew.
+func (m *member) listenAgain() {
+	m.unheard++
+	if m.unheard%mute == 0 {
 		m.deafen()
-	case p != nil:
-		p.drop, m.todo[p] = p.drop || p.hold == nil, true
+	}
+	if m.unheard >= 2*mute {
+		m.goDeaf(errMute)
+	}
+	if m.unlisten == nil {
+		m.listen()
 	}
 }
 
@@ -361,10 +478,32 @@ func (m *member) join(epoch string, id int64) {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
 			"hosts_kept", m.owned(), "epoch", epoch)
 	}
-	m.epoch, m.id = epoch, id
+	m.epoch, m.id, m.entering, m.others = epoch, id, anew, others{}
 	m.sessions = make(map[int64]watched)
-	m.dead, m.beaten = nil, time.Time{}
+	m.dead, m.beaten, m.unheard = nil, time.Time{}, 0
 	m.deafen()
+}
+
+// compareSettings warns if the Limiter of the member that joined last has other
+// settings than this member's. Each member paces the hosts that it owns with its
+// own settings, so the pace of a host would depend on its owner.
+func (m *member) compareSettings(others string) {
+	theirs := make(map[string]string)
+	for word := range strings.FieldsSeq(others) {
+		name, value, _ := strings.Cut(word, "=")
+		theirs[name] = value
+	}
+	var differences []string
+	for word := range strings.FieldsSeq(m.settings) {
+		name, value, _ := strings.Cut(word, "=")
+		if other, known := theirs[name]; known && other != value {
+			differences = append(differences, fmt.Sprintf("%s is %s here and %s there", name, value, other))
+		}
+	}
+	if text := strings.Join(differences, "; "); text != "" && text != m.warned {
+		m.warned = text
+		m.log.Warn("redislimit: another member's Limiter has other settings, so the pace of a host depends on its owner: give all members the same settings", "settings", text)
+	}
 }
 
 // succeed records that a call to Redis has succeeded. The argument is the time
@@ -374,17 +513,18 @@ func (m *member) join(epoch string, id int64) {
 // already has it.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
-	if !m.closed && m.count(func(p *place) bool { return p.enter && p.phase == owned }) == 0 {
+	m.entering = m.entering && m.count(func(p *place) bool { return p.enter && p.phase == owned }) > 0
+	if !m.closed && !m.entering {
 		m.trust.Store(&sent)
 	}
 	now := time.Now()
-	if m.told {
+	if m.reported != noTrouble {
 		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answered), "hosts", m.owned())
 	}
 	if m.lapsed {
-		m.askAgain(len(m.places)) // so that waiting requests check again whether they may start
+		m.askAgainForAll() // so that waiting requests check again whether they may start
 	}
-	m.answered, m.failing, m.told, m.lapsed = now, nil, false, false
+	m.answered, m.failing, m.reported, m.lapsed = now, nil, noTrouble, false
 }
 
 // deafen ends the listening.
@@ -406,57 +546,112 @@ func (m *member) listen() {
 		f.put(func() { m.hint(ctx, text) })
 	}
 	go func() {
-		f.engine.listen(ctx, channel, hear)
+		err := f.engine.listen(ctx, channel, hear)
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		if ctx.Err() == nil {
-			hear("")
+			f.put(func() { m.unheardOf(ctx, err) })
 		}
 	}()
 }
 
+// trouble is why calls fail.
+type trouble uint8
+
+const (
+	noTrouble trouble = iota
+	silent            // Redis does not answer
+	refused           // Redis answers with an error
+)
+
 // fail records that a call has failed: Redis did not answer, or its answer was
-// not as it should be.
+// an error. The log gets a line when it is clear what the trouble is.
 func (m *member) fail(err error) {
 	now := time.Now()
 	m.failing, m.retry = err, now.Add(pause)
-	what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
-	if refused := refusal(err); refused != nil {
-		m.failing, m.retry = refused, now.Add(20*pause)
-		what, level = "redislimit: Redis refuses to serve the fleet: this member gets no hosts", m.log.Error
-	} else if now.Sub(m.answered) < silence {
+	trouble, clear := silent, now.Sub(m.answered) >= silence
+	if r := refusal(err); r != nil {
+		trouble, clear = refused, clear || r.clear
+		m.failing, m.retry = r, now.Add(r.retry)
+	}
+	if !clear && m.reported == noTrouble {
 		return
 	}
-	if !m.told {
-		m.told = true
-		level(what, "since", m.answered, "hosts", m.owned(), "error", m.failing)
+	if clear && trouble > m.reported {
+		m.reported = trouble
+		switch trouble {
+		case silent:
+			m.log.Warn("redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs",
+				"since", m.answered, "hosts", m.owned(), "error", m.failing)
+		case refused:
+			m.log.Error("redislimit: Redis refuses to serve the fleet: this member gets no more hosts, and uses those that it owns until its session ends",
+				"since", m.answered, "hosts", m.owned(), "error", m.failing)
+		}
+		m.informed = time.Time{}
 	}
-	for _, p := range m.places {
-		m.away(p)
+	if now.Sub(m.informed) >= beat { // not after each attempt, because there may be many hosts
+		m.informed = now
+		for _, p := range m.order {
+			m.away(p)
+		}
 	}
 }
 
 // away tells p's Hold that Redis does not answer. It does so only if the Hold
 // waits for the host, and if the log says already that Redis does not answer.
 func (m *member) away(p *place) {
-	if m.told && p.hold != nil && p.phase != owned {
+	if m.reported != noTrouble && p.hold != nil && p.phase != owned {
 		p.told = ""
-		p.hold.Wait(m.retry, fleet.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
+		until := time.Now().Add(beat + pause) // by then, the Hold is informed again
+		if m.retry.After(until) {
+			until = m.retry
+		}
+		p.hold.Wait(until, fleet.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
 }
 
-// refusal returns an error that says what to do. If trying again may help, it
-// returns nil instead.
-func refusal(err error) error {
-	s := err.Error()
-	switch word, _, _ := strings.Cut(s, " "); {
-	case strings.Contains(s, "ompiling script"):
-		return fmt.Errorf("redislimit: the server is too old: it has to be Redis 7.0 or later, or Valkey: %w", err)
-	case word == "NOPERM", word == "NOAUTH", word == "WRONGPASS", strings.Contains(s, "user executing the script can't"):
-		return fmt.Errorf("redislimit: the user has too few rights: the package doc lists them: %w", err)
-	case word == "WRONGTYPE":
-		return fmt.Errorf("redislimit: somebody else's keys are in the namespace: choose another: %w", err)
+// refusal returns nil if err is not an answer of Redis.
+func refusal(err error) *refusedError {
+	if _, is := errors.AsType[*versionError](err); is {
+		return &refusedError{err: err, clear: true, retry: beat}
 	}
-	return nil
+	if _, is := errors.AsType[redis.Error](err); !is {
+		return nil
+	}
+	text := err.Error()
+	word, _, _ := strings.Cut(text, " ")
+	for _, r := range refusals {
+		if word == r.word || r.part != "" && strings.Contains(text, r.part) {
+			return &refusedError{advice: r.advice, err: err, clear: true, retry: cmp.Or(r.retry, pause)}
+		}
+	}
+	return &refusedError{advice: "see its answer", err: err, retry: pause} // LOADING, for example, which is over soon
 }
+
+// refusals are the answers of Redis that the log has at once, because they do
+// not end by themselves. Each begins with the word or contains the part.
+var refusals = []struct {
+	word, part string
+	advice     string
+	retry      time.Duration // the time until the next attempt; 0 means pause
+}{
+	{part: "ompiling script", advice: "the server is too old: it has to be Redis 7.0 or later, or Valkey", retry: 20 * pause},
+	{word: "NOPERM", advice: tooFewRights, retry: 20 * pause},
+	{word: "NOAUTH", advice: tooFewRights, retry: 20 * pause},
+	{word: "WRONGPASS", advice: tooFewRights, retry: 20 * pause},
+	{part: "user executing the script can't", advice: tooFewRights, retry: 20 * pause},
+	{part: "nknown command", advice: unknownCommand, retry: 20 * pause},
+	{part: "nknown Redis command", advice: unknownCommand, retry: 20 * pause},
+	{word: "WRONGTYPE", advice: "another program's keys are in the namespace: choose another", retry: 20 * pause},
+	{word: "MISCONF", advice: "the server accepts no writes because it cannot save its data: see its log, and free its disk"},
+	{word: "READONLY", advice: "the server is a replica: give the client the address of the primary"},
+	{word: "BUSY", advice: "another script has run for too long: SCRIPT KILL ends it"},
+}
+
+const (
+	tooFewRights   = "the user has too few rights: the package doc lists them"
+	unknownCommand = "the server or a proxy does not know a command that the package doc lists"
+)
 
 // An operation is one part of a call: what to do with the host of a place. If
 // the operation ends a session, its place stands for that session, as in
@@ -466,11 +661,15 @@ type operation struct {
 	place *place
 }
 
-// compose returns the arguments and operations of the next call. While no hints
-// arrive, compose gives no host away.
-func (m *member) compose() (args []any, operations []operation) {
+// compose returns the arguments and operations of the next call.
+func (m *member) compose(beat bool) (args []any, operations []operation) {
 	m.number++
-	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)), m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text())
+	isBeat := 0
+	if beat {
+		isBeat = 1
+	}
+	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)),
+		m.version, m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text(), isBeat, m.others.known(), m.settings)
 	if m.id == 0 {
 		return args, nil
 	}
@@ -491,7 +690,7 @@ func (m *member) compose() (args []any, operations []operation) {
 		}
 		delete(m.todo, p)
 		known, left := !p.enter, p.phase >= leaving // Redis must answer the operation "enter" before p's other operations are sent
-		if known && left && m.unlisten == nil {
+		if known && left && !m.mayGive() {
 			continue // askAgain says it again
 		}
 		say("enter", p, &p.record, p.enter)
@@ -507,18 +706,21 @@ func (m *member) compose() (args []any, operations []operation) {
 
 // call renews the session and sends the operations that are to be done.
 func (m *member) call(now time.Time, due bool) {
-	args, operations := m.compose()
+	args, operations := m.compose(due)
 	reply, err := m.ask(args...)
 	status := at[string](reply, 0)
 	if status == "ok" {
 		if m.id == 0 {
 			m.join(at[string](reply, 3), at[int64](reply, 4))
+			m.compareSettings(at[string](reply, 6))
 		}
 		m.heed(at[[]any](reply, 2), operations)
-		m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
+		if due {
+			m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
+		}
 		m.succeed(now)
-		if due && m.unlisten == nil {
-			m.listen()
+		if due {
+			m.listenAgain()
 		}
 		return
 	}
@@ -540,6 +742,11 @@ func (m *member) call(now time.Time, due bool) {
 		m.trust.Store(nil)
 		m.log.Warn("redislimit: the fleet has ended the session of this member, which was silent for too long: it asks for its hosts anew",
 			"since", m.answered, "hosts", m.owned())
+	case "version":
+		m.id = 0
+		m.trust.Store(nil)
+		m.watchOthers(at[string](reply, 2), max(m.lease, milliseconds(reply, 3)))
+		m.fail(&versionError{stored: at[string](reply, 1), own: m.version})
 	case "late":
 	default:
 		m.fail(cmp.Or(err, fmt.Errorf("redislimit: an answer is %v", reply)))
@@ -601,7 +808,8 @@ func (m *member) answer(p *place, answer []any) {
 }
 
 // watch finds sessions that have been silent for so long that their members
-// cannot trust them any more. No member's Lease is longer than lease. The time
+// cannot trust them any more. The pairs are the silent sessions, each with the
+// number of its latest call. No member's Lease is longer than lease. The time
 // during which this member cannot reach Redis does not count as silence.
 func (m *member) watch(pairs []any, lease time.Duration) {
 	now, sessions := time.Now(), make(map[int64]watched, len(pairs)/2)
@@ -613,11 +821,36 @@ func (m *member) watch(pairs []any, lease time.Duration) {
 		if w.silent >= lease*3/2 && id != m.id {
 			m.log.Info("redislimit: a member of the fleet is silent: its hosts are free", "member", id, "for", w.silent)
 			m.dead = append(m.dead, &place{host: fmt.Sprint(id), token: w.number})
-			m.askAgain(len(m.places))
+			m.askAgainForAll()
 		}
 		sessions[id] = w
 	}
 	m.sessions = sessions
+}
+
+// watchOthers finds out whether the members of another version have gone. They
+// have if the count of their calls stands still for so long that none of them
+// trusts its session any more.
+func (m *member) watchOthers(count string, lease time.Duration) {
+	now, o := time.Now(), others{count: count}
+	if was := m.others; count == was.count || count == "" && was.count != "" {
+		o = was
+		o.silent += min(now.Sub(was.at), contact)
+	}
+	o.at = now
+	o.over = o.silent >= lease*3/2
+	m.others = o
+}
+
+// known returns what the script has to know about a fleet of another version.
+func (o others) known() string {
+	switch {
+	case o.count == "":
+		return ""
+	case o.over:
+		return o.count
+	}
+	return "-"
 }
 
 // close gives up all places. Of a host that cannot be given away, Redis hears
@@ -643,10 +876,24 @@ func (m *member) close() {
 	}
 }
 
+// add adds p to the places, if it is not among them.
+func (m *member) add(p *place) {
+	if m.places[p.host] != p {
+		m.places[p.host] = p
+		p.index = len(m.order)
+		m.order = append(m.order, p)
+	}
+}
+
 // tidy forgets p if nothing is left to do for its host.
 func (m *member) tidy(p *place) {
 	if p.hold == nil && p.phase == none && !p.drop && (m.closed || p.lesson.InFlight == 0 && !p.news) && m.places[p.host] == p {
 		delete(m.places, p.host)
+		last := m.order[len(m.order)-1]
+		m.order[p.index] = last
+		last.index = p.index
+		m.order[len(m.order)-1] = nil
+		m.order = m.order[:len(m.order)-1]
 	}
 }
 
@@ -656,7 +903,7 @@ func (m *member) end() {
 	if m.id != 0 {
 		err := m.failing
 		if err == nil {
-			args, _ := m.compose()
+			args, _ := m.compose(false)
 			_, err = m.ask(append(args, "finish", m.id, m.number, "", 0, 0)...)
 		}
 		m.done <- err
@@ -665,7 +912,7 @@ func (m *member) end() {
 	m.deafen()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch}
+	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch, others: m.others, deaf: m.deaf, warned: m.warned}
 	close(m.done)
 	m.done = nil
 	m.start()

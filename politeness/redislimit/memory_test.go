@@ -23,10 +23,13 @@ type memory struct {
 	calls int
 
 	memoryState
-	hear map[string]func(string) // maps a channel to the function that receives its messages
+	hear map[string]*func(string) // maps a channel to the function that receives its messages
 }
 
 type memoryState struct {
+	version           int
+	settings          string
+	count             int64  // of calls; begins with the clock
 	epoch, began      string // began is the value of memory.run when the epoch began
 	lease, age, opens int64
 	clock             int64 // the time of the last call, in ms
@@ -82,16 +85,21 @@ func (m *memory) snapshot() memoryState {
 	return m.clone()
 }
 
-func (m *memory) join(epoch, known string, lease int64) ([]any, error) {
+func (m *memory) join(version int, epoch, known, settings string, lease int64) ([]any, error) {
 	run := strconv.Itoa(m.run)
-	if m.epoch == "" || m.began != run {
+	other := m.epoch != "" && m.version != version
+	if other {
+		lease = max(lease, m.lease)
+	}
+	if m.epoch == "" || m.began != run || other {
 		m.memoryState = memoryState{
+			version: version, count: time.Now().UnixMilli(),
 			epoch: epoch, began: run, lease: lease, opens: 2000, clock: time.Now().UnixMilli(),
 			sessions: make(map[int64]memorySession), hosts: make(map[string]*memoryHost),
 		}
 	}
 	m.lease = max(m.lease, lease)
-	if known != "" && known != m.epoch {
+	if known != "" && known != m.epoch || other {
 		m.opens, m.old = m.lease+1000, true
 	}
 	if len(m.sessions) == 0 {
@@ -100,8 +108,11 @@ func (m *memory) join(epoch, known string, lease int64) ([]any, error) {
 		m.tick(2000)
 	}
 	m.last++
+	m.count++
 	m.sessions[m.last] = memorySession{0, m.age}
-	return []any{"ok", m.lease, []any{}, m.epoch, m.last}, nil
+	before := m.settings
+	m.settings = settings
+	return []any{"ok", m.lease, []any{}, m.epoch, m.last, []any{}, before}, nil
 }
 
 // tick lets the age grow by the time since the last call, but at most by most,
@@ -119,13 +130,19 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls++
-	prefix, epoch, me, number := args[0].(string), args[1].(string), args[2].(int64), args[3].(int64)
-	if me == 0 {
-		return m.join(args[5].(string), epoch, args[4].(int64))
+	version, prefix, epoch, me, number := args[0].(int), args[1].(string), args[2].(string), args[3].(int64), args[4].(int64)
+	beat, others := args[7] == 1, args[8].(string)
+	switch other := m.epoch != "" && m.version != version; {
+	case other && len(m.sessions) > 0 && others != fmt.Sprint(m.count):
+		return []any{"version", fmt.Sprint(m.version), fmt.Sprint(m.count), m.lease}, nil
+	case m.epoch == "" && others == "-":
+		return []any{"version", "", "", int64(0)}, nil
+	case me == 0:
+		return m.join(version, args[6].(string), epoch, args[9].(string), args[5].(int64))
 	}
 	session, ok := m.sessions[me]
 	switch {
-	case m.epoch != epoch || m.began != strconv.Itoa(m.run):
+	case m.version != version || m.epoch != epoch || m.began != strconv.Itoa(m.run):
 		return []any{"epoch", strconv.Itoa(sent)}, nil
 	case !ok:
 		return []any{"session"}, nil
@@ -133,10 +150,11 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		return []any{"late"}, nil
 	}
 	m.tick(2000)
+	m.count++
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for args = args[6:]; len(args) > 0; args = args[6:] {
+	for args = args[10:]; len(args) > 0; args = args[6:] {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
 		token, keep, flight := number64(args[2]), number64(args[4]), number64(args[5])
 		result := any(int64(0))
@@ -196,11 +214,16 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			delete(m.hosts, host)
 		}
 	}
-	sessions := []any{}
+	silent := []any{}
 	for id, v := range m.sessions {
-		sessions = append(sessions, id, v.number)
+		if beat && m.age-v.seen >= 1500 {
+			silent = append(silent, id, v.number)
+		}
 	}
-	return []any{"ok", m.lease, results, epoch, me, sessions}, nil
+	if beat {
+		s.tell(me, epoch)
+	}
+	return []any{"ok", m.lease, results, epoch, me, silent}, nil
 }
 
 type memoryCall struct {
@@ -229,7 +252,7 @@ func (s *memoryCall) live(id int64) bool {
 
 func (s *memoryCall) tell(id int64, message string) {
 	if hear := s.hear[s.prefix+s.epoch+":"+strconv.FormatInt(id, 10)]; hear != nil {
-		hear(message)
+		(*hear)(message)
 	}
 }
 
@@ -312,7 +335,7 @@ func (s *memoryCall) want(host string) any {
 		return s.own(host, r)
 	}
 	holder := r.owner + r.offer
-	if !slices.Contains(r.waits, s.me) {
+	if !slices.Contains(r.waits, s.me) && len(r.waits) < 64 {
 		r.waits = append(r.waits, s.me)
 		s.tell(holder, host)
 	}
@@ -331,12 +354,16 @@ type link struct {
 	held    []func()             // late calls; they run right after the next call that is not late
 	late    func() bool          // whether a call runs only after the client has given up
 	heard   context.CancelFunc
+
+	noSubscribe error // the answer to each subscription; nil means that it succeeds
+	halfOpen    bool  // the next subscription is confirmed, but no message arrives
+	listens     int   // how many subscriptions were tried
 }
 
 var errCut = errors.New("the link is cut")
 
 // joins reports whether a call with args starts a session.
-func joins(args []any) bool { return args[2] == int64(0) }
+func joins(args []any) bool { return args[3] == int64(0) }
 
 func (l *link) is(f func() bool) bool { return f != nil && f() }
 
@@ -390,31 +417,42 @@ func (l *link) run(ctx context.Context, args []any) ([]any, error) {
 	return reply, err
 }
 
-func (l *link) listen(ctx context.Context, channel string, hear func(string)) {
+func (l *link) listen(ctx context.Context, channel string, hear func(string)) error {
 	l.mu.Lock()
+	l.listens++
+	halfOpen := l.halfOpen
+	l.halfOpen = false
+	if l.noSubscribe != nil {
+		defer l.mu.Unlock()
+		return l.noSubscribe
+	}
 	if l.cut {
-		l.mu.Unlock()
-		return
+		defer l.mu.Unlock()
+		return errCut
 	}
 	ctx, l.heard = context.WithCancel(ctx)
 	l.mu.Unlock()
 	l.memory.mu.Lock()
 	if l.memory.hear == nil {
-		l.memory.hear = make(map[string]func(string))
+		l.memory.hear = make(map[string]*func(string))
 	}
-	l.memory.hear[channel] = func(message string) {
+	passOn := func(message string) {
 		go func() {
-			if l.travel(ctx) == nil {
+			if l.travel(ctx) == nil && !halfOpen {
 				hear(message)
 			}
 		}()
 	}
+	l.memory.hear[channel] = &passOn
 	l.memory.mu.Unlock()
 	hear(listens)
 	<-ctx.Done()
 	l.memory.mu.Lock()
-	delete(l.memory.hear, channel)
+	if l.memory.hear[channel] == &passOn {
+		delete(l.memory.hear, channel)
+	}
 	l.memory.mu.Unlock()
+	return ctx.Err()
 }
 
 // sever cuts the link if the argument is true. Otherwise it mends the link.

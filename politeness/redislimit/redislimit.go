@@ -53,7 +53,7 @@ func New(client redis.UniversalClient, opts Options) (*Fleet, error) {
 		return nil, fmt.Errorf("redislimit: the Namespace %q has a brace, white space or a character of key patterns: leave it out", opts.Namespace)
 	}
 	prefix := "{" + opts.Namespace + "}"
-	return newFleet(&server{client, []string{prefix + "fleet", prefix + "hosts"}}, prefix, opts)
+	return newFleet(&server{client, []string{prefix + "fleet", prefix + "hosts", prefix + "sessions"}}, prefix, opts)
 }
 
 func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
@@ -66,7 +66,7 @@ func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
 	if opts.Timeout < 0 || opts.Timeout > opts.Lease/3 {
 		return nil, fmt.Errorf("redislimit: the Timeout is %v: give a positive duration up to a third of Lease (%v), or 0 for the default", opts.Timeout, opts.Lease)
 	}
-	f := &Fleet{engine: e, prefix: prefix, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
+	f := &Fleet{engine: e, prefix: prefix, version: formatVersion, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
 	f.member = &member{Fleet: f, places: make(map[string]*place), todo: make(map[*place]bool)}
 	return f, nil
 }

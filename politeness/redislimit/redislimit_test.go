@@ -103,16 +103,21 @@ func (r refusalText) RedisError()   {}
 func (r refusing) run(context.Context, []any) ([]any, error) {
 	return nil, r.said
 }
-func (r refusing) listen(context.Context, string, func(string)) {}
+func (r refusing) listen(context.Context, string, func(string)) error { return nil }
 
 // If trying again cannot help, the error is returned at once, and is logged
 // once.
 func TestServersThatWillNotDo(t *testing.T) {
 	for said, want := range map[refusalText]string{
-		"ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'":  "too old",
-		"NOPERM this user has no permissions to run the 'eval' command":                         "too few rights",
-		"ERR The user executing the script can't run this command or subcommand script: 400161": "too few rights",
-		"WRONGTYPE Operation against a key holding the wrong kind of value":                     "namespace",
+		"ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'":             "too old",
+		"NOPERM this user has no permissions to run the 'eval' command":                                    "too few rights",
+		"ERR The user executing the script can't run this command or subcommand script: 400161":            "too few rights",
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                                "namespace",
+		"ERR unknown command 'EVALSHA', with args beginning with: '1' '2' ":                                "'EVALSHA'",
+		"ERR Unknown Redis command called from script script: 1, on @user_script:1.":                       "called from script",
+		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist on disk.": "unable to persist on disk",
+		"READONLY You can't write against a read only replica.":                                            "read only replica",
+		"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.":           "busy running a script",
 	} {
 		t.Run(want, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,6 +138,9 @@ func TestServersThatWillNotDo(t *testing.T) {
 				time.Sleep(time.Minute)
 				if n := strings.Count(logged.String(), want); n != 1 {
 					t.Errorf("logged %d times: %s", n, &logged)
+				}
+				if text := logged.String(); !strings.Contains(text, "level=ERROR") || strings.Contains(text+err.Error(), "answer") {
+					t.Errorf("%v; the log is\n%s", err, text)
 				}
 			})
 		})

@@ -13,10 +13,11 @@
 //
 // A record is a string with the key PREFIX + "robots:" + key. The lock of a
 // fetch under way is a string with the key PREFIX + "robots-lock:" + key. Both
-// expire by themselves. For the key of a record, see robotsmw.Store. An ACL
+// expire by themselves. A lock expires after 5 s, unless its holder renews it:
+// if a process dies while it fetches, others fetch after 5 s. For the key of a record, see robotsmw.Store. An ACL
 // user needs no more than
 //
-//	+get +set +del +eval +evalsha ~PREFIXrobots*
+//	+get +set +del +pexpire +eval +evalsha ~PREFIXrobots*
 //
 // # When Redis is away
 //
@@ -32,6 +33,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -56,6 +58,15 @@ func New(client redis.UniversalClient, prefix string) (*Store, error) {
 func (s *Store) valueKey(key string) string { return s.prefix + "robots:" + key }
 func (s *Store) lockKey(key string) string  { return s.prefix + "robots-lock:" + key }
 
+// reload is called after a failed call. It makes the client of a cluster find
+// out which node is the primary now. By itself, the client does so only now and
+// then. The client does the work in the background.
+func (s *Store) reload(ctx context.Context) {
+	if cluster, ok := s.client.(interface{ ReloadState(ctx context.Context) }); ok {
+		cluster.ReloadState(ctx)
+	}
+}
+
 // Get returns the value of the key. If there is no value, errors.Is finds
 // fs.ErrNotExist in the error. Any other error wraps the error of the client,
 // or is the error of ctx.
@@ -68,6 +79,7 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("redisstore: no record of %s: %w", key, fs.ErrNotExist)
 	}
 	if err != nil {
+		s.reload(ctx)
 		return nil, fmt.Errorf("redisstore: reading the record of %s: %w", key, err)
 	}
 	return value, nil
@@ -80,6 +92,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 		return err
 	}
 	if err := s.client.Set(ctx, s.valueKey(key), value, max(ttl, time.Millisecond)).Err(); err != nil {
+		s.reload(ctx)
 		return fmt.Errorf("redisstore: writing the record of %s: %w", key, err)
 	}
 	return nil
@@ -91,6 +104,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	if err := s.client.Del(ctx, s.valueKey(key)).Err(); err != nil {
+		s.reload(ctx)
 		return fmt.Errorf("redisstore: deleting the record of %s: %w", key, err)
 	}
 	return nil
@@ -104,28 +118,89 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// unlockTimeout limits the call that frees a lock. The function that TryLock
-// returns makes this call, and gets no context. A lock that could not be freed
-// expires by itself.
-const unlockTimeout = time.Second
+// renew lets a lock last for longer if its holder still has it.
+var renew = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+	return redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return 0`)
+
+const (
+	// lockTime is how long a lock lasts in Redis. Its holder renews it three
+	// times as often.
+	lockTime = 5 * time.Second
+
+	// callTimeout limits the calls that renew and free a lock, which have no
+	// context of a caller. A lock that could not be freed expires by itself.
+	callTimeout = time.Second
+)
 
 // TryLock takes the lock of the key for ttl. It returns true and a function
 // that frees the lock. If another caller holds the lock, TryLock returns false.
+// If this process ends, the lock ends within 5 s.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	holder := rand.Text()
-	err := s.client.SetArgs(ctx, s.lockKey(key), holder, redis.SetArgs{Mode: "NX", TTL: max(ttl, time.Millisecond)}).Err()
+	l := &lock{store: s, key: s.lockKey(key), holder: rand.Text(), end: time.Now().Add(ttl)}
+	err := s.client.SetArgs(ctx, l.key, l.holder, redis.SetArgs{Mode: "NX", TTL: l.remaining()}).Err()
 	if errors.Is(err, redis.Nil) { // another caller holds the lock
 		return nil, false, nil
 	}
 	if err != nil {
+		s.reload(ctx)
 		return nil, false, fmt.Errorf("redisstore: locking %s: %w", key, err)
 	}
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
-		defer cancel()
-		unlock.Run(ctx, s.client, []string{s.lockKey(key)}, holder)
-	}, true, nil
+	l.renewLater()
+	return l.unlock, true, nil
+}
+
+// A lock is one that this process holds.
+type lock struct {
+	store       *Store
+	key, holder string
+	end         time.Time // when the lock ends, whoever renews it
+
+	mu     sync.Mutex
+	timer  *time.Timer // for the next renewal
+	closed bool        // the lock was given back or has ended
+}
+
+// remaining returns for how long the lock lasts in Redis if it is taken or
+// renewed now.
+func (l *lock) remaining() time.Duration {
+	return max(min(time.Until(l.end), lockTime), time.Millisecond)
+}
+
+// renewLater starts the timer for the next renewal, if there has to be one.
+func (l *lock) renewLater() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed && time.Until(l.end) > lockTime/3 {
+		l.timer = time.AfterFunc(lockTime/3, l.renew)
+	}
+}
+
+func (l *lock) renew() {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	held, err := renew.Run(ctx, l.store.client, []string{l.key}, l.holder, l.remaining().Milliseconds()).Int()
+	lost := err == nil && held == 0
+	if lost || errors.Is(err, redis.ErrClosed) {
+		return
+	}
+	l.renewLater()
+}
+
+// unlock frees the lock.
+func (l *lock) unlock() {
+	l.mu.Lock()
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	unlock.Run(ctx, l.store.client, []string{l.key}, l.holder)
 }

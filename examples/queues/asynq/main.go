@@ -1,7 +1,7 @@
 // Asynq crawls the pages of a queue in asynq, which keeps it in Redis. Start a
 // server, put URLs into the queue, and start as many workers as you like:
 //
-//	redis-server --port 6379
+//	redis-server --port 6379 --appendonly yes
 //	go run ./asynq put http://example.com/ http://example.com/page
 //	go run ./asynq work
 //
@@ -31,6 +31,10 @@
 //
 // What decides:
 //
+//   - --appendonly yes. Without it, a Redis that is killed loses the pages that
+//     were put since its last snapshot. With it, Redis may lose the last second
+//     of changes (appendfsync everysec): pages that were put then are lost, and
+//     pages that were done then are delivered, and fetched, a second time.
 //   - DelayedTaskCheckInterval decides how late a page comes back that was put
 //     back. It is 5 s by default, too coarse for hosts with shorter intervals.
 //   - The pages of a killed worker come again when their lease of 30 s has

@@ -32,6 +32,9 @@
 //
 // What decides:
 //
+//   - The server may deliver a page twice: if it is killed before it has stored
+//     that the page is done, or if a worker is killed between the end of a
+//     fetch and its Ack. So save must be able to store a page again.
 //   - MaxAckPending must exceed the number of pages that are put back at a
 //     time, since each of them counts until it is acknowledged. If it is 1, a
 //     page that waits for its host holds up all other hosts of its part.

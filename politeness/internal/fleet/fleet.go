@@ -47,6 +47,11 @@ type Hold interface {
 	// Host returns the key of the host.
 	Host() string
 
+	// Settings returns the settings of the Limiter that all members should have
+	// in common, as words such as "Delay=1s". A Fleet compares them with those
+	// of other members.
+	Settings() string
+
 	// Own tells the Hold that the host is owned, and what is known of it: how
 	// many requests of others are in flight, and as r.State what was stored
 	// last, by this Hold or by others, or nil. Own makes the waiting requests

@@ -1,0 +1,72 @@
+package redislimit
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
+)
+
+// countedHold is a Hold that keeps its host for ever, and counts calls.
+type countedHold struct {
+	host   string
+	gives  *int
+	owned  bool
+	looked bool // Give was called
+}
+
+func (h *countedHold) Settings() string                    { return "" }
+func (h *countedHold) Host() string                        { return h.host }
+func (h *countedHold) Own(fleet.Record)                    { h.owned = true }
+func (h *countedHold) Wait(time.Time, fleet.Record, error) {}
+func (h *countedHold) Refuse(error)                        {}
+func (h *countedHold) Lose()                               {}
+func (h *countedHold) Give(bool) (r fleet.Record, over bool) {
+	*h.gives++
+	h.looked = true
+	return r, false
+}
+
+// A member owns tens of thousands of hosts. A beat looks at a few of them only,
+// because each look takes the Limiter's lock, and delays requests. But every
+// host has its turn within half a minute.
+func TestMember_ManyHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close() // loses all holds
+		const hosts = 20_000
+		gives := 0
+		var holds []*countedHold
+		for i := range hosts {
+			h := &countedHold{host: fmt.Sprintf("h%d.example", i), gives: &gives}
+			holds = append(holds, h)
+			f.Look(h)
+		}
+		time.Sleep(5 * time.Minute) // a new fleet gives no host away at first, and these Holds do not ask again themselves
+		synctest.Wait()
+		gives = 0
+		for _, h := range holds {
+			if !h.owned {
+				t.Fatalf("%s is not owned", h.host)
+			}
+			h.looked = false
+		}
+		time.Sleep((rounds+1)*beat + beat/2)
+		synctest.Wait()
+		if most := 2 * hosts; gives > most {
+			t.Errorf("%d looks at %d hosts in %v, want %d at most", gives, hosts, rounds*beat, most)
+		}
+		for _, h := range holds {
+			if !h.looked {
+				t.Errorf("%s has had no turn in %v", h.host, rounds*beat)
+				break
+			}
+		}
+	})
+}
