@@ -184,14 +184,14 @@ type Limiter struct {
 	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
 	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
 
-	mu     sync.Mutex // held for moments, never during a wait
-	hosts  map[string]*host
-	idle   hostRing // hosts that no request needs, least recently used first, but for paused ones
-	paused []*host  // hosts that are paused (see MaxHosts), and some whose pause is over
-	starts uint64   // how many requests have started
-	spare  schedule.Spare
-	reaped schedule.Time // the time of the latest search of all hosts for expired leases
-	stats  Stats
+	mu              sync.Mutex // held for moments, never during a wait
+	hosts           map[string]*host
+	idle            hostRing // hosts that no request needs, least recently used first, but for paused ones
+	paused          []*host  // hosts that are paused (see MaxHosts), and some whose pause is over
+	starts          uint64   // how many requests have started
+	spare           schedule.Spare
+	leasesCheckedAt schedule.Time // the time of the latest search of all hosts for expired leases
+	stats           Stats
 
 	accounts  map[string]*account // Budget accounts by host
 	day       int64               // the current day in UTC, counted from 1970
@@ -221,7 +221,7 @@ func (l *Limiter) init() { l.once.Do(l.setUp) }
 func (l *Limiter) setUp() {
 	l.epoch = time.Now()
 	l.hosts = make(map[string]*host)
-	l.reaped, l.bookRetry = never, never
+	l.leasesCheckedAt, l.bookRetry = never, never
 	l.accounts = make(map[string]*account)
 	l.invalid = l.Validate()
 	if l.invalid == nil && l.Within != nil {
