@@ -174,9 +174,9 @@ func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 }
 
 // A robots.txt request of a filtered port has held the only slot for 30 s, and
-// a page waits with a Crawl-delay. The next robots.txt request waits for as long
-// as the first one took, although no page is due until shortly before. Its trace
-// contains the time from the beginning.
+// a page waits with a Crawl-delay. The next robots.txt request waits for as
+// long as the first one took, although no page is due until shortly before. Its
+// trace contains the time from the beginning.
 func TestExempt_WaitsAsLongAsTheLastOneTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

@@ -76,8 +76,8 @@ func (h *Host) Heads(yield func(*Request) bool) {
 	}
 }
 
-// FirstWaiting returns the first page or, if no page waits, the first robots.txt
-// request. If no request waits, the result is nil.
+// FirstWaiting returns the first page or, if no page waits, the first
+// robots.txt request. If no request waits, the result is nil.
 func (h *Host) FirstWaiting() *Request {
 	page, robots := h.heads()
 	return cmp.Or(page, robots)
