@@ -39,9 +39,9 @@ func (l *Limiter) openAccount(key string) *account {
 	return a
 }
 
-// broke reports whether the Budget of g's host is spent, and for how much
+// budgetSpent reports whether the Budget of g's host is spent, and for how much
 // longer. It returns false if g is Exempt.
-func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
+func (l *Limiter) budgetSpent(g *Grant) (wait time.Duration, yes bool) {
 	if !l.Budget.limits() || g.request.Exempt {
 		return 0, false
 	}
@@ -53,14 +53,14 @@ func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 
 // afford reports, as ok, whether the Budget lets g start. If ok is false, v
 // says whether g waits for a reservation or is refused, and for how long.
-func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v look, ok bool) {
+func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v readiness, ok bool) {
 	if !l.Budget.limits() {
-		return look{}, true
+		return readiness{}, true
 	}
 	a := l.accountOf(g.key)
 	if a == nil && len(l.accounts) >= l.set.maxHosts {
 		a = &account{day: l.day}
-		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonMaxHosts}, g.request.Exempt
+		return readiness{refused: true, wait: a.untilEnd(), why: schedule.ReasonMaxHosts}, g.request.Exempt
 	}
 	a = l.openAccount(g.key)
 	if l.Budget.lacks(a.left) && !l.Budget.isSpent(a) {
@@ -68,11 +68,11 @@ func (l *Limiter) afford(g *Grant, h *host, now schedule.Time) (v look, ok bool)
 	}
 	switch {
 	case !l.Budget.lacks(a.left):
-		return look{}, true
+		return readiness{}, true
 	case l.Budget.isSpent(a):
-		return look{refused: true, wait: a.untilEnd(), why: schedule.ReasonBudget}, g.request.Exempt
+		return readiness{refused: true, wait: a.untilEnd(), why: schedule.ReasonBudget}, g.request.Exempt
 	}
-	return look{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
+	return readiness{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
 }
 
 // affords reports whether g may start without a further reservation.

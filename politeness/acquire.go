@@ -37,7 +37,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.prepare(ctx, u, g); err != nil {
 		return err
 	}
-	for stage := g; stage != nil; stage = stage.then {
+	for stage := g; stage != nil; stage = stage.next {
 		stage.readSettings(true)
 	}
 	g.setDeadline(ctx)
@@ -57,7 +57,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 func (g *Grant) abandon() {
 	g.leave(false)
 	g.limiter.mu.Lock()
-	hasStarted := g.state == flying
+	hasStarted := g.state == inFlight
 	g.limiter.mu.Unlock()
 	if hasStarted {
 		g.Done(Outcome{})
@@ -106,7 +106,7 @@ func (g *Grant) setDeadline(ctx context.Context) {
 			patience = time.Until(deadline)
 		}
 	}
-	for stage := g; stage != nil; stage = stage.then {
+	for stage := g; stage != nil; stage = stage.next {
 		if wait, ok := stage.maxWait(g.follows); ok {
 			patience = min(patience, wait)
 			g.timed = true
@@ -115,7 +115,7 @@ func (g *Grant) setDeadline(ctx context.Context) {
 	if patience == unlimited {
 		return
 	}
-	for stage := g; stage != nil; stage = stage.then {
+	for stage := g; stage != nil; stage = stage.next {
 		stage.request.Deadline = stage.limiter.now().Add(patience)
 	}
 }
@@ -145,8 +145,8 @@ func (g *Grant) chain(ctx context.Context, u *url.URL) error {
 	g.wake = make(chan struct{}, 1)
 	last := g
 	add := func(l *Limiter, key string) {
-		last.then = &Grant{request: schedule.Request{Deadline: forever}, limiter: l, key: key, wake: g.wake}
-		last = last.then
+		last.next = &Grant{request: schedule.Request{Deadline: forever}, limiter: l, key: key, wake: g.wake}
+		last = last.next
 	}
 	for l := g.limiter; ; {
 		if l.global != nil {
@@ -183,29 +183,29 @@ func (g *Grant) maxWait(follows bool) (wait time.Duration, limited bool) {
 }
 
 // wait returns when g has started or is refused, or ctx has ended. It tries g
-// again when g is woken, and when look.wait is over.
+// again when g is woken, and when readiness.wait is over.
 func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	check, asked := checkOf(ctx), l.now()
 	var timer *time.Timer
-	var waits spell
+	var waits waitReasons
 	lastUntil, lastWhy := never, schedule.ReasonNone
-	var look look
+	var readiness readiness
 	for {
-		look, err = l.tryChecked(ctx, g, check)
-		if err != nil || look.ready || look.refused {
+		readiness, err = l.tryChecked(ctx, g, check)
+		if err != nil || readiness.ready || readiness.refused {
 			break
 		}
-		waits.turnTo(look.why, l.now())
-		if g.trace != nil && g.trace.Queued != nil && (look.until != lastUntil || look.why != lastWhy) {
-			lastUntil, lastWhy = look.until, look.why
+		waits.changeTo(readiness.why, l.now())
+		if g.trace != nil && g.trace.Queued != nil && (readiness.until != lastUntil || readiness.why != lastWhy) {
+			lastUntil, lastWhy = readiness.until, readiness.why
 			g.trace.Queued(at(lastUntil.Sub(l.now())), reasons[lastWhy])
 		}
 		var alarm <-chan time.Time
-		if look.wait != unlimited {
+		if readiness.wait != unlimited {
 			if timer == nil {
-				timer = time.NewTimer(look.wait)
+				timer = time.NewTimer(readiness.wait)
 			} else {
-				timer.Reset(look.wait)
+				timer.Reset(readiness.wait)
 			}
 			alarm = timer.C
 		}
@@ -221,23 +221,23 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	if timer != nil {
 		timer.Stop()
 	}
-	return l.waited(ctx, g, &look, asked, &waits, err)
+	return l.waited(ctx, g, &readiness, asked, &waits, err)
 }
 
 // tryChecked starts g, if it may start now and check, if there is one, agrees.
-func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.Context) error) (look look, err error) {
+func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.Context) error) (readiness readiness, err error) {
 	g.readLaterSettings()
-	look = g.try(check == nil)
-	l.report(g.key, look.notice)
-	if check == nil || !look.ready {
-		return look, nil
+	readiness = g.try(check == nil)
+	l.report(g.key, readiness.notice)
+	if check == nil || !readiness.ready {
+		return readiness, nil
 	}
 	if err = g.runCheck(ctx, check); err != nil {
-		return look, err
+		return readiness, err
 	}
-	look = g.try(true)
-	l.report(g.key, look.notice)
-	return look, nil
+	readiness = g.try(true)
+	l.report(g.key, readiness.notice)
+	return readiness, nil
 }
 
 // runCheck calls check. If check fails or panics, g leaves all queues.
@@ -268,7 +268,7 @@ func (g *Grant) failCheck() {
 
 // waited reports how g's wait has ended, and returns its error. failed is the
 // error of g's check.
-func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked schedule.Time, waits *spell, failed error) error {
+func (l *Limiter) waited(ctx context.Context, g *Grant, readiness *readiness, asked schedule.Time, waits *waitReasons, failed error) error {
 	now := l.now()
 	waited, why := now.Sub(asked), waits.end(now)
 	if why == "" {
@@ -276,13 +276,13 @@ func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked schedu
 	}
 	switch {
 	case failed != nil:
-		l.tellCancelled(ctx, g, waited, why)
+		l.reportCanceled(ctx, g, waited, why)
 		return failed
-	case look.ready:
-		l.tellGranted(ctx, g, &look.inForce, waited, why)
+	case readiness.ready:
+		l.reportGranted(ctx, g, &readiness.inForce, waited, why)
 		return nil
-	case look.refused:
-		return l.refuse(ctx, g, waited, look.wait, reasons[look.why])
+	case readiness.refused:
+		return l.refuse(ctx, g, waited, readiness.wait, reasons[readiness.why])
 	}
 	return l.ended(ctx, g, waited, why)
 }
@@ -291,7 +291,7 @@ func (l *Limiter) waited(ctx context.Context, g *Grant, look *look, asked schedu
 // for the first duration, and may come back after the second.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.obstacle(g.key)}
-	l.tellRefused(ctx, g, waited, err.Until, why)
+	l.reportRefused(ctx, g, waited, err.Until, why)
 	return err
 }
 
@@ -313,7 +313,7 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 		return l.refuse(ctx, g, waited, g.leave(true), why)
 	}
 	g.leave(false)
-	l.tellCancelled(ctx, g, waited, why)
+	l.reportCanceled(ctx, g, waited, why)
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }
 
@@ -329,8 +329,8 @@ func (l *Limiter) Next(u *url.URL) time.Time {
 	if err := l.prepare(context.Background(), u, g); err != nil {
 		return time.Now()
 	}
-	for stage := g; stage != nil; stage = stage.then {
+	for stage := g; stage != nil; stage = stage.next {
 		stage.readSettings(false)
 	}
-	return at(g.outlook())
+	return at(g.estimate())
 }

@@ -26,7 +26,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 	h := g.host
 	if len(a.Quotas) > 0 {
 		others := int64(h.InFlight)
-		if g.state == flying {
+		if g.state == inFlight {
 			others--
 		}
 		q := a.Quota(others)

@@ -36,17 +36,17 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		now = l.now()
 	}
 	l.mu.Unlock()
-	if g.then != nil {
-		g.then.Done(Outcome{})
+	if g.next != nil {
+		g.next.Done(Outcome{})
 	}
 	if watched && o.Status != 0 {
-		l.tellAnswer(ctx, g, o, now)
+		l.reportAnswer(ctx, g, o, now)
 	}
 	if event != nil {
-		l.tellBackOff(ctx, event)
+		l.reportBackOff(ctx, event)
 	}
 	if watched {
-		l.tellEnd(ctx, g, status, now)
+		l.reportEnd(ctx, g, status, now)
 	}
 }
 
@@ -63,15 +63,15 @@ func (g *Grant) answered(ctx context.Context, o Outcome) {
 			l.inform(g.host)
 		}
 		g.status, g.bodySince = int16(o.Status), l.now()
-		g.host.pokeHeads() // now an unread body may be the only thing that holds up the queue
+		g.host.signalFirst() // now an unread body may be the only thing that holds up the queue
 	}
 	now := schedule.Time(0)
 	if l.Observer != nil {
 		now = l.now()
 	}
 	l.mu.Unlock()
-	l.tellAnswer(ctx, g, o, now)
+	l.reportAnswer(ctx, g, o, now)
 	if event != nil {
-		l.tellBackOff(ctx, event)
+		l.reportBackOff(ctx, event)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// tellGranted reports a request that starts now.
-func (l *Limiter) tellGranted(ctx context.Context, g *Grant, f *inForce, waited time.Duration, why Reason) {
+// reportGranted reports a request that starts now.
+func (l *Limiter) reportGranted(ctx context.Context, g *Grant, f *inForce, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
 		g.trace.Granted(l.time(g.request.Since))
 	}
@@ -25,7 +25,7 @@ func (l *Limiter) tellGranted(ctx context.Context, g *Grant, f *inForce, waited 
 	}
 }
 
-func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at schedule.Time) {
+func (l *Limiter) reportAnswer(ctx context.Context, g *Grant, o Outcome, at schedule.Time) {
 	if to := l.Observer; to != nil && to.Answered != nil {
 		e := g.event(at)
 		e.Status = o.Status
@@ -37,7 +37,7 @@ func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at schedu
 	}
 }
 
-func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at schedule.Time) {
+func (l *Limiter) reportEnd(ctx context.Context, g *Grant, status int, at schedule.Time) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)
 		e.Wait, e.Status = at.Sub(g.request.Since), status
@@ -51,21 +51,21 @@ func (g *Grant) event(at schedule.Time) Event {
 	return Event{Host: g.key, Exempt: g.request.Exempt, Request: g.number, URL: g.request.URL, At: g.limiter.time(at)}
 }
 
-func (l *Limiter) tellRefused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
+func (l *Limiter) reportRefused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
 	if o := l.Observer; o != nil && o.Refused != nil {
 		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.request.Exempt})
 	}
 }
 
-// tellCancelled reports a request that gave up waiting.
-func (l *Limiter) tellCancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
+// reportCanceled reports a request that gave up waiting.
+func (l *Limiter) reportCanceled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if o := l.Observer; o != nil && o.Canceled != nil {
 		o.Canceled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.request.Exempt})
 	}
 }
 
-// tellBackOff logs and reports a pause that begins or is prolonged now.
-func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
+// reportBackOff logs and reports a pause that begins or is prolonged now.
+func (l *Limiter) reportBackOff(ctx context.Context, e *Event) {
 	e.Until = at(e.Wait)
 	l.logger().Debug("politeness: a host asks to be left alone",
 		"host", e.Host, "status", e.Status, "wait", e.Wait, "until", e.Until)

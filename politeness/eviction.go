@@ -79,11 +79,11 @@ func (l *Limiter) dispensable(now schedule.Time) *host {
 	if h := l.somePaused(looks, now); h != nil {
 		return h
 	}
-	if now >= l.reaped.Add(time.Minute) {
+	if now >= l.leasesCheckedAt.Add(time.Minute) {
 		// Some requests in flight may have been abandoned: free their slots.
-		l.reaped = now
+		l.leasesCheckedAt = now
 		for _, h := range l.hosts {
-			l.reap(h, now)
+			l.expireLeases(h, now)
 		}
 	}
 	return l.leastRecent(looks, now)
@@ -110,7 +110,7 @@ func (l *Limiter) somePaused(looks int, now schedule.Time) *host {
 		switch {
 		case h.PauseEnd() <= now:
 			l.unpause(h)
-			l.settle(h)
+			l.markIdle(h)
 		case !h.busy() && h.hold == nil && max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, h.LastCounted.Add(h.longCrawl()))) <= now:
 			return h
 		}
@@ -141,9 +141,9 @@ func (l *Limiter) unpause(h *host) {
 	h.paused = 0
 }
 
-// engage takes h out of the idle hosts. It is called before a request to h
+// markBusy takes h out of the idle hosts. It is called before a request to h
 // starts or waits, and before h is forgotten.
-func (l *Limiter) engage(h *host) {
+func (l *Limiter) markBusy(h *host) {
 	if h.hold != nil {
 		h.hold.idle = never
 	}
@@ -152,10 +152,10 @@ func (l *Limiter) engage(h *host) {
 	}
 }
 
-// settle puts h back among the idle hosts if no request needs it any more. In a
-// fleet, the Hold on h must be over first: until then, settle only lets the
+// markIdle puts h back among the idle hosts if no request needs it any more. In
+// a fleet, the Hold on h must be over first: until then, markIdle only lets the
 // fleet check whether h can be given away.
-func (l *Limiter) settle(h *host) {
+func (l *Limiter) markIdle(h *host) {
 	if h.hold != nil {
 		l.review(h.hold)
 		return
@@ -167,7 +167,7 @@ func (l *Limiter) settle(h *host) {
 }
 
 func (l *Limiter) forget(h *host) {
-	l.engage(h)
+	l.markBusy(h)
 	l.unpause(h)
 	l.perHost.release(&h.Host)
 	h.gone = true
@@ -182,8 +182,8 @@ func (l *Limiter) noteLongCrawlDelay(h *host, r *schedule.Request) {
 	}
 }
 
-// reap frees the slots of h whose leases are over.
-func (l *Limiter) reap(h *host, now schedule.Time) {
+// expireLeases frees the slots of h whose leases are over.
+func (l *Limiter) expireLeases(h *host, now schedule.Time) {
 	was := h.InFlight
 	h.Expire(now, func(r *schedule.Request, isCounted bool) {
 		l.stats.InFlight--
@@ -195,5 +195,5 @@ func (l *Limiter) reap(h *host, now schedule.Time) {
 	if l.Fleet != nil && h.InFlight < was {
 		l.inform(h)
 	}
-	l.settle(h)
+	l.markIdle(h)
 }

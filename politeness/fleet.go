@@ -27,13 +27,13 @@ func (p *hold) Own(r fleet.Record) {
 	}
 	fresh, waited := !p.owned, now.Sub(p.since)
 	state, _ := decode(r)
-	p.flying = int32(r.InFlight)
+	p.inFlightElsewhere = int32(r.InFlight)
 	if fresh {
 		p.owned, p.since, p.why = true, now, nil
 		l.inherit(p, r, now)
 		l.inheritBudget(h, state.Day, taken(state)) // Hold.Wait does not inherit it: the owner may still give a part of it back
 		if r.Missing {
-			l.stamp(h, new(schedule.Request), now.Add(-r.MinAge))
+			l.countStart(h, new(schedule.Request), now.Add(-r.MinAge))
 		}
 		h.DrawJitter()
 	} else {
@@ -46,7 +46,7 @@ func (p *hold) Own(r fleet.Record) {
 		}
 	}
 	l.retime(h, now)
-	h.pokeHeads()
+	h.signalFirst()
 	l.mu.Unlock()
 	if o := l.Observer; fresh && o != nil && o.Owned != nil {
 		o.Owned(context.Background(), Event{Host: p.host.key, Wait: waited})
@@ -68,12 +68,12 @@ func (p *hold) wait(until time.Time, r fleet.Record, why error, ever bool) {
 	p.why, p.until, p.never = why, never, ever
 	if !until.IsZero() {
 		p.until = now.Add(time.Until(until))
-		p.lookAfter(p.until.Sub(now))
+		p.lookIn(p.until.Sub(now))
 	}
 	l.inherit(p, r, now)
 	l.retime(h, now)
-	h.pokeHeads()
-	l.settle(h) // retime may have refused all waiting requests
+	h.signalFirst()
+	l.markIdle(h) // retime may have refused all waiting requests
 }
 
 func (p *hold) Lose() {
@@ -98,10 +98,10 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 		return fleet.Record{}, true
 	}
 	if p.others && !others {
-		h.pokeHeads() // nobody else waits any more, so our requests may start again
+		h.signalFirst() // nobody else waits any more, so our requests may start again
 	}
 	p.others = others
-	l.reap(h, now)
+	l.expireLeases(h, now)
 	wait := l.mayGive(p, now)
 	ok = wait <= 0
 	if p.owned && (ok || p.hasNews()) {
@@ -111,7 +111,7 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 		r.InFlight = int(h.InFlight)
 		l.end(p, true)
 	} else {
-		p.lookAfter(wait)
+		p.lookIn(wait)
 	}
 	l.mu.Unlock()
 	if o := l.Observer; ok && p.owned && others && o != nil && o.HandedOver != nil {
@@ -126,7 +126,7 @@ func (l *Limiter) want(h *host, now schedule.Time) {
 	if h.hold != nil {
 		return
 	}
-	l.engage(h)
+	l.markBusy(h)
 	p := &hold{limiter: l, host: h, since: now, idle: never, expected: never, until: never, stored: new(schedule.Host).Lasting()}
 	p.timer = time.AfterFunc(unlimited, func() { l.Fleet.Look(p) })
 	h.hold = p
@@ -150,21 +150,21 @@ func (l *Limiter) end(p *hold, given bool) {
 	}
 	if h.Waiting() > 0 {
 		l.want(h, l.now())
-		h.pokeHeads() // the first requests must leave the queue of Within
+		h.signalFirst() // the first requests must leave the queue of Within
 	}
-	l.settle(h)
+	l.markIdle(h)
 }
 
 // unowned returns how long g has to wait, and why, while the fleet does not let
 // this Limiter ask g's host.
-func (l *Limiter) unowned(g *Grant, now schedule.Time) look {
-	v := look{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
+func (l *Limiter) unowned(g *Grant, now schedule.Time) readiness {
+	v := readiness{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
 	if p := g.host.hold; !p.owned && p.until > now {
 		v.until = max(v.until, p.until)
 		v.wait = p.until.Sub(now)
 		if p.never || v.until >= g.request.Deadline {
 			v.refused, v.wait = true, v.until.Sub(now)
-			g.host.sentAway(v.until, now)
+			g.host.expectRetry(v.until, now)
 		}
 	}
 	return v

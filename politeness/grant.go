@@ -18,7 +18,7 @@ type Grant struct {
 
 	limiter *Limiter
 	key     string
-	then    *Grant // the Grant of the next Limiter; nil means none
+	next    *Grant // the Grant of the next Limiter; nil means none
 
 	// Except for wake, these fields are set before the Grant is queued, and do
 	// not change after that.
@@ -47,12 +47,12 @@ type inForce struct {
 type state uint8
 
 const (
-	asking  state = iota // in no queue yet
-	queued               // in the queue of host
-	flying               // in flight: it holds a slot of host
-	expired              // was in flight until its lease was over
-	refused              // was queued until it could not start in time
-	over                 // Done was called
+	unqueued state = iota // in no queue yet
+	queued                // in the queue of host
+	inFlight              // in flight: it holds a slot of host
+	expired               // was in flight until its lease was over
+	refused               // was queued until it could not start in time
+	over                  // Done was called
 )
 
 // An Outcome is the result of a request. The zero value only frees the slot.
@@ -63,14 +63,14 @@ type Outcome struct {
 	Err     error         // why there was no response
 }
 
-// A look is what a request learns when it checks whether it may start. The
+// A readiness is what a request learns when it checks whether it may start. The
 // struct is small because it lies on the stack of each request that waits.
-type look struct {
+type readiness struct {
 	ready   bool // it may start, or has started if try was told to start it
 	refused bool
 	why     schedule.Reason // what the request has to wait for
 	notice  *notice         // to be reported when no lock is held any more
-	wait    time.Duration   // until the next look, or until a refused request may come again
+	wait    time.Duration   // until the next check, or until a refused request may be retried
 	until   schedule.Time   // the estimated start
 	inForce inForce         // set when the request has started, only if there is an Observer
 }

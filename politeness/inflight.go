@@ -22,7 +22,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	g.request.Owner = g
 	h.Start(now, &g.request, l.set.lease)
 	l.stats.InFlight++
-	g.state = flying
+	g.state = inFlight
 	l.noteLongCrawlDelay(h, &g.request)
 	if h.hold != nil {
 		h.hold.served = true
@@ -33,8 +33,9 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	return f
 }
 
-// stamp notes that r, a request to h, started (or, with EndToStart, ended) now.
-func (l *Limiter) stamp(h *host, r *schedule.Request, now schedule.Time) {
+// countStart notes that r, a request to h, started (or, with EndToStart, ended)
+// now.
+func (l *Limiter) countStart(h *host, r *schedule.Request, now schedule.Time) {
 	h.Count(now, r)
 	l.noteLongCrawlDelay(h, r)
 }
@@ -42,7 +43,7 @@ func (l *Limiter) stamp(h *host, r *schedule.Request, now schedule.Time) {
 // release ends g and wakes the first request of each queue of g's host.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
-	if g.state == flying {
+	if g.state == inFlight {
 		end := never
 		if h.NeedsEnd(&g.request) {
 			end = l.now()
@@ -54,17 +55,17 @@ func (l *Limiter) release(g *Grant) {
 		}
 	}
 	g.state = over
-	h.pokeHeads()
+	h.signalFirst()
 	if l.Fleet != nil {
 		l.inform(h)
 	}
-	l.settle(h)
+	l.markIdle(h)
 }
 
 // prolong makes each lease of the chain at least d long. d is the request's own
 // timeout.
 func (g *Grant) prolong(d time.Duration) {
-	for ; g != nil; g = g.then {
+	for ; g != nil; g = g.next {
 		if l := g.limiter; d > l.set.lease {
 			l.mu.Lock()
 			g.request.LeaseEnd = max(g.request.LeaseEnd, g.request.Since.Add(d))

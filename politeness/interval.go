@@ -19,7 +19,7 @@ func (l *Limiter) slots(h *host, r *schedule.Request) int32 {
 	}
 	n := h.Slots(r)
 	if h.hold != nil {
-		n -= h.hold.flying
+		n -= h.hold.inFlightElsewhere
 	}
 	return n
 }

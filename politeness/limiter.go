@@ -205,14 +205,14 @@ type Limiter struct {
 	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
 	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
 
-	mu     sync.Mutex // held for moments, never during a wait
-	hosts  map[string]*host
-	idle   hostRing // hosts that no request needs, least recently used first, but for paused ones
-	paused []*host  // hosts that are paused (see MaxHosts), and some whose pause is over
-	starts uint64   // how many requests have started
-	spare  schedule.Spare
-	reaped schedule.Time // the time of the latest search of all hosts for expired leases
-	stats  Stats
+	mu              sync.Mutex // held for moments, never during a wait
+	hosts           map[string]*host
+	idle            hostRing // hosts that no request needs, least recently used first, but for paused ones
+	paused          []*host  // hosts that are paused (see MaxHosts), and some whose pause is over
+	starts          uint64   // how many requests have started
+	spare           schedule.Spare
+	leasesCheckedAt schedule.Time // the time of the latest search of all hosts for expired leases
+	stats           Stats
 
 	perHost settingsTable // the settings that PerHost has returned
 
@@ -240,7 +240,7 @@ func (l *Limiter) init() { l.once.Do(l.setUp) }
 func (l *Limiter) setUp() {
 	l.epoch = time.Now()
 	l.hosts = make(map[string]*host)
-	l.reaped = never
+	l.leasesCheckedAt = never
 	l.accounts = make(map[string]*account)
 	l.invalid = l.Validate()
 	if l.invalid == nil && l.Within != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// poke wakes g to look again.
-func (g *Grant) poke() {
+// signal wakes g, so that it checks again whether it may start.
+func (g *Grant) signal() {
 	if g.wake == nil {
 		return // g is being tried now, or has not had to wait
 	}
@@ -17,9 +17,9 @@ func (g *Grant) poke() {
 	}
 }
 
-func (h *host) pokeHeads() {
+func (h *host) signalFirst() {
 	for r := range h.Heads {
-		owner(r).poke()
+		owner(r).signal()
 	}
 }
 
@@ -29,14 +29,14 @@ func (l *Limiter) dequeue(g *Grant) {
 	h := g.host
 	wasFirst := h.Dequeue(&g.request, &l.spare)
 	l.stats.Waiting--
-	g.state = asking
+	g.state = unqueued
 	if l.token != nil && l.token.holder == &g.request {
 		// Once the token is valid, CancelAt of the present gives nothing back.
 		l.token.CancelAt(l.time(min(l.now(), l.token.valid)))
 		l.token = nil
 	}
 	if wasFirst {
-		h.pokeHeads()
+		h.signalFirst()
 	}
 }
 
@@ -46,7 +46,7 @@ func (l *Limiter) dequeue(g *Grant) {
 // many requests wait, the first ones do a part of this: see continueRetiming.
 func (l *Limiter) retime(h *host, now schedule.Time) {
 	h.Retime(now, h.unownedUntil(), func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
-	h.pokeHeads()
+	h.signalFirst()
 }
 
 // continueRetiming does what is left of retime in the line of g, the first in
@@ -64,10 +64,10 @@ func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Ti
 	g := owner(r)
 	if v == schedule.Rejected {
 		l.dequeue(g)
-		g.host.sentAway(r.Estimate, now)
+		g.host.expectRetry(r.Estimate, now)
 		g.state = refused
 	}
-	g.poke()
+	g.signal()
 }
 
 // learnCrawlDelay stores the Crawl-delay that g declares.

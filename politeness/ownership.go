@@ -8,19 +8,20 @@ import (
 )
 
 const (
-	turn    = 2 * time.Second       // how long an owner keeps a host while others wait
-	linger  = 50 * time.Millisecond // how long an owner waits for another request after its last one
-	maxRest = 30 * time.Second      // an idle host is kept if it may be asked again within this time
+	ownerTurn = 2 * time.Second       // how long an owner keeps a host while others wait
+	idleGrace = 50 * time.Millisecond // how long an owner waits for another request after its last one
+	maxRest   = 30 * time.Second      // an idle host is kept if it may be asked again within this time
 )
 
-// sentAway notes that a request to h was refused, which may come back at the
-// time again. If that time is at most maxRest away, the Hold expects the
-// request. It stops expecting it when that time and one turn more are over.
-func (h *host) sentAway(again, now schedule.Time) {
+// expectRetry notes that a request to h was refused, which may be retried at
+// the time again. If that time is at most maxRest away, the Hold expects the
+// request. It stops expecting it when that time and one ownerTurn more are
+// over.
+func (h *host) expectRetry(again, now schedule.Time) {
 	if p := h.hold; p != nil && again <= now.Add(maxRest) {
-		p.expected = max(p.expected, again.Add(turn))
+		p.expected = max(p.expected, again.Add(ownerTurn))
 	} else if p != nil && !p.owned {
-		p.expected = max(p.expected, now.Add(linger)) // p must not end earlier, because Limiter.refuse still reads p.why
+		p.expected = max(p.expected, now.Add(idleGrace)) // p must not end earlier, because Limiter.refuse still reads p.why
 	}
 }
 
@@ -34,10 +35,10 @@ func (h *host) unownedUntil() schedule.Time {
 }
 
 // owns reports whether the fleet lets a request to h start. It does not once
-// this Limiter's turn is over and others wait.
+// the ownerTurn of this Limiter is over and others wait.
 func (l *Limiter) owns(h *host, now schedule.Time) bool {
 	p := h.hold
-	return p != nil && p.owned && !(p.others && p.served && now >= p.since.Add(turn)) && l.Fleet.Trusted()
+	return p != nil && p.owned && !(p.others && p.served && now >= p.since.Add(ownerTurn)) && l.Fleet.Trusted()
 }
 
 // mayGive returns how long it is until p may be given away. It returns the
@@ -51,18 +52,14 @@ func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
 	case !p.owned, h.OnItsWay > 0, h.InFlight > 0 && (h.Settings.Concurrency == 1 || l.EndToStart), h.busy() && !p.others:
 		return unlimited
 	case h.busy() && p.served:
-		return p.since.Add(turn).Sub(now)
+		return p.since.Add(ownerTurn).Sub(now)
 	case h.Waiting() > 0:
 		// The owner may keep the host until one request has started. But if the
 		// request is due and does not start soon, something else holds it up,
 		// and other members get the host.
-		until := p.since.Add(turn)
-		for head := range h.Heads {
-			return max(until, h.Due(head).Add(linger)).Sub(now)
-		}
-		return until.Sub(now)
+		return max(p.since.Add(ownerTurn), h.Due(h.FirstWaiting()).Add(idleGrace)).Sub(now)
 	case p.others:
-		return max(p.idle.Add(linger), min(p.expected, p.since.Add(turn))).Sub(now)
+		return max(p.idle.Add(idleGrace), min(p.expected, p.since.Add(ownerTurn))).Sub(now)
 	}
 	if rest := h.DueForAny().Sub(now); expected > 0 || rest > 0 && rest <= maxRest {
 		return unlimited // the fleet calls Give again now and then
@@ -70,10 +67,10 @@ func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
 	return 0
 }
 
-// lookAfter makes the fleet look at p after a wait. If the wait is unlimited,
-// lookAfter does nothing. A new wait replaces an earlier one, because more is
+// lookIn makes the fleet look at p after a wait. If the wait is unlimited,
+// lookIn does nothing. A new wait replaces an earlier one, because more is
 // known now.
-func (p *hold) lookAfter(wait time.Duration) {
+func (p *hold) lookIn(wait time.Duration) {
 	if wait <= 0 {
 		p.limiter.Fleet.Look(p)
 	} else if wait != unlimited {
@@ -88,7 +85,7 @@ func (l *Limiter) review(p *hold) {
 		p.idle = now
 	}
 	if p.others || !p.owned {
-		p.lookAfter(l.mayGive(p, now))
+		p.lookIn(l.mayGive(p, now))
 	}
 }
 
@@ -104,6 +101,6 @@ func (l *Limiter) inform(h *host) {
 		}
 		l.Fleet.Landed(h.key, r)
 	} else if paused && h.Learned.PauseEnd > p.stored.PauseEnd {
-		p.lookAfter(0)
+		p.lookIn(0)
 	}
 }

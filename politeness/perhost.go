@@ -33,7 +33,7 @@ func (g *Grant) readSettings(create bool) {
 // returned another value each time, the requests would wake each other without
 // end.
 func (g *Grant) readLaterSettings() {
-	for stage := g.then; stage != nil; stage = stage.then {
+	for stage := g.next; stage != nil; stage = stage.next {
 		if stage.limiter.PerHost != nil && !stage.isQueued() {
 			stage.readSettings(true)
 		}

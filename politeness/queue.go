@@ -12,7 +12,7 @@ import (
 // queues of all Limiters after it. Limiters are locked in the order of the
 // chain, and each stays locked while the next is asked. So all of them start g,
 // or none does.
-func (g *Grant) try(start bool) (v look) {
+func (g *Grant) try(start bool) (v readiness) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -24,21 +24,21 @@ func (g *Grant) try(start bool) (v look) {
 	}
 	switch g.state {
 	case refused:
-		g.leaveThen()
-		return look{refused: true, wait: g.request.Estimate.Sub(now), why: g.host.why(g)}
-	case asking:
+		g.leaveNext()
+		return readiness{refused: true, wait: g.request.Estimate.Sub(now), why: g.host.why(g)}
+	case unqueued:
 		var in bool
 		if v, in = l.join(g, start, now); !in {
 			return v
 		}
 	}
 	if g.host.IsFirst(&g.request) {
-		v = l.opening(g, now)
-		if g.then != nil {
-			v = g.tryThen(v, start, now)
+		v = l.firstReadiness(g, now)
+		if g.next != nil {
+			v = g.tryNext(v, start, now)
 		}
 	} else {
-		v = look{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
+		v = readiness{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
 	}
 	switch {
 	case v.ready:
@@ -49,12 +49,12 @@ func (g *Grant) try(start bool) (v look) {
 		}
 		return v
 	case !v.refused && g.timed && now >= g.request.Deadline:
-		v.refused, v.wait = true, l.comeAgain(g, now)
-		g.host.sentAway(now.Add(v.wait), now)
+		v.refused, v.wait = true, l.retryIn(g, now)
+		g.host.expectRetry(now.Add(v.wait), now)
 	}
 	if v.refused {
-		g.leaveThen()
-		l.quit(g)
+		g.leaveNext()
+		l.giveUp(g)
 		return v
 	}
 	v.wait = min(v.wait, retimeIn)
@@ -67,22 +67,22 @@ func (g *Grant) try(start bool) (v look) {
 	return v
 }
 
-// tryThen is called with what try has found at one Limiter. If g may start
-// there, tryThen tries to start g at the next Limiter. If not, g leaves the
-// queues of all later Limiters. v.until then also counts the wait that g can
+// tryNext is called with what try has found at one Limiter. If g may start
+// there, tryNext tries to start g at the next Limiter. If not, g leaves the
+// queues of all later Limiters. v.until also counts the wait that g can
 // expect in those queues.
-func (g *Grant) tryThen(v look, start bool, now schedule.Time) look {
+func (g *Grant) tryNext(v readiness, start bool, now schedule.Time) readiness {
 	if !v.ready {
-		g.leaveThen() // g's turn in those queues must not hold up requests to other hosts
-		v.until = max(v.until, now.Add(g.then.outlook()))
+		g.leaveNext() // g's turn in those queues must not hold up requests to other hosts
+		v.until = max(v.until, now.Add(g.next.estimate()))
 		return v
 	}
-	inner := g.then.try(start)
+	inner := g.next.try(start)
 	if !inner.ready {
-		inner.why = g.whyThen(inner.why)
+		inner.why = g.whyNext(inner.why)
 	}
 	// Each limiter counts time from its own epoch.
-	inner.until = inner.until.Add(g.then.limiter.epoch.Sub(g.limiter.epoch))
+	inner.until = inner.until.Add(g.next.limiter.epoch.Sub(g.limiter.epoch))
 	return inner
 }
 
@@ -90,9 +90,9 @@ func (g *Grant) tryThen(v look, start bool, now schedule.Time) look {
 // queue, because g was refused or is ready at once. g is ready at once if no
 // request is before it and nothing makes it wait. It then starts if start is
 // true.
-func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool) {
-	if wait, yes := l.broke(g); yes {
-		return look{refused: true, wait: wait, why: schedule.ReasonBudget}, false
+func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in bool) {
+	if wait, yes := l.budgetSpent(g); yes {
+		return readiness{refused: true, wait: wait, why: schedule.ReasonBudget}, false
 	}
 	h := l.find(g.key, now)
 	if l.Fleet != nil {
@@ -101,9 +101,9 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
 	}
-	if h.Waiting() == 0 && g.then == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if h.Waiting() == 0 && g.next == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {
-			l.engage(h)
+			l.markBusy(h)
 			g.host = h
 			v.inForce = l.start(g, now)
 		}
@@ -111,16 +111,16 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 		return v, false
 	}
 	est := h.EstimateAtEnd(now, h.unownedUntil(), &g.request)
-	if g.then != nil {
-		est = max(est, now.Add(g.then.outlook()))
+	if g.next != nil {
+		est = max(est, now.Add(g.next.estimate()))
 	}
 	if h.RejectsAtEnd(now, &g.request, est) {
 		v.refused, v.wait, v.why = true, est.Sub(now), l.whyRefused(h, g, est)
-		h.sentAway(est, now)
-		l.settle(h)
+		h.expectRetry(est, now)
+		l.markIdle(h)
 		return v, false
 	}
-	l.engage(h)
+	l.markBusy(h)
 	g.host = h
 	g.state = queued
 	g.request.Owner = g
@@ -130,7 +130,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v look, in bool
 	if g.request.Overtakes {
 		l.retime(h, now) // the pages may have to wait longer
 	} else if h.IsFirst(&g.request) {
-		h.pokeHeads() // the robots.txt of this page may go before others now
+		h.signalFirst() // the robots.txt of this page may go before others now
 	}
 	return v, true
 }
@@ -148,26 +148,26 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est schedule.Time) schedule.Reas
 	case h.Due(&g.request) >= est:
 		return h.why(g)
 	}
-	return g.whyThen(schedule.ReasonQueue)
+	return g.whyNext(schedule.ReasonQueue)
 }
 
-// whyThen returns why g has to wait. inner is the reason that the next Limiter
+// whyNext returns why g has to wait. inner is the reason that the next Limiter
 // gives.
-func (g *Grant) whyThen(inner schedule.Reason) schedule.Reason {
+func (g *Grant) whyNext(inner schedule.Reason) schedule.Reason {
 	switch {
-	case g.then == nil, inner == schedule.ReasonGlobalRate, inner == schedule.ReasonWithin:
+	case g.next == nil, inner == schedule.ReasonGlobalRate, inner == schedule.ReasonWithin:
 		return inner
-	case g.then.limiter == g.limiter.global:
+	case g.next.limiter == g.limiter.global:
 		return schedule.ReasonGlobalRate
 	}
 	return schedule.ReasonWithin
 }
 
-// quit removes g from its host's queue. If no other request needs the host, the
-// host becomes idle.
-func (l *Limiter) quit(g *Grant) {
+// giveUp removes g from its host's queue. If no other request needs the host,
+// the host becomes idle.
+func (l *Limiter) giveUp(g *Grant) {
 	l.dequeue(g)
-	l.settle(g.host)
+	l.markIdle(g.host)
 }
 
 // leave removes g from all queues and returns how long g would have to wait.
@@ -180,27 +180,27 @@ func (g *Grant) leave(comesAgain bool) (again time.Duration) {
 	switch g.state {
 	case queued:
 		now := l.now()
-		again = l.comeAgain(g, now)
+		again = l.retryIn(g, now)
 		if comesAgain {
-			g.host.sentAway(now.Add(again), now)
+			g.host.expectRetry(now.Add(again), now)
 		}
-		l.quit(g)
+		l.giveUp(g)
 	case refused:
 		again = g.request.Estimate.Sub(l.now())
-		g.state = asking
+		g.state = unqueued
 	}
-	return max(again, g.leaveThen())
+	return max(again, g.leaveNext())
 }
 
-func (g *Grant) leaveThen() (again time.Duration) {
-	if g.then == nil {
+func (g *Grant) leaveNext() (again time.Duration) {
+	if g.next == nil {
 		return 0
 	}
-	return g.then.leave(false)
+	return g.next.leave(false)
 }
 
-// outlook returns how long g would have to wait if it joined the queues now.
-func (g *Grant) outlook() time.Duration {
+// estimate returns how long g would have to wait if it joined the queues now.
+func (g *Grant) estimate() time.Duration {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,17 +209,17 @@ func (g *Grant) outlook() time.Duration {
 	if h := l.hosts[g.key]; h != nil {
 		wait = h.EstimateAtEnd(now, h.unownedUntil(), &g.request).Sub(now)
 	}
-	if spent, yes := l.broke(g); yes {
+	if spent, yes := l.budgetSpent(g); yes {
 		wait = max(wait, spent)
 	}
-	if g.then != nil {
-		wait = max(wait, g.then.outlook())
+	if g.next != nil {
+		wait = max(wait, g.next.estimate())
 	}
 	return max(wait, 0)
 }
 
-// opening checks whether g, the first in its queue, may start.
-func (l *Limiter) opening(g *Grant, now schedule.Time) look {
+// firstReadiness checks whether g, the first in its queue, may start.
+func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
 	ready := h.ReadyAt(&g.request)
 	g.request.Estimate = max(ready, now)
@@ -236,9 +236,9 @@ func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 		return l.waitFor(g, unlimited, schedule.ReasonQueue, now)
 	}
 	if h.InFlight >= l.slots(h, &g.request) {
-		l.reap(h, now)
+		l.expireLeases(h, now)
 		if h.InFlight >= l.slots(h, &g.request) {
-			return l.heldUp(g, now)
+			return l.waitForSlot(g, now)
 		}
 	}
 	if l.Fleet != nil && !l.owns(h, now) {
@@ -250,21 +250,21 @@ func (l *Limiter) opening(g *Grant, now schedule.Time) look {
 	if l.tokens != nil {
 		if wait := l.takeToken(g); wait > 0 {
 			g.request.Estimate = now.Add(wait)
-			return look{wait: wait, until: g.request.Estimate, why: schedule.ReasonGlobalRate}
+			return readiness{wait: wait, until: g.request.Estimate, why: schedule.ReasonGlobalRate}
 		}
 	}
-	return look{ready: true, until: now}
+	return readiness{ready: true, until: now}
 }
 
-// waitFor returns the look of g, the first of its line, which waits for why. If
-// g's estimate is too late, g is refused.
-func (l *Limiter) waitFor(g *Grant, wait time.Duration, why schedule.Reason, now schedule.Time) look {
+// waitFor returns the readiness of g, the first of its line, which waits for
+// why. If g's estimate is too late, g is refused.
+func (l *Limiter) waitFor(g *Grant, wait time.Duration, why schedule.Reason, now schedule.Time) readiness {
 	estimate := g.request.Estimate
-	v := look{wait: wait, until: estimate, why: why}
+	v := readiness{wait: wait, until: estimate, why: why}
 	if g.host.RejectsFirst(now, &g.request, estimate) {
 		v.refused = true
 		v.wait = estimate.Sub(now)
-		g.host.sentAway(estimate, now)
+		g.host.expectRetry(estimate, now)
 	}
 	return v
 }
@@ -286,9 +286,8 @@ func (l *Limiter) takeToken(g *Grant) time.Duration {
 	return l.token.DelayFrom(now)
 }
 
-// comeAgain returns how long a refused request should wait before it comes
-// again.
-func (l *Limiter) comeAgain(g *Grant, now schedule.Time) time.Duration {
+// retryIn returns how long a refused request should wait before it is retried.
+func (l *Limiter) retryIn(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
 	wait := max(h.ReadyAt(&g.request), g.request.Estimate).Sub(now)
 	if wait <= 0 {
@@ -302,12 +301,12 @@ func (l *Limiter) comeAgain(g *Grant, now schedule.Time) time.Duration {
 // body before the log names the body.
 const openBodyWarning = 5 * time.Second
 
-// heldUp is called for g if g lacks only a slot. The result contains the time
-// at which g should be tried again: when the first lease ends, or when g has
-// waited for an open body for openBodyWarning. Any other change wakes g.
-func (l *Limiter) heldUp(g *Grant, now schedule.Time) look {
+// waitForSlot is called for g if g lacks only a slot. The result contains the
+// time at which g should be tried again: when the first lease ends, or when g
+// has waited for an open body for openBodyWarning. Any other change wakes g.
+func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	h := g.host
-	v := look{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonSlot}
+	v := readiness{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonSlot}
 	oldest := h.OldestInFlight()
 	if oldest == nil {
 		return v

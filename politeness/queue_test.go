@@ -37,11 +37,11 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
 			for range 200 {
-				g.outlook()
+				g.estimate()
 			}
 			best = min(best, time.Since(start))
 		}
-		if got, want := g.outlook().Round(time.Hour), time.Duration(waiters+1)*time.Hour; got != want {
+		if got, want := g.estimate().Round(time.Hour), time.Duration(waiters+1)*time.Hour; got != want {
 			t.Errorf("behind %d that wait one is due in %v, want %v", waiters, got, want)
 		}
 		cancel()
@@ -174,9 +174,9 @@ func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 }
 
 // A robots.txt request of a filtered port has held the only slot for 30 s, and
-// a page waits with a Crawl-delay. The next robots.txt request waits for as long
-// as the first one took, although no page is due until shortly before. Its trace
-// contains the time from the beginning.
+// a page waits with a Crawl-delay. The next robots.txt request waits for as
+// long as the first one took, although no page is due until shortly before. Its
+// trace contains the time from the beginning.
 func TestExempt_WaitsAsLongAsTheLastOneTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

@@ -44,17 +44,17 @@ var reasons = [...]Reason{
 	schedule.ReasonMaxHosts:   ReasonMaxHosts,
 }
 
-// A spell is a time during which a request waits for one thing. It also
-// remembers the longest of the request's earlier spells.
-type spell struct {
+// waitReasons has what a request waits for now, and what it has waited for
+// longest.
+type waitReasons struct {
 	why   schedule.Reason
-	most  schedule.Reason // the reason of the longest spell that is over
+	most  schedule.Reason // the reason of the longest wait that is over
 	since schedule.Time
 	took  time.Duration
 }
 
-// turnTo records what the request waits for from now on.
-func (s *spell) turnTo(w schedule.Reason, now schedule.Time) {
+// changeTo records what the request waits for from now on.
+func (s *waitReasons) changeTo(w schedule.Reason, now schedule.Time) {
 	if s.why == w {
 		return
 	}
@@ -64,8 +64,8 @@ func (s *spell) turnTo(w schedule.Reason, now schedule.Time) {
 	s.why, s.since = w, now
 }
 
-// end ends the present spell and returns the reason of the longest one.
-func (s *spell) end(now schedule.Time) Reason {
-	s.turnTo(schedule.ReasonNone, now)
+// end ends the present wait and returns the reason of the longest one.
+func (s *waitReasons) end(now schedule.Time) Reason {
+	s.changeTo(schedule.ReasonNone, now)
 	return reasons[s.most]
 }

@@ -68,7 +68,7 @@ func TestStress(t *testing.T) {
 		lim.mu.Lock()
 		listed := 0
 		for _, h := range lim.hosts {
-			lim.reap(h, lim.now())
+			lim.expireLeases(h, lim.now())
 			idle := h.next != nil
 			paused := h.paused != 0 && lim.paused[h.paused-1] == h
 			if idle || paused {

@@ -148,24 +148,24 @@ func (w *wire) wroteHeaders() {
 // Base does not use httptrace, nobody calls setOnItsWay, and a request counts
 // from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
-	for ; g != nil; g = g.then {
+	for ; g != nil; g = g.next {
 		if !g.request.IntervalFollows {
 			continue
 		}
 		l := g.limiter
 		l.mu.Lock()
 		switch h := g.host; g.state {
-		case flying:
-			l.stamp(h, &g.request, l.now())
+		case inFlight:
+			l.countStart(h, &g.request, l.now())
 			h.SetOnItsWay(&g.request, onItsWay)
 			if !onItsWay && h.InFlight < l.slots(h, new(schedule.Request)) {
-				h.pokeHeads() // the next requests may have waited for nothing else
+				h.signalFirst() // the next requests may have waited for nothing else
 			}
-			l.settle(h) // a fleet may have waited for the sending
+			l.markIdle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
 			l.recall(g, now)
-			l.stamp(g.host, &g.request, now)
+			l.countStart(g.host, &g.request, now)
 		}
 		l.mu.Unlock()
 	}

@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 func (l *line) insert(r *Request, atFront bool) {
 	l.list.insert(r, atFront)
@@ -71,6 +74,13 @@ func (h *Host) Heads(yield func(*Request) bool) {
 	if robots != nil {
 		yield(robots)
 	}
+}
+
+// FirstWaiting returns the first page or, if no page waits, the first
+// robots.txt request. If no request waits, the result is nil.
+func (h *Host) FirstWaiting() *Request {
+	page, robots := h.heads()
+	return cmp.Or(page, robots)
 }
 
 // Waiting returns how many requests wait for h.
