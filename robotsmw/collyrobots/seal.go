@@ -69,7 +69,9 @@ func seal(r *colly.Request) *sealed {
 	s := &sealed{Context: req.Context()}
 	if b, ok := req.Body.(*repeatMark); ok {
 		s.repeated = b
-		b.restore(req) // here and not in RoundTrip, because the http.Client may give RoundTrip a copy of the request
+		// Here and not in RoundTrip, because the http.Client may give RoundTrip
+		// a copy of the request.
+		b.restore(req)
 		s.Context = b.restoreContext(s.Context)
 	}
 	*req = *req.WithContext(s)
