@@ -70,7 +70,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if err != nil {
 		return nil, err
 	}
-	if h, ok := gateOf(b).(*hub); ok {
+	if h, ok := gateOf(b).(*guard); ok {
 		if h.x.failed == nil {
 			return nil, errAttached
 		}
@@ -115,7 +115,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 		x.sharing.use(recordsFor(opts, base))
 		opts.Store = x.sharing
 	}
-	opts.Base, opts.AttemptTimeout = outlet{x}, longest
+	opts.Base, opts.AttemptTimeout = networkTransport{x}, maxAttempt
 	opts.Proxy, opts.RefuseAddress = nil, nil
 	robots, err := robotsmw.NewTransport(opts)
 	if err != nil {
@@ -129,7 +129,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if x.inner == nil {
 		return nil, errors.New("collyrobots: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
 	}
-	x.main = x.newHub(b, base, timeout)
+	x.main = x.newGuard(b, base, timeout)
 	x.enroll(c)
 	return x, nil
 }
@@ -151,7 +151,7 @@ func (x *Extension) Add(c *colly.Collector) error {
 	if _, ok := x.members.Load(weak.Make(c)); ok {
 		return errors.New("collyrobots: the extension is already attached to this collector")
 	}
-	if _, err := x.hubOf(c); err != nil {
+	if _, err := x.guardFor(c); err != nil {
 		return err
 	}
 	x.enroll(c)
@@ -179,7 +179,7 @@ func (x *Extension) enroll(c *colly.Collector) {
 // error.
 func (x *Extension) Active() bool {
 	for _, c := range x.collectors() {
-		if h, err := x.hubOf(c); err != nil || h.sync() != nil {
+		if h, err := x.guardFor(c); err != nil || h.sync() != nil {
 			return false
 		}
 	}

@@ -30,7 +30,7 @@ func (m *member) register() {
 // Retry, because the repeat has a goroutine of its own.
 func (m *member) beforeRequest(r *colly.Request) {
 	seal(r)
-	mark := markOf(r)
+	mark := repeatMarkFor(r)
 	if !m.c.Async && !mark.own {
 		m.parked.runDue()
 	}
@@ -50,8 +50,8 @@ func (m *member) afterFailure(r *colly.Response, err error) {
 	m.restoreCached(r.Request)
 	if r.StatusCode == 0 {
 		m.markFailed(r.Request, err)
-	} else if was := markOf(r.Request); m.repeatable(r) && was.repeats < m.RetryThrottled {
-		r.Request.Body = &failedBody{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
+	} else if was := repeatMarkFor(r.Request); m.repeatable(r) && was.repeats < m.RetryThrottled {
+		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
 	}
 }
 

@@ -61,7 +61,7 @@ type Extension struct {
 
 	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger
 	first   *colly.Collector  // the collector that Attach was given
-	main    sender            // its hub, which also fetches robots.txt
+	main    sender            // its guard, which also fetches robots.txt
 	inner   http.RoundTripper // the robots transport, or Options.Wrap around it
 	failed  error             // of Attach, so that nothing may be sent; otherwise nil
 	checker *robotsmw.Checker
@@ -74,7 +74,7 @@ type Extension struct {
 	parked  parkedRequests
 	lines   sync.Map // host → chan struct{}: see awaitTurn
 
-	opening sync.Mutex // held while a backend gets a hub
+	opening sync.Mutex // held while a backend gets a guard
 
 	mu        sync.Mutex // guards what follows
 	counts    Counts
@@ -207,7 +207,7 @@ func (e *blockedError) Unwrap() error { return e.DisallowedError }
 func (e *blockedError) Is(target error) bool { return target == colly.ErrRobotsTxtBlocked }
 
 // regain is called when a request that failed is repeated. It is not lost yet.
-func (x *Extension) regain(b *failedBody) {
+func (x *Extension) regain(b *repeatMark) {
 	if b.lost {
 		b.lost = false
 		x.tally(&x.counts.Lost, -1)

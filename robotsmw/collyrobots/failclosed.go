@@ -22,25 +22,25 @@ func failClosed(c *colly.Collector, err error) {
 		return
 	}
 	x := &Extension{first: c, failed: err, opts: robotsmw.Options{Logger: slog.New(slog.DiscardHandler)}}
-	x.main = x.newHub(b, (*b.client).Transport, (*b.client).Timeout)
+	x.main = x.newGuard(b, (*b.client).Transport, (*b.client).Timeout)
 	onRequestFirst(c, func(r *colly.Request) {
 		seal(r)
-		if h, err := x.hubOf(c); err == nil { // otherwise a later Attach has succeeded
-			h.sync()
+		if g, err := x.guardFor(c); err == nil { // otherwise a later Attach has succeeded
+			g.sync()
 		}
 	})
 }
 
 // release undoes failClosed for a backend.
-func (h *hub) release() {
-	h.sync()
-	client := *h.client
-	client.Transport, client.Timeout = h.base, h.timeout
+func (g *guard) release() {
+	g.sync()
+	client := *g.client
+	client.Transport, client.Timeout = g.base, g.timeout
 	if own, ok := client.Jar.(*jar); ok {
 		client.Jar = own.CookieJar
 	}
-	*h.backend.client = &client
-	closeGate(h.backend)
+	*g.backend.client = &client
+	closeGate(g.backend)
 }
 
 // failClosedByAPI is failClosed for a version of colly that Attach does not

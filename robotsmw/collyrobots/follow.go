@@ -48,7 +48,7 @@ func (x *Extension) ask(c *colly.Collector, URL string, depth int) error {
 // should then not repeat it: a Retry only returns the error. In all other
 // places, WillRepeat returns false.
 func (x *Extension) WillRepeat(r *colly.Request) bool {
-	b, ok := r.Body.(*failedBody)
+	b, ok := r.Body.(*repeatMark)
 	return ok && b.willRepeat
 }
 

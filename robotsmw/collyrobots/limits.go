@@ -22,8 +22,8 @@ import (
 // enter waits for a slot of the LimitRule for a domain, if there is a rule. It
 // returns a function that gives the slot back after the rule's delay. Only its
 // first call counts.
-func (h *hub) enter(ctx context.Context, domain string) (leave func(), err error) {
-	rule := h.ruleFor(domain)
+func (g *guard) enter(ctx context.Context, domain string) (leave func(), err error) {
+	rule := g.ruleFor(domain)
 	if rule == nil {
 		return func() {}, nil
 	}
@@ -40,10 +40,10 @@ func (h *hub) enter(ctx context.Context, domain string) (leave func(), err error
 }
 
 // ruleFor returns the program's LimitRule for a domain, or nil.
-func (h *hub) ruleFor(domain string) *colly.LimitRule {
-	h.backend.lock.RLock()
-	defer h.backend.lock.RUnlock()
-	for _, r := range (*h.backend.rules)[1:] { // the first is the gate's
+func (g *guard) ruleFor(domain string) *colly.LimitRule {
+	g.backend.lock.RLock()
+	defer g.backend.lock.RUnlock()
+	for _, r := range (*g.backend.rules)[1:] { // the first is the gate's
 		if r.Match(domain) {
 			return r
 		}

@@ -16,7 +16,8 @@ import (
 // gives the request to a transport that knows nothing of robots.txt. The
 // extension cannot run in between. Therefore it gives each request of an
 // attached collector a context that has ended: a transport returns the cause
-// instead of sending the request. Only the hub uses the request's own context.
+// instead of sending the request. Only the guard uses the context that the
+// request had before.
 
 // ended is a context that has ended with errReplaced.
 var ended = func() context.Context {
@@ -33,8 +34,8 @@ func isCancelKey(key any) bool { return ended.Value(key) != nil }
 // with errReplaced.
 type sealed struct {
 	context.Context             // the request's own
-	repeated        *failedBody // what colly took for the request's body; nil if it is no repeat
-	refused         error       // why the hub must not send the request; nil if it may
+	repeated        *repeatMark // what colly took for the request's body; nil if it is no repeat
+	refused         error       // why the guard must not send the request; nil if it may
 }
 
 type sealedKey struct{}
@@ -54,7 +55,7 @@ func (s *sealed) Done() <-chan struct{} { return ended.Done() }
 func (s *sealed) Err() error { return ended.Err() }
 
 // seal gives the request that colly will send for r a sealed context, and the
-// body that it would have without a failedBody. It must be called before any
+// body that it would have without a repeatMark. It must be called before any
 // other OnRequest handler, because a handler may replace r.Headers. seal
 // returns nil if it cannot do that with this version of colly.
 func seal(r *colly.Request) *sealed {
@@ -66,9 +67,11 @@ func seal(r *colly.Request) *sealed {
 		return s
 	}
 	s := &sealed{Context: req.Context()}
-	if b, ok := req.Body.(*failedBody); ok {
+	if b, ok := req.Body.(*repeatMark); ok {
 		s.repeated = b
-		b.restore(req) // here and not in RoundTrip, because the http.Client may give RoundTrip a copy of the request
+		// Here and not in RoundTrip, because the http.Client may give RoundTrip
+		// a copy of the request.
+		b.restore(req)
 		s.Context = b.restoreContext(s.Context)
 	}
 	*req = *req.WithContext(s)

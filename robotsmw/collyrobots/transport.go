@@ -17,12 +17,12 @@ import (
 
 // RoundTrip enforces everything, below every callback, because a collector and
 // its clones share the client, but not the callbacks. A request passes four
-// transports of ours: the hub, the robotsmw.Transport, the politeness.Transport
-// and the outlet.
-func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+// transports of ours: the guard, the robotsmw.Transport, the
+// politeness.Transport and the networkTransport.
+func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
-	x := h.x
-	b, unsealed := req.Body.(*failedBody)
+	x := g.x
+	b, unsealed := req.Body.(*repeatMark)
 	if unsealed {
 		b.restore(req)
 		*req = *req.WithContext(b.restoreContext(req.Context()))
@@ -36,11 +36,11 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if b != nil && req.Response == nil { // a redirect is not a repeat
 		x.regain(b)
 	}
-	if err := h.sync(); err != nil {
+	if err := g.sync(); err != nil {
 		return nil, err
 	}
 	own := unseal(req.Context())
-	p := &page{Context: own, values: req.Context(), hub: h, since: time.Now(), attempt: own}
+	p := &page{Context: own, values: req.Context(), guard: g, since: time.Now(), attempt: own}
 	p.trace.Queued = func(until time.Time, why politeness.Reason) { x.pause(req.URL, time.Now(), until, why) }
 	out := req.WithContext(politeness.WithTrace(p, &p.trace))
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
@@ -48,11 +48,11 @@ func (h *hub) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		out.Header.Del("User-Agent")
 	}
 	resp, err = x.inner.RoundTrip(out)
-	// While this request was in flight, other requests may have read the hub's
-	// client. Later, callbacks of this request may write to it. Each request
-	// takes the lock in sync(), so the earlier reads happen before the later
-	// writes.
-	h.sync()
+	// While this request was in flight, other requests may have read the
+	// guard's client. Later, callbacks of this request may write to it. Each
+	// request takes the lock in sync(), so the earlier reads happen before the
+	// later writes.
+	g.sync()
 	if err != nil {
 		return nil, x.refusal(req, err)
 	}

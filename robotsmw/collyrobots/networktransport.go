@@ -12,14 +12,15 @@ import (
 	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// page is a request for a page on its way. The hub makes it the context of the
-// request. The outlet finds it there. A request for robots.txt has none.
+// page is a request for a page on its way. The guard makes it the context of
+// the request. The networkTransport finds it there. A request for robots.txt
+// has none.
 type page struct {
 	context.Context                 // the request's own, which ends when the request has to end
-	values          context.Context // the context that the hub got: colly adds its HTTPTrace to a sealed one
+	values          context.Context // the context that the guard got: colly adds its HTTPTrace to a sealed one
 	trace           politeness.Trace
-	hub             *hub
-	since           time.Time       // when the request came to the hub
+	guard           *guard
+	since           time.Time       // when the request came to the guard
 	sent            time.Time       // when the request left for the first time
 	attempt         context.Context // ends at the latest when the attempt may take no longer
 	proxy           string          // the proxy that colly's switcher chose; "" means none
@@ -32,7 +33,7 @@ func (p *page) Value(key any) any {
 	case pageKey{}:
 		return p
 	case robotspage.ReadsItself{}:
-		if _, ok := p.hub.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap asks before Extension.Directives does
+		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap asks before Extension.Directives does
 			return true
 		}
 	}
@@ -42,12 +43,12 @@ func (p *page) Value(key any) any {
 	return p.values.Value(key)
 }
 
-// outlet is the transport by which requests leave, after the wait for their
-// host. It waits for the slot of a LimitRule and limits the attempt. Requests
-// for robots.txt leave by the hub of Attach's collector.
-type outlet struct{ x *Extension }
+// networkTransport is the transport by which requests leave, after the wait for
+// their host. It waits for the slot of a LimitRule and limits the attempt.
+// Requests for robots.txt leave by the guard of Attach's collector.
+type networkTransport struct{ x *Extension }
 
-func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
 	p, ok := req.Context().Value(pageKey{}).(*page)
 	if !ok {
@@ -61,11 +62,11 @@ func (o outlet) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		}
 		return resp, err
 	}
-	leave, err := p.hub.enter(req.Context(), req.URL.Host)
+	leave, err := p.guard.enter(req.Context(), req.URL.Host)
 	if err != nil {
 		return nil, err
 	}
-	base, timeout, err := p.hub.now() // it may have changed while the request waited
+	base, timeout, err := p.guard.now() // it may have changed while the request waited
 	if err != nil {
 		leave()
 		return nil, err

@@ -16,20 +16,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// longest is how long an attempt may take at most.
-const longest = 24 * time.Hour
+// maxAttempt is how long an attempt may take at most.
+const maxAttempt = 24 * time.Hour
 
-// A hub handles the requests of a collector and of all its clones, which share
-// one of colly's backends. It is the transport of the client in that backend.
-// If another transport is set on any of the collectors later, the hub sends its
-// requests through that transport, unless admit refuses it.
-type hub struct {
+// A guard handles the requests of a collector and of all its clones, which
+// share one of colly's backends. It is the transport of the client in that
+// backend. If another transport is set on any of the collectors later, the
+// guard sends its requests through that transport, unless admit refuses it.
+type guard struct {
 	x       *Extension
 	backend backend
 
 	mu      sync.Mutex
-	client  *http.Client      // the hub's own client, which colly uses
-	users   *http.Client      // the user's client, of which the hub's own is a copy
+	client  *http.Client      // the guard's own client, which colly uses
+	users   *http.Client      // the user's client, of which the guard's own is a copy
 	was     http.Client       // an earlier copy of *users, to notice changes
 	base    http.RoundTripper // the transport that sends
 	timeout time.Duration     // how long an attempt may take; negative means no limit
@@ -37,91 +37,91 @@ type hub struct {
 	warned  sync.Once
 }
 
-// newHub takes over a backend. From now on, the requests of its collectors go
-// through the hub, which sends them through base and notices what is set on the
-// collectors.
-func (x *Extension) newHub(b backend, base http.RoundTripper, timeout time.Duration) *hub {
-	h := &hub{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
-	h.copy()
-	if set := h.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
-		h.take(set)
+// newGuard takes over a backend. From now on, the requests of its collectors go
+// through the guard, which sends them through base and notices what is set on
+// the collectors.
+func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
+	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
+	g.copy()
+	if set := g.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
+		g.take(set)
 	}
-	h.client.Transport, h.client.Timeout = h, 0
-	openGate(b, h)
-	return h
+	g.client.Transport, g.client.Timeout = g, 0
+	openGate(b, g)
+	return g
 }
 
-// hubOf returns the hub of a collector. After Collector.Init, the collector has
-// another backend, which gets another hub.
-func (x *Extension) hubOf(c *colly.Collector) (*hub, error) {
+// guardFor returns the guard of a collector. After Collector.Init, the
+// collector has another backend, which gets another guard.
+func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
 	b, err := backendOf(c)
 	if err != nil {
 		return nil, err
 	}
 	x.opening.Lock()
 	defer x.opening.Unlock()
-	h, ok := gateOf(b).(*hub)
+	g, ok := gateOf(b).(*guard)
 	if !ok {
 		base, timeout, _ := x.main.now()
-		return x.newHub(b, base, timeout), nil
+		return x.newGuard(b, base, timeout), nil
 	}
-	if h.x != x {
+	if g.x != x {
 		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
 	}
-	return h, nil
+	return g, nil
 }
 
 // copy replaces colly's client with a copy, because the program may also use
 // that client elsewhere.
-func (h *hub) copy() {
-	users := *h.backend.client
+func (g *guard) copy() {
+	users := *g.backend.client
 	own := *users
-	h.users, h.was, h.client = users, *users, &own
-	*h.backend.client = h.client
+	g.users, g.was, g.client = users, *users, &own
+	*g.backend.client = g.client
 }
 
-// sync makes sure that colly's client is the hub's own and that its transport
-// is the hub. sync is called for each request before colly reads the client,
+// sync makes sure that colly's client is the guard's own and that its transport
+// is the guard. sync is called for each request before colly reads the client,
 // and again after every wait. So a request reads the client only after sync has
 // written it.
-func (h *hub) sync() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if *h.backend.client != h.client {
-		h.copy()
+func (g *guard) sync() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if *g.backend.client != g.client {
+		g.copy()
 	}
-	client := h.client
-	heed(&h.users.Transport, &h.was.Transport, &client.Transport)
-	heed(&h.users.CheckRedirect, &h.was.CheckRedirect, &client.CheckRedirect)
-	heed(&h.users.Jar, &h.was.Jar, &client.Jar)
-	heed(&h.users.Timeout, &h.was.Timeout, &client.Timeout)
+	client := g.client
+	copyChange(&g.users.Transport, &g.was.Transport, &client.Transport)
+	copyChange(&g.users.CheckRedirect, &g.was.CheckRedirect, &client.CheckRedirect)
+	copyChange(&g.users.Jar, &g.was.Jar, &client.Jar)
+	copyChange(&g.users.Timeout, &g.was.Timeout, &client.Timeout)
 	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
-		if own, ok := client.Jar.(*jar); !ok || own.hub != h {
-			client.Jar = &jar{client.Jar, h}
+		if own, ok := client.Jar.(*jar); !ok || own.guard != g {
+			client.Jar = &jar{client.Jar, g}
 		}
 	}
-	if client.Transport != h {
-		h.take(client.Transport)
-		client.Transport = h
+	if client.Transport != g {
+		g.take(client.Transport)
+		client.Transport = g
 	}
 	if client.Timeout != 0 { // this timeout would include the waits
-		h.timeout, client.Timeout = client.Timeout, 0
+		g.timeout, client.Timeout = client.Timeout, 0
 	}
-	return h.refused
+	return g.refused
 }
 
-// heed copies a field of the user's client to the hub's own client if it has
-// changed. It compares memory, because not all values can be compared.
-func heed[T any](users, was, own *T) {
+// copyChange copies a field of the user's client to the guard's own client if
+// it has changed. It compares memory, because not all values can be compared.
+func copyChange[T any](users, was, own *T) {
 	if !bytes.Equal(memoryOf(users), memoryOf(was)) {
 		*was, *own = *users, *users
 	}
 }
 
-// Match makes the hub the gate of its backend: colly asks it before it takes
+// Match makes the guard the gate of its backend: colly asks it before it takes
 // the client.
-func (h *hub) Match(string) bool {
-	h.sync()
+func (g *guard) Match(string) bool {
+	g.sync()
 	return true
 }
 
@@ -130,61 +130,61 @@ func (h *hub) Match(string) bool {
 // there.
 type jar struct {
 	http.CookieJar
-	hub *hub
+	guard *guard
 }
 
 func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	cookies := j.CookieJar.Cookies(u)
-	j.hub.sync()
+	j.guard.sync()
 	return cookies
 }
 
 // now implements sender.
-func (h *hub) now() (base http.RoundTripper, timeout time.Duration, err error) {
-	err = h.sync()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.timeout < 0 {
-		return h.base, longest, err
+func (g *guard) now() (base http.RoundTripper, timeout time.Duration, err error) {
+	err = g.sync()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.timeout < 0 {
+		return g.base, maxAttempt, err
 	}
-	return h.base, h.timeout, err
+	return g.base, g.timeout, err
 }
 
-// take makes the hub send its requests through t, unless admit refuses t.
-func (h *hub) take(t http.RoundTripper) {
-	if h.x.failed != nil {
-		h.base = t
+// take makes the guard send its requests through t, unless admit refuses t.
+func (g *guard) take(t http.RoundTripper) {
+	if g.x.failed != nil {
+		g.base = t
 		return
 	}
 	defer func() {
-		if h.x.sharing != nil && h == h.x.main { // robots.txt is fetched through the transport of the main hub
-			h.x.sharing.use(recordsFor(h.x.opts, h.base))
+		if g.x.sharing != nil && g == g.x.main { // robots.txt is fetched through the transport of the main guard
+			g.x.sharing.use(recordsFor(g.x.opts, g.base))
 		}
 	}()
-	if own := h.withProxyOf(t); own != nil {
-		h.base, h.refused = own, nil
+	if own := g.withProxyOf(t); own != nil {
+		g.base, g.refused = own, nil
 		return
 	}
-	base, err := h.x.admit(t)
-	h.refused = err
-	warn := func(message string) { h.warned.Do(func() { h.x.opts.Logger.Warn(message) }) }
+	base, err := g.x.admit(t)
+	g.refused = err
+	warn := func(message string) { g.warned.Do(func() { g.x.opts.Logger.Warn(message) }) }
 	if err != nil {
 		warn(err.Error())
 		return
 	}
-	if h.x.named() {
+	if g.x.named() {
 		warn(fmt.Sprintf("collyrobots: a transport that was set after Attach (a %T) carries the requests from now on, "+
 			"in place of what Options said", t))
 	}
-	h.base = base
+	g.base = base
 }
 
-// withProxyOf returns a copy of the hub's transport with the proxy of t, if t
+// withProxyOf returns a copy of the guard's transport with the proxy of t, if t
 // is what colly's SetProxy or SetProxyFunc has just made. In plain colly, these
-// methods change the transport at hand. They cannot see the hub's, so they make
-// a transport that has nothing but the proxy.
-func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
-	own, ok := h.base.(*http.Transport)
+// methods change the transport at hand. They cannot see the guard's, so they
+// make a transport that has nothing but the proxy.
+func (g *guard) withProxyOf(t http.RoundTripper) http.RoundTripper {
+	own, ok := g.base.(*http.Transport)
 	made, isMade := t.(*http.Transport)
 	if !ok || !isMade || own == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
 		return nil
@@ -199,7 +199,7 @@ func (h *hub) withProxyOf(t http.RoundTripper) http.RoundTripper {
 	return own
 }
 
-// admit returns the transport that a hub uses for t: t itself, or another one
+// admit returns the transport that a guard uses for t: t itself, or another one
 // in its place. It returns ErrBypassed if t would hide addresses from
 // Options.RefuseAddress. If t reports that it is set up wrongly, admit returns
 // that error. Otherwise robots.txt could not be fetched through t, and would

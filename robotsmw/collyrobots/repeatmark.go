@@ -14,13 +14,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// failedBody marks a request that failed. It stands in the request's Body, in
+// repeatMark marks a request that failed. It stands in the request's Body, in
 // the place of the body that the request had. Request.Retry and Request.Do make
-// colly rewind the body before all else, so failedBody is notified of each
+// colly rewind the body before all else, so repeatMark is notified of each
 // repeat by Seek, which may end it. If the repeat has to wait, beforeRequest
-// waits, in the repeat's own goroutine. When the repeat is sent, the hub gives
-// it the body that it had.
-type failedBody struct {
+// waits, in the repeat's own goroutine. When the repeat is sent, the guard
+// gives it the body that it had.
+type repeatMark struct {
 	body       io.Reader   // the body that the request had; nil means none
 	own        bool        // the extension itself repeats the request
 	err        error       // what OnError was told; nil if own
@@ -53,16 +53,16 @@ func isLost(err error) bool {
 	return !visited && !slices.ContainsFunc(own, func(e error) bool { return errors.Is(err, e) })
 }
 
-// markOf returns the mark of a request. If the request has none, the result has
-// only its body.
-func markOf(r *colly.Request) failedBody {
-	if b, ok := r.Body.(*failedBody); ok {
+// repeatMarkFor returns the mark of a request. If the request has none, the
+// result has only its body.
+func repeatMarkFor(r *colly.Request) repeatMark {
+	if b, ok := r.Body.(*repeatMark); ok {
 		return *b
 	}
-	return failedBody{body: r.Body}
+	return repeatMark{body: r.Body}
 }
 
-func (b *failedBody) Seek(offset int64, whence int) (int64, error) {
+func (b *repeatMark) Seek(offset int64, whence int) (int64, error) {
 	if b.final {
 		return 0, b.err
 	}
@@ -77,7 +77,7 @@ func (b *failedBody) Seek(offset int64, whence int) (int64, error) {
 	return 0, nil
 }
 
-func (b *failedBody) Read(p []byte) (int, error) {
+func (b *repeatMark) Read(p []byte) (int, error) {
 	if b.body == nil {
 		return 0, io.EOF
 	}
@@ -85,11 +85,11 @@ func (b *failedBody) Read(p []byte) (int, error) {
 }
 
 // Close exists so that http.NewRequest does not wrap the body.
-func (b *failedBody) Close() error { return nil }
+func (b *repeatMark) Close() error { return nil }
 
 // restore gives a request that colly made the body that it would have without
 // the mark.
-func (b *failedBody) restore(req *http.Request) {
+func (b *repeatMark) restore(req *http.Request) {
 	plain, _ := http.NewRequest(http.MethodPost, "http://host.invalid/", b.body) // no error is possible
 	req.Body, req.GetBody, req.ContentLength = plain.Body, plain.GetBody, plain.ContentLength
 }
@@ -97,7 +97,7 @@ func (b *failedBody) restore(req *http.Request) {
 // restoreContext returns the context that the request would have without the
 // mark. If the extension repeats it, colly takes it for a Retry of the
 // program's, for which it does not check redirects for visited URLs.
-func (b *failedBody) restoreContext(ctx context.Context) context.Context {
+func (b *repeatMark) restoreContext(ctx context.Context) context.Context {
 	if !b.own || !b.checked {
 		return ctx
 	}

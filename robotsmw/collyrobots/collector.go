@@ -26,22 +26,22 @@ type member struct {
 	headerCallbacks *[]colly.RequestCallback
 
 	last    sync.Mutex     // guards what follows
-	hub     *hub           // the collector's; nil at first
-	of      unsafe.Pointer // the backend of hub
+	guard   *guard         // the collector's; nil at first
+	of      unsafe.Pointer // the backend of guard
 	headers int            // of the OnRequestHeaders handlers, if any, the last is the member's
 }
 
-// sync makes sure that the collector's requests pass a hub.
+// sync makes sure that the collector's requests pass a guard.
 func (m *member) sync() {
 	m.last.Lock()
 	defer m.last.Unlock()
 	if at := *m.backend; at != m.of { // after Collector.Init it is another one
-		if h, err := m.hubOf(m.c); err == nil {
-			m.hub, m.of = h, at
+		if h, err := m.guardFor(m.c); err == nil {
+			m.guard, m.of = h, at
 		}
 	}
-	if m.hub != nil {
-		m.hub.sync()
+	if m.guard != nil {
+		m.guard.sync()
 	}
 }
 
@@ -73,8 +73,8 @@ func (m *member) onRequestHeaders(*colly.Request) { m.sync() }
 // from the cache directory, which therefore works offline. The same header
 // sends the repeat of a 429, which colly has in its cache, to the server.
 func (m *member) judgeCached(r *colly.Request) {
-	if markOf(r).repeats > 0 || m.isForbidden(r.URL) {
-		r.Body = &failedBody{body: r.Body, header: *r.Headers}
+	if repeatMarkFor(r).repeats > 0 || m.isForbidden(r.URL) {
+		r.Body = &repeatMark{body: r.Body, header: *r.Headers}
 		*r.Headers = r.Headers.Clone()
 		r.Headers.Set("Cache-Control", "no-cache")
 	}
@@ -89,15 +89,15 @@ func (m *member) isForbidden(u *url.URL) bool {
 
 // restoreCached undoes what judgeCached did to a request.
 func (m *member) restoreCached(r *colly.Request) {
-	if b, ok := r.Body.(*failedBody); ok && b.header != nil {
+	if b, ok := r.Body.(*repeatMark); ok && b.header != nil {
 		r.Body, *r.Headers = b.body, b.header
 	}
 }
 
 // markFailed marks a request that failed with err.
 func (m *member) markFailed(r *colly.Request, err error) {
-	was := markOf(r)
-	b := &failedBody{body: was.body, err: err, at: time.Now(), repeats: was.repeats, hops: was.hops}
+	was := repeatMarkFor(r)
+	b := &repeatMark{body: was.body, err: err, at: time.Now(), repeats: was.repeats, hops: was.hops}
 	r.Body = b
 	why := unreachable
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
@@ -138,7 +138,7 @@ func (m *member) throttled(r *colly.Response) {
 	if !m.repeatable(r) {
 		return
 	}
-	repeats := markOf(r.Request).repeats
+	repeats := repeatMarkFor(r.Request).repeats
 	if repeats >= m.RetryThrottled {
 		m.tally(&m.counts.GivenUp, 1)
 		return
@@ -157,8 +157,8 @@ func (m *member) throttled(r *colly.Response) {
 func repeatOf(r *colly.Request, repeats int) *colly.Request {
 	again, header := *r, r.Headers.Clone()
 	again.Headers = &header
-	was := markOf(r)
-	again.Body = &failedBody{own: true, body: was.body, repeats: repeats, hops: was.hops, checked: was.checked}
+	was := repeatMarkFor(r)
+	again.Body = &repeatMark{own: true, body: was.body, repeats: repeats, hops: was.hops, checked: was.checked}
 	return &again
 }
 
@@ -168,7 +168,7 @@ const maxHops = 5
 
 // delayed puts back a request that the Limiter refused.
 func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
-	was := markOf(r)
+	was := repeatMarkFor(r)
 	if !was.final { // markFailed has decided
 		if was.hops == maxHops {
 			m.tally(&m.counts.GivenUp, 1)
@@ -177,7 +177,7 @@ func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 	}
 	m.tally(&m.counts.PutBack, 1)
 	again := repeatOf(r, was.repeats)
-	m.regain(r.Body.(*failedBody))
+	m.regain(r.Body.(*repeatMark))
 	m.pause(r.URL, time.Now(), delay.Until, delay.Reason)
 	m.park(again, delay.Until)
 }
