@@ -62,8 +62,10 @@ func TestRedisLimitCostOfASession(t *testing.T) {
 	w.Flush()
 	t.Logf("each member owns one host:\n%s", table.String())
 	small, large := costs[0], costs[len(costs)-1]
-	if os.Getenv("COURTESY_COST") == "" && large.script > 3*small.script {
-		t.Errorf("a call takes %v with %d sessions and %v with %d", small.script, small.sessions, large.script, large.sessions)
+	// On a busy machine, the script's time includes that of other processes,
+	// but the processor time does not.
+	if os.Getenv("COURTESY_COST") == "" && large.cpu*2 > small.cpu*3 {
+		t.Errorf("a call costs %v with %d sessions and %v with %d", small.cpu, small.sessions, large.cpu, large.sessions)
 	}
 }
 

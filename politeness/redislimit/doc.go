@@ -87,6 +87,14 @@
 //
 // # At scale
 //
+// A member makes one call to Redis a second, and up to 1.2 calls for each
+// request to a host that is visited once. Of a host that many members want, one
+// call serves five requests or more. What a call costs does not depend on how
+// many members there are. Up to 64 members have a place in the line of one
+// host; the others try with each beat. A member that has more than 256 hosts
+// asks Redis for 256 of them with each beat, by turns, in case a message was
+// lost.
+//
 // For more than one Redis, divide the crawl by host, each part with its own
 // fleet. Where a host's URLs always come to one process, no Redis is needed.
 // examples/queues has both.

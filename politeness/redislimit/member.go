@@ -415,9 +415,9 @@ func (m *member) goDeaf(err error) {
 		"error", err)
 }
 
-// listenAgain is called with each beat that has succeeded. Each beat makes Redis
-// send a message. If none arrives, the connection is broken, although nothing
-// else may show it, and listenAgain subscribes anew.
+// listenAgain is called with each beat that has succeeded. Each beat makes
+// Redis send a message. If none arrives, the connection is broken, although
+// nothing else may show it, and listenAgain subscribes anew.
 func (m *member) listenAgain() {
 	m.unheard++
 	if m.unheard%mute == 0 {
@@ -485,8 +485,8 @@ func (m *member) join(epoch string, id int64) {
 }
 
 // compareSettings warns if the Limiter of the member that joined last has other
-// settings than this member's. Each member paces the hosts that it owns with its
-// own settings, so the pace of a host would depend on its owner.
+// settings than this member's. Each member paces the hosts that it owns with
+// its own settings, so the pace of a host would depend on its owner.
 func (m *member) compareSettings(others string) {
 	theirs := make(map[string]string)
 	for word := range strings.FieldsSeq(others) {

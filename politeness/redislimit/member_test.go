@@ -48,7 +48,7 @@ func TestMember_ManyHosts(t *testing.T) {
 			holds = append(holds, h)
 			f.Look(h)
 		}
-		time.Sleep(5 * time.Minute) // a new fleet gives no host away at first, and these Holds do not ask again themselves
+		time.Sleep(5 * time.Minute) // the beats ask for all hosts
 		synctest.Wait()
 		gives = 0
 		for _, h := range holds {

@@ -59,8 +59,8 @@ func TestSubscription_Missing(t *testing.T) {
 }
 
 // A subscription is confirmed, but its connection is half open: no message
-// arrives. The member notices that within a few beats, and subscribes anew. Then
-// a host changes hands at once, not with the next beat. Nothing is logged.
+// arrives. The member notices that within a few beats, and subscribes anew.
+// Then a host changes hands at once, not with the next beat. Nothing is logged.
 func TestSubscription_HalfOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

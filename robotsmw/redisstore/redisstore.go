@@ -14,8 +14,8 @@
 // A record is a string with the key PREFIX + "robots:" + key. The lock of a
 // fetch under way is a string with the key PREFIX + "robots-lock:" + key. Both
 // expire by themselves. A lock expires after 5 s, unless its holder renews it:
-// if a process dies while it fetches, others fetch after 5 s. For the key of a record, see robotsmw.Store. An ACL
-// user needs no more than
+// if a process dies while it fetches, others fetch after 5 s. For the key of a
+// record, see robotsmw.Store. An ACL user needs no more than
 //
 //	+get +set +del +pexpire +eval +evalsha ~PREFIXrobots*
 //
