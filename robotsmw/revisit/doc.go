@@ -64,8 +64,8 @@
 //   - A 304 updates the stored fields (RFC 9111 §4.3.4), and its X-Robots-Tag
 //     is added to the directives. If it has neither Cache-Control nor Expires,
 //     the previous lifetime starts again. If its validator differs from the
-//     stored one, the 304 is about another version: Unchanged is false, the page
-//     is removed, and the next request is unconditional.
+//     stored one, the 304 is about another version: Unchanged is false, the
+//     page is removed, and the next request is unconditional.
 //   - A 200 replaces the page. It is not stored if it has no validators and is
 //     not fresh, has no-store, is incomplete, or if its body was closed before
 //     all of its metas were read.
