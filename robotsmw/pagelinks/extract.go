@@ -137,7 +137,4 @@ func resolve(base *url.URL, ref string) *url.URL {
 	return u
 }
 
-// space has the white space of HTML.
-const space = " \t\r\n\f"
-
 var newlineRemover = strings.NewReplacer("\t", "", "\n", "", "\r", "")

@@ -7,6 +7,9 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
+// space has the white space of HTML.
+const space = " \t\r\n\f"
+
 // parseRefresh parses <meta http-equiv="refresh" content="5; url=/next"> more
 // leniently than WHATWG HTML §4.2.5.3. A delay of more than a day may be
 // shortened, but not to less than a day.

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxField   = 64 << 10 // maximum size of a line of robots.txt, or of all lines of a header field, in bytes
+	maxField   = 64 << 10 // maximum size of a line, or of all lines of a header field, in bytes
 	maxFields  = 256      // maximum number of lines of a kind, licenses or unknown labels in a file
 	maxRaw     = 300      // maximum size of Statement.Raw in bytes
 	maxUnknown = 16       // maximum number of unknown labels of a line
@@ -62,26 +62,6 @@ func (in Input) robotsFields(signal string, names ...string) (longest []Statemen
 		}
 	}
 	return longest, truncated
-}
-
-// appendLongest adds x to the elements of longest, all of which have the same
-// length of pattern, unless the pattern of x is shorter or does not match the
-// target. If it is longer, x replaces the other elements.
-func appendLongest[T any](longest []T, x T, target string, pattern func(T) string) []T {
-	p := pattern(x)
-	if !matches(p, target) {
-		return longest
-	}
-	if len(longest) > 0 {
-		current := pattern(longest[0])
-		if isLonger(current, p, target) {
-			return longest
-		}
-		if isLonger(p, current, target) {
-			longest = nil
-		}
-	}
-	return append(longest, x)
 }
 
 // truncatedRobots returns a statement that robots.txt exceeds the limit of

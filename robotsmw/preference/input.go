@@ -2,8 +2,6 @@ package preference
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -13,7 +11,7 @@ import (
 // fields are optional. Input is safe for concurrent use by multiple goroutines.
 type Input struct {
 	Robots *robotstxt.File // the robots.txt of the origin
-	Tokens []string        // the product tokens of the crawler, which select groups of Robots; if empty, "*"
+	Tokens []string        // the product tokens of the crawler, which select groups of Robots
 	Target string          // the path and query of the page, or its URL; if empty, "/"
 
 	Header http.Header           // the header of the response
@@ -36,29 +34,4 @@ func (in Input) target() string {
 		return "/"
 	}
 	return in.Target
-}
-
-// statements returns the statements of all signals.
-func (in Input) statements() []Statement {
-	all := slices.Concat(
-		in.contentUsage(),
-		in.contentSignal(),
-		in.tdmRep(),
-		in.noAI(),
-		in.policyTokens(),
-		in.rslStatements(),
-	)
-	for i := range all {
-		s := &all[i]
-		s.Draft = drafts[s.Signal]
-		if len(s.Raw) > maxRaw {
-			s.Raw = s.Raw[:maxRaw-len("...")] + "..."
-		}
-		// Statements may be stored, and must not retain the file or header.
-		s.Raw = strings.Clone(s.Raw)
-		s.Path = strings.Clone(s.Path)
-		s.Policy = strings.Clone(s.Policy)
-		s.Use = Use(strings.Clone(string(s.Use)))
-	}
-	return all
 }

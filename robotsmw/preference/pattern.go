@@ -24,6 +24,26 @@ func isLonger(a, b, target string) bool {
 	return !allowed("Allow: "+escapePattern(b)+"\nDisallow: "+escapePattern(a), target)
 }
 
+// appendLongest adds x to the elements of longest, all of which have the same
+// length of pattern, unless the pattern of x is shorter or does not match the
+// target. If it is longer, x replaces the other elements.
+func appendLongest[T any](longest []T, x T, target string, pattern func(T) string) []T {
+	p := pattern(x)
+	if !matches(p, target) {
+		return longest
+	}
+	if len(longest) > 0 {
+		current := pattern(longest[0])
+		if isLonger(current, p, target) {
+			return longest
+		}
+		if isLonger(p, current, target) {
+			longest = nil
+		}
+	}
+	return append(longest, x)
+}
+
 func allowed(rules, target string) bool {
 	return robotstxt.Parse([]byte("User-agent: *\n" + rules + "\n")).Rules().Allowed(target)
 }

@@ -22,6 +22,18 @@ const (
 	Deny    Answer = "deny"
 )
 
+// combine returns the answer of two statements: deny overrides allow, and allow
+// overrides unknown.
+func combine(a, b Answer) Answer {
+	if a == Deny || b == Deny {
+		return Deny
+	}
+	if a == Allow || b == Allow {
+		return Allow
+	}
+	return Unknown
+}
+
 // Values of Statement.Signal.
 const (
 	contentUsage   = "Content-Usage"

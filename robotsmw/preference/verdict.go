@@ -89,18 +89,6 @@ func newVerdict(use Use, all []Statement) Verdict {
 	return v
 }
 
-// combine returns the answer of two statements: deny overrides allow, and allow
-// overrides unknown.
-func combine(a, b Answer) Answer {
-	if a == Deny || b == Deny {
-		return Deny
-	}
-	if a == Allow || b == Allow {
-		return Allow
-	}
-	return Unknown
-}
-
 // Says returns the statements about all uses, followed by up to 256 statements
 // with labels that are not known, such as "use=reference". Their Use is the
 // label, and their Answer is Unknown.
@@ -142,4 +130,29 @@ func (in Input) ContentUse() (least string, by Statement) {
 		}
 	}
 	return least, by
+}
+
+// statements returns the statements of all signals.
+func (in Input) statements() []Statement {
+	all := slices.Concat(
+		in.contentUsage(),
+		in.contentSignal(),
+		in.tdmRep(),
+		in.noAI(),
+		in.policyTokens(),
+		in.rslStatements(),
+	)
+	for i := range all {
+		s := &all[i]
+		s.Draft = drafts[s.Signal]
+		if len(s.Raw) > maxRaw {
+			s.Raw = s.Raw[:maxRaw-len("...")] + "..."
+		}
+		// Statements may be stored, and must not retain the file or header.
+		s.Raw = strings.Clone(s.Raw)
+		s.Path = strings.Clone(s.Path)
+		s.Policy = strings.Clone(s.Policy)
+		s.Use = Use(strings.Clone(string(s.Use)))
+	}
+	return all
 }

@@ -11,10 +11,10 @@ import (
 // A body is the body of a page. It stores the page when it has been read.
 type body struct {
 	io.ReadCloser
-	visit *visit
-	page  *cachedResponse
-	resp  *http.Response
-	done  atomic.Bool // whether the page has been stored or must not be stored
+	page *cachedResponse
+	resp *http.Response
+	put  func(cacheEntry) // stores the page
+	done atomic.Bool      // whether the page has been stored or must not be stored
 }
 
 func (b *body) Read(p []byte) (n int, err error) {
@@ -46,5 +46,5 @@ func (b *body) store() {
 	}
 	b.page.setDirectives(page.Directives)
 	b.page.State = page.State
-	b.visit.put(cacheEntry{Page: b.page})
+	b.put(cacheEntry{Page: b.page})
 }

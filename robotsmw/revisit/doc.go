@@ -21,8 +21,8 @@
 //     request is sent. The response is an empty 304 (Not Modified) that the
 //     Transport generates. It is neither rate-limited nor checked against
 //     robots.txt again.
-//   - While a 301, 308, 404, 410 or 429 is fresh, no request is sent either. The
-//     generated response has the same status and an empty body.
+//   - While a 301, 308, 404, 410 or 429 is fresh, no request is sent either.
+//     The generated response has the same status and an empty body.
 //   - Otherwise, a request is sent. If the page is known, it has If-None-Match
 //     and If-Modified-Since, and the server may respond with 304.
 //
@@ -61,26 +61,26 @@
 //   - There is no heuristic freshness (RFC 9111 §4.2.2): without Cache-Control
 //     and Expires, a page is requested each time. A Date in the past counts as
 //     age.
-//   - A 304 updates the stored fields (RFC 9111 §4.3.4), and its X-Robots-Tag is
-//     added to the directives. If it has neither Cache-Control nor Expires, the
-//     previous lifetime starts again. If its validator differs from the stored
-//     one, the 304 is about another version: Unchanged is false, the page is
-//     removed, and the next request is unconditional.
+//   - A 304 updates the stored fields (RFC 9111 §4.3.4), and its X-Robots-Tag
+//     is added to the directives. If it has neither Cache-Control nor Expires,
+//     the previous lifetime starts again. If its validator differs from the
+//     stored one, the 304 is about another version: Unchanged is false, the
+//     page is removed, and the next request is unconditional.
 //   - A 200 replaces the page. It is not stored if it has no validators and is
 //     not fresh, has no-store, is incomplete, or if its body was closed before
 //     all of its metas were read.
 //   - 301, 308, 404 and 410 remove the page. Other statuses, errors and
 //     bot-protection responses do not.
 //   - 302, 303 and 307 are not stored.
-//   - A Last-Modified that is less than a second before the response is not used
-//     without an ETag, because it could miss a later change in the same second
-//     (RFC 9110 §8.8.2.2).
-//   - These requests are passed to Base unchanged: HEAD, and requests with Range,
-//     validators, a body, or "Cache-Control: no-store". A request with
+//   - A Last-Modified that is less than a second before the response is not
+//     used without an ETag, because it could miss a later change in the same
+//     second (RFC 9110 §8.8.2.2).
+//   - These requests are passed to Base unchanged: HEAD, and requests with
+//     Range, validators, a body, or "Cache-Control: no-store". A request with
 //     "no-cache" is sent even if the page is fresh.
 //   - After a successful POST, PUT, PATCH or DELETE, the next GET of the URL is
 //     sent (RFC 9111 §4.4).
-//   - If the clock has been set back to before the latest request, pages are not
-//     fresh.
+//   - If the clock has been set back to before the latest request, pages are
+//     not fresh.
 //   - A Store keeps validators for at least 30 days after the latest request.
 package revisit

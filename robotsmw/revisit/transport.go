@@ -85,7 +85,15 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.base().RoundTrip(withoutVisit(req))
 	}
 	now := time.Now()
-	v := &visit{transport: t, key: key, request: req, began: now}
+	v := &visit{
+		base:     t.base(),
+		cache:    t.cache,
+		minFresh: t.MinFresh,
+		maxFresh: t.MaxFresh,
+		key:      key,
+		request:  req,
+		began:    now,
+	}
 	v.stored = t.cache.get(req.Context(), key)
 	if r := v.stored.fresh(req, now); r != nil {
 		if err := req.Context().Err(); err != nil {

@@ -68,11 +68,15 @@ func requestVisit(req *http.Request) *visit {
 
 // A visit is the state of a request for a page.
 type visit struct {
-	transport *Transport
-	key       string
-	request   *http.Request // the request of the caller
-	began     time.Time
-	stored    cacheEntry // when the request began
+	base     http.RoundTripper
+	cache    cache
+	minFresh time.Duration
+	maxFresh time.Duration
+
+	key     string
+	request *http.Request // the request of the caller
+	began   time.Time
+	stored  cacheEntry // when the request began
 
 	result Visit // without Directives; not modified after RoundTrip has returned
 }
@@ -136,7 +140,7 @@ func (v *visit) send() (*http.Response, error) {
 			out.Header["If-Modified-Since"] = []string{lastModified}
 		}
 	}
-	resp, err := v.transport.base().RoundTrip(out)
+	resp, err := v.base.RoundTrip(out)
 	if err != nil || resp == nil {
 		return resp, err
 	}
@@ -258,7 +262,7 @@ func (v *visit) replacePage(resp *http.Response, f freshness.Freshness, now time
 		resp.Body = http.NoBody
 	}
 	original := *resp // the caller may modify resp
-	resp.Body = &body{ReadCloser: resp.Body, visit: v, page: r, resp: &original}
+	resp.Body = &body{ReadCloser: resp.Body, page: r, resp: &original, put: v.put}
 }
 
 // newResponse returns a cachedResponse without the directives of the body. It
@@ -312,12 +316,12 @@ const maxLifetime = 10 * 365 * 24 * time.Hour // prevents an overflow of time.Du
 // the time now, with the given age.
 func (v *visit) setFreshness(r *cachedResponse, age time.Duration, now time.Time) {
 	remaining := min(max(0, r.Lifetime-age), maxLifetime)
-	remaining = max(remaining, v.transport.MinFresh)
+	remaining = max(remaining, v.minFresh)
 	if r.NoCache {
 		remaining = 0
 	}
-	if v.transport.MaxFresh > 0 {
-		remaining = min(remaining, v.transport.MaxFresh)
+	if v.maxFresh > 0 {
+		remaining = min(remaining, v.maxFresh)
 	}
 	r.Until = now.Add(remaining).UnixNano()
 	v.result.Fresh = r.freshUntil(now)
@@ -328,5 +332,5 @@ func (v *visit) put(e cacheEntry) {
 	if e != (cacheEntry{}) {
 		e.Requested = v.began.UnixNano()
 	}
-	v.transport.cache.put(v.key, e, v.began)
+	v.cache.put(v.key, e, v.began)
 }

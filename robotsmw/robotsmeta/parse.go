@@ -38,8 +38,8 @@ func ParseContent(content string) Directives {
 // which the element begins. The name, whose case is ignored, may be
 //
 //   - "robots" or a product token: the content contains directives;
-//   - "noai", "noimageai" or "noml": the name is a directive, and the content is
-//     ignored;
+//   - "noai", "noimageai" or "noml": the name is a directive, and the content
+//     is ignored;
 //   - "tdm-reservation" or "tdm-policy": the content is the Value of a [Rule].
 //
 // For any other name, the result is zero.

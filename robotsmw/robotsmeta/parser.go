@@ -28,7 +28,7 @@ type parser struct {
 	source      string
 	line        int
 	allowScopes bool   // whether the text may contain names of robots
-	scope       string // the name of the robot that the following directives are for; "" for all robots
+	scope       string // the robot that the following directives are for; "" for all robots
 	applies     bool   // whether the scope includes the caller's robot
 }
 

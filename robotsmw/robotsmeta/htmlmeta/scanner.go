@@ -15,7 +15,7 @@ import (
 //
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
-	Tokens   []string // the product tokens of the robot; if empty, only directives for all robots apply
+	Tokens   []string // the product tokens of the robot; may be empty
 	HeadOnly bool     // ignore metas that a browser would not put into the head
 	Charset  string   // the charset parameter of the Content-Type; "" if unknown
 

@@ -30,28 +30,6 @@ func checkLines(r *report, file *syntax.File) {
 	}
 }
 
-// A lineChecker checks a line.
-type lineChecker struct {
-	report       *report
-	text         string // of the file
-	number       uint32
-	line         syntax.Span
-	comment      uint32      // the position of the comment, or the end of the line
-	name, value  syntax.Span // the field
-	hasBothKinds bool        // whether the file has rules that allow and rules that disallow
-}
-
-// add adds a problem at a position in the text.
-func (c *lineChecker) add(pos uint32, code string, severity Severity, fix, message string, args ...any) {
-	column := int(pos-c.line.From) + 1
-	c.report.add(c.number, column, code, severity, fix, message, args...)
-}
-
-// addValue adds a problem at the byte i of the value.
-func (c *lineChecker) addValue(i int, code string, severity Severity, fix, message string, args ...any) {
-	c.add(c.value.From+uint32(i), code, severity, fix, message, args...)
-}
-
 func (c *lineChecker) check() {
 	field := syntax.Trim(c.text, syntax.Span{From: c.line.From, To: c.comment})
 	if field.From == field.To {
