@@ -6,13 +6,13 @@ import (
 )
 
 // pacedURL returns the URL by which a request is paced: that of the host which
-// the request reaches in the end. This is the host of the URL, unless Base
+// the request reaches in the end. This is the host of the URL, unless base
 // sends the request to an HTTP proxy in plain text. Then net/http writes the
 // Host of the request into the target, and the proxy contacts that host. For
 // https, the proxy gets a CONNECT with the host of the URL.
-func (t *Transport) pacedURL(req *http.Request) *url.URL {
+func pacedURL(base http.RoundTripper, req *http.Request) *url.URL {
 	isOwn := req.Host == "" || req.Host == req.URL.Host
-	if isOwn || req.URL.Scheme != "http" || !t.hasHTTPProxy(req) {
+	if isOwn || req.URL.Scheme != "http" || !hasHTTPProxy(base, req) {
 		return req.URL
 	}
 	other := *req.URL
@@ -23,15 +23,15 @@ func (t *Transport) pacedURL(req *http.Request) *url.URL {
 	return &other
 }
 
-// hasHTTPProxy reports whether Base sends a request to an HTTP proxy. It knows
+// hasHTTPProxy reports whether base sends a request to an HTTP proxy. It knows
 // this only of an http.Transport.
-func (t *Transport) hasHTTPProxy(req *http.Request) bool {
-	base, ok := t.base().(*http.Transport)
-	if !ok || base.Proxy == nil {
+func hasHTTPProxy(base http.RoundTripper, req *http.Request) bool {
+	t, ok := base.(*http.Transport)
+	if !ok || t.Proxy == nil {
 		return false
 	}
-	proxy, err := base.Proxy(req)
-	if err != nil || proxy == nil { // after an error, Base sends nothing
+	proxy, err := t.Proxy(req)
+	if err != nil || proxy == nil { // after an error, base sends nothing
 		return false
 	}
 	return proxy.Scheme == "http" || proxy.Scheme == "https"

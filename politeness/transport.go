@@ -107,7 +107,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	for range maxReplays + 1 {
 		a := new(attempt)
 		a.grant.follows = req.Response != nil
-		if err := t.limiter().acquire(req.Context(), t.pacedURL(req), &a.grant); err != nil {
+		if err := t.limiter().acquire(req.Context(), pacedURL(t.base(), req), &a.grant); err != nil {
 			if fresh.Body != nil {
 				fresh.Body.Close() // a RoundTripper closes the body on errors too
 			}
