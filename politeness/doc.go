@@ -1,30 +1,29 @@
-// Package politeness paces requests so that no host is asked faster than it can
-// bear.
+// Package politeness limits how fast a client sends requests to each host.
 //
 //	client := &http.Client{Transport: &politeness.Transport{}}
 //
-// Requests to one host now start at least a second apart, one at a time,
-// however many goroutines make them. A host that answers 429 or 503 with a
-// Retry-After is left alone for that time. The fields of [Limiter] set the
-// pace:
+// With this client, requests to one host start at least one second apart, one
+// at a time, from any number of goroutines. If the host answers 429 or 503 with
+// a Retry-After field, no request to it starts before that time is over. The
+// fields of [Limiter] configure the delays:
 //
 //	limiter := &politeness.Limiter{Delay: 5 * time.Second, MaxWait: time.Minute}
 //	client := &http.Client{Transport: &politeness.Transport{Limiter: limiter}}
 //
-// One host may have another pace than all others. Its key is its name, in lower
-// case and without a port: see [Limiter.PerHost].
+// [Limiter.PerHost] returns other settings for single hosts. The key of a host
+// is its name, in lower case and without a port:
 //
 //	perHost := map[string]politeness.HostSettings{"www.example.com": {Delay: 3 * time.Second}}
 //	limiter.PerHost = func(key string) politeness.HostSettings { return perHost[key] }
 //
-// Without an http.Client, call [Limiter.Acquire] before each request and
-// [Grant.Done] after it.
+// A program without an http.Client calls [Limiter.Acquire] before each request
+// and [Grant.Done] after it.
 //
 // # When a request may start
 //
 // Each host has a queue. Its first request starts when
 //
-//   - the interval after the latest start is over: Delay, the Crawl-delay or
+//   - the interval since the latest start has passed: Delay, the Crawl-delay or
 //     the adaptive delay, whichever is longest, and Jitter;
 //   - the host's pause and quota allow it;
 //   - fewer than Concurrency requests to the host are in flight;
@@ -32,63 +31,65 @@
 //   - in a fleet, this Limiter owns the host;
 //   - the Limiter Within and GlobalRate allow it.
 //
-// All spellings of a host are one host, whatever the port: see [HostKey].
+// All spellings of a host's name are one host, and so are all its ports: see
+// [HostKey].
 //
-// A request holds its slot to the end of its response's body, so close every
-// body.
+// A request holds its slot until its response's body has been read or closed.
+// Callers must close every body.
 //
 // # Deadlines
 //
-// A request whose wait would outlast its context's deadline or MaxWait is
-// refused at once with a [*DelayError], which says when to come again. It uses
-// up nothing, so ask other hosts first. http.Client.Timeout includes the wait,
-// so leave it 0; [Transport].AttemptTimeout does not.
+// If a request would have to wait beyond its context's deadline or beyond
+// MaxWait, it fails immediately with a [*DelayError], whose Until is when to
+// retry. Such a request uses up no slot, interval or budget. The Timeout of an
+// http.Client includes the wait and should be 0; the AttemptTimeout of a
+// [Transport] does not include it.
 //
-// # In your queue
+// # Job queues
 //
-// No worker should sleep. With a MaxWait of -1, a job is refused at once, and
-// put back until [DelayError].Until. If several jobs are for one host, put each
-// back for an interval longer than the one before, as the example InYourQueue
-// does. examples/queues has workers for NATS JetStream, asynq and River. In
-// others, use this:
+// Workers of a job queue should not block while a host is not due. With a
+// MaxWait of -1, a request to such a host fails immediately, and the worker
+// returns the job to the queue until [DelayError].Until. If there are several
+// jobs for one host, each should be delayed by one interval more than the one
+// before it; see the example InYourQueue. examples/queues has workers for NATS
+// JetStream, asynq and River. For other queues:
 //
 //   - Temporal: NextRetryDelay of an ApplicationError.
 //   - Kafka: [HostKey] as the key, and a queue for each host in the process.
 //   - URLFrontier: BlockQueueUntil for Until, and SetDelay for a Crawl-delay.
 //
-// # Why did my request wait?
+// # Why a request waited
 //
-// A [Reason] says it, in a DelayError, to an [Observer] and to a [Trace].
+// A DelayError, an [Observer] and a [Trace] contain a [Reason].
 //
-// # A fleet
+// # Fleets
 //
-// With a [Limiter.Fleet] in each process, each host is owned by one Limiter at
-// a time. Package redislimit makes Fleets.
+// If the Limiter of each process has the same [Limiter.Fleet], each host is
+// owned by one Limiter at a time. Package redislimit provides a Fleet.
 //
 // # Decisions
 //
-//   - The fetch of robots.txt, marked [Exempt], waits neither for a Crawl-delay
-//     nor behind requests that wait for one. When both are due, fetches of
-//     robots.txt and other requests take turns.
-//   - A Crawl-delay, told by [WithCrawlDelay], is obeyed however long it is. If
-//     it exceeds MaxCrawlDelay, requests are refused until it is over. Another
-//     one, or none, is in force only for a host for which PerHost returns it,
-//     because the host's owner has agreed.
-//   - These pause a host: a Retry-After with 3xx or any status of 400 and
-//     above; a 429; a 503 or a sure challenge or block, at first for one more
-//     interval. See [Limiter.BackOff]. The statuses 430 and 529, which no
-//     standard defines, count as 429 and 503.
-//   - A spent quota pauses the host until it is renewed. What remains of a
-//     quota is spread over its time. The fields are RateLimit, RateLimit-Policy
-//     (draft-ietf-httpapi-ratelimit-headers-11, and earlier forms),
-//     X-RateLimit-Remaining and the like.
+//   - A fetch of robots.txt, marked with [Exempt], does not wait for a
+//     Crawl-delay, or behind requests that wait for one. When fetches of
+//     robots.txt and other requests are both due, they take turns.
+//   - A Crawl-delay, passed by [WithCrawlDelay], is obeyed however long it is.
+//     If it exceeds MaxCrawlDelay, requests fail until it is over. A host can
+//     have another Crawl-delay, or none, only by PerHost, because its owner has
+//     agreed.
+//   - These responses pause a host: a 3xx or any status of 400 and above with a
+//     Retry-After; a 429; a 503 or a sure response of bot protection, at first
+//     for one more interval. See [Limiter.BackOff]. The statuses 430 and 529,
+//     which no standard defines, count as 429 and 503.
+//   - A spent quota pauses the host until the quota is renewed. What remains of
+//     a quota is spread over the time until then. The fields are RateLimit,
+//     RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and earlier
+//     forms), X-RateLimit-Remaining and the like.
 //   - Such a field is malformed if its lines have more than 4 KiB together.
-//   - When the Budget is spent, requests are refused until the UTC day is over.
-//   - net/http sends a request again by itself if a server closed a connection
-//     without an answer or refused an HTTP/2 stream. The Transport makes that
-//     replay wait for the host.
-//   - A request starts when its header is sent, so a slow dial does not make
-//     two arrive together.
-//   - A Limiter has no ticker and no goroutine. A host takes some 200
-//     bytes.
+//   - When the Budget is spent, requests fail until the end of the UTC day.
+//   - net/http sends a request again if a server closed a connection without a
+//     response or refused an HTTP/2 stream. The Transport makes that replay
+//     wait for the host.
+//   - A request starts when its header is sent, so that a slow dial does not
+//     make two requests arrive together.
+//   - A Limiter has no ticker and no goroutine. A host takes about 200 bytes.
 package politeness
