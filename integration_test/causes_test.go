@@ -308,6 +308,9 @@ func TestCauses(t *testing.T) {
 					c.opts.UserAgent = causesAgent
 					c.opts.Logger = slog.New(slog.DiscardHandler)
 					c.ctx = cmp.Or(c.ctx, t.Context())
+					// Collectors without a Limiter share one, which must not
+					// be used in several bubbles.
+					c.opts.Limiter = cmp.Or(c.opts.Limiter, new(politeness.Limiter))
 					get := c.withClient
 					if through == "colly" {
 						get = c.withColly
