@@ -191,6 +191,7 @@ func TestBodies_NothingIsLost(t *testing.T) {
 // no result. Its origin does not count as unreachable.
 func TestBodies_AskedHasTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var causes []error
 		fetched := 0
 		web := &unfinishedFiles{rest: func(string) time.Duration { return 0 }}
@@ -198,18 +199,26 @@ func TestBodies_AskedHasTheCause(t *testing.T) {
 			o.MaxBytes = 1 << 20
 			o.Observer = &Observer{
 				Asked: func(_ context.Context, _ string, _ *http.Response, body []byte, err error) {
+					mu.Lock()
+					defer mu.Unlock()
 					causes = append(causes, err)
 				},
-				Fetched: func(context.Context, Fetch) { fetched++ },
+				Fetched: func(context.Context, Fetch) {
+					mu.Lock()
+					defer mu.Unlock()
+					fetched++
+				},
 			}
 		}).Checker()
 		for i := range 2 {
 			checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 20*time.Millisecond)
 		}
 		synctest.Wait()
+		mu.Lock()
 		if len(causes) != 1 || !strings.Contains(fmt.Sprint(causes[0]), "too much memory") || fetched != 0 {
 			t.Errorf("%v; %d fetches have a result", causes, fetched)
 		}
+		mu.Unlock()
 		time.Sleep(time.Minute) // the other fetch ends
 	})
 }

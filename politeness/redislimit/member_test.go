@@ -3,6 +3,7 @@ package redislimit
 import (
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,20 +14,20 @@ import (
 // countedHold is a Hold that keeps its host for ever, and counts calls.
 type countedHold struct {
 	host   string
-	gives  *int
-	owned  bool
-	looked bool // Give was called
+	gives  *atomic.Int64
+	owned  atomic.Bool
+	looked atomic.Bool // Give was called
 }
 
 func (h *countedHold) Settings() string                    { return "" }
 func (h *countedHold) Host() string                        { return h.host }
-func (h *countedHold) Own(fleet.Record)                    { h.owned = true }
+func (h *countedHold) Own(fleet.Record)                    { h.owned.Store(true) }
 func (h *countedHold) Wait(time.Time, fleet.Record, error) {}
 func (h *countedHold) Refuse(error)                        {}
 func (h *countedHold) Lose()                               {}
 func (h *countedHold) Give(bool) (r fleet.Record, over bool) {
-	*h.gives++
-	h.looked = true
+	h.gives.Add(1)
+	h.looked.Store(true)
 	return r, false
 }
 
@@ -41,7 +42,7 @@ func TestMember_ManyHosts(t *testing.T) {
 		}
 		defer f.Close() // loses all holds
 		const hosts = 20_000
-		gives := 0
+		var gives atomic.Int64
 		var holds []*countedHold
 		for i := range hosts {
 			h := &countedHold{host: fmt.Sprintf("h%d.example", i), gives: &gives}
@@ -50,20 +51,20 @@ func TestMember_ManyHosts(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute) // the beats ask for all hosts
 		synctest.Wait()
-		gives = 0
+		gives.Store(0)
 		for _, h := range holds {
-			if !h.owned {
+			if !h.owned.Load() {
 				t.Fatalf("%s is not owned", h.host)
 			}
-			h.looked = false
+			h.looked.Store(false)
 		}
 		time.Sleep((rounds+1)*beat + beat/2)
 		synctest.Wait()
-		if most := 2 * hosts; gives > most {
-			t.Errorf("%d looks at %d hosts in %v, want %d at most", gives, hosts, rounds*beat, most)
+		if n := gives.Load(); n > 2*hosts {
+			t.Errorf("%d looks at %d hosts in %v, want %d at most", n, hosts, rounds*beat, 2*hosts)
 		}
 		for _, h := range holds {
-			if !h.looked {
+			if !h.looked.Load() {
 				t.Errorf("%s has had no turn in %v", h.host, rounds*beat)
 				break
 			}

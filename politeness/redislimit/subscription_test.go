@@ -76,6 +76,7 @@ func TestSubscription_HalfOpen(t *testing.T) {
 		}
 		defer keep.Done(ok200)
 		time.Sleep(6 * beat)
+		synctest.Wait()
 		if a.link.listens != 2 {
 			t.Errorf("%d subscriptions, want 2", a.link.listens)
 		}
