@@ -38,7 +38,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 		return err
 	}
 	for stage := g; stage != nil; stage = stage.next {
-		stage.readSettings(true)
+		stage.readSettings()
 	}
 	g.setDeadline(ctx)
 	hasReturned := false
@@ -330,7 +330,7 @@ func (l *Limiter) Next(u *url.URL) time.Time {
 		return time.Now()
 	}
 	for stage := g; stage != nil; stage = stage.next {
-		stage.readSettings(false)
+		stage.readSettings()
 	}
 	return at(g.estimate())
 }

@@ -22,10 +22,11 @@ type Grant struct {
 
 	// Except for wake, these fields are set before the Grant is queued, and do
 	// not change after that.
-	trace   *Trace
-	wake    chan struct{} // a signal on it wakes the request; nil means the request has not had to wait
-	timed   bool          // MaxWait limits its wait, which only try() checks: no context has this limit
-	follows bool          // it follows a redirect: see MaxWait
+	trace    *Trace
+	wake     chan struct{}      // a signal on it wakes the request; nil means the request has not had to wait
+	settings *schedule.Settings // as PerHost has set them for this request; nil without PerHost
+	timed    bool               // MaxWait limits its wait, which only try() checks: no context has this limit
+	follows  bool               // it follows a redirect: see MaxWait
 
 	// Guarded by limiter.mu.
 	status    int16 // the response's status; 0 means none

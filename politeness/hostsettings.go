@@ -44,9 +44,8 @@ type sharedSettings struct {
 	hosts int // how many hosts have these settings
 }
 
-// configure gives h the settings that PerHost has returned for it, and reports
-// whether they differ from those before.
-func (t *settingsTable) configure(h *schedule.Host, s HostSettings) (changed bool) {
+// merge returns the Limiter's settings with what PerHost has returned.
+func (t *settingsTable) merge(s HostSettings) schedule.Settings {
 	settings := *t.own
 	settings.Delay = orDefault(s.Delay, settings.Delay, 0)
 	settings.Concurrency = slots(s.Concurrency, settings.Concurrency)
@@ -54,7 +53,13 @@ func (t *settingsTable) configure(h *schedule.Host, s HostSettings) (changed boo
 	if s.CrawlDelay > 0 {
 		settings.MaxCrawlDelay = schedule.Unlimited
 	}
-	key := settingsKey(&settings)
+	return settings
+}
+
+// configure gives h these settings, and reports whether they differ from those
+// before.
+func (t *settingsTable) configure(h *schedule.Host, settings *schedule.Settings) (changed bool) {
+	key := settingsKey(settings)
 	if key == settingsKey(h.Settings) {
 		return false
 	}
@@ -68,7 +73,7 @@ func (t *settingsTable) configure(h *schedule.Host, s HostSettings) (changed boo
 	}
 	shared := t.shared[key]
 	if shared == nil {
-		shared = &sharedSettings{Settings: settings}
+		shared = &sharedSettings{Settings: *settings}
 		t.shared[key] = shared
 	}
 	shared.hosts++

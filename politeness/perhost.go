@@ -7,24 +7,36 @@ import (
 )
 
 // readSettings calls the PerHost of the Limiter of g, and puts the settings
-// that it returns in force. It must be called without a lock. If create is
-// false, it changes nothing about a host that the Limiter does not know.
-func (g *Grant) readSettings(create bool) {
+// that it returns in force. It must be called without a lock. If the Limiter
+// does not know the host, hostOf puts them in force when it makes the host.
+func (g *Grant) readSettings() {
 	l := g.limiter
 	if l.PerHost == nil {
 		return
 	}
-	settings := l.PerHost(g.key)
+	settings := l.perHost.merge(l.PerHost(g.key))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
-	h := l.hosts[g.key]
-	if h == nil && create {
-		h = l.find(g.key, now)
+	if h := l.hosts[g.key]; h != nil {
+		l.configure(h, &settings, l.now())
+		g.settings = h.Settings // no allocation
+		return
 	}
-	if h != nil {
-		l.configure(h, settings, now)
+	g.settings = new(schedule.Settings)
+	*g.settings = settings
+}
+
+// hostOf returns the host of g, and makes it if there is none. A host may have
+// been forgotten since readSettings, so a new host gets the settings of g.
+func (l *Limiter) hostOf(g *Grant, now schedule.Time) *host {
+	if h := l.hosts[g.key]; h != nil {
+		return h
 	}
+	h := l.find(g.key, now)
+	if g.settings != nil {
+		l.configure(h, g.settings, now)
+	}
+	return h
 }
 
 // readLaterSettings calls readSettings for each Limiter after the first whose
@@ -35,7 +47,7 @@ func (g *Grant) readSettings(create bool) {
 func (g *Grant) readLaterSettings() {
 	for stage := g.next; stage != nil; stage = stage.next {
 		if stage.limiter.PerHost != nil && !stage.isQueued() {
-			stage.readSettings(true)
+			stage.readSettings()
 		}
 	}
 }
@@ -49,23 +61,17 @@ func (g *Grant) isQueued() bool {
 // configuredInterval returns the interval that PerHost sets for g's host, or 0
 // if it sets none.
 func (g *Grant) configuredInterval() time.Duration {
-	l := g.limiter
-	if l.PerHost == nil {
+	if g.settings == nil {
 		return 0
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.hosts[g.key]
-	if h == nil {
-		return 0
-	}
-	return max(h.Settings.Delay, h.Settings.CrawlDelay)
+	return max(g.settings.Delay, g.settings.CrawlDelay)
 }
 
 // configure puts settings in force that PerHost has returned for h. They apply
 // to all requests to h, including those that wait.
-func (l *Limiter) configure(h *host, s HostSettings, now schedule.Time) {
+func (l *Limiter) configure(h *host, s *schedule.Settings, now schedule.Time) {
 	if l.perHost.configure(&h.Host, s) {
 		l.retime(h, now)
+		l.markIdle(h) // retime may have refused all waiting requests
 	}
 }

@@ -493,3 +493,88 @@ func TestPerHost_LongCrawlDelayIsRemembered(t *testing.T) {
 		}
 	})
 }
+
+// A host is forgotten between the call of PerHost and the queue, because other
+// hosts come in between. The new host must have the settings that PerHost
+// returned, not those of the Limiter.
+func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, Concurrency: -1, PerHost: always(HostSettings{Delay: time.Hour})}
+		began := time.Now()
+		var grants []*Grant
+		prepare := func(u string) *Grant {
+			g := new(Grant)
+			if err := l.prepare(t.Context(), mustURL(t, u), g); err != nil {
+				t.Fatal(err)
+			}
+			g.readSettings()
+			g.setDeadline(t.Context())
+			return g
+		}
+		for range 2 {
+			grants = append(grants, prepare("http://example.com/"))
+		}
+		prepare("http://other.example/")
+		for i, g := range grants {
+			if err := l.acquirePrepared(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{Status: 200})
+			if got, want := time.Since(began), time.Duration(i)*time.Hour; got != want {
+				t.Errorf("request %d started after %v, want %v", i, got, want)
+			}
+		}
+	})
+}
+
+// The outcome of a request whose lease has expired and whose host is forgotten
+// makes the host anew, with the settings of PerHost.
+func TestPerHost_HostIsRecalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Lease: time.Second, Delay: -1, PerHost: always(HostSettings{Delay: 10 * time.Minute})}
+		u := mustURL(t, "http://example.com/")
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		l.mu.Lock()
+		l.expireLeases(l.hosts["example.com"], l.now())
+		l.mu.Unlock()
+		time.Sleep(time.Hour)
+		for i := range 10 {
+			other, err := l.Acquire(t.Context(), mustURL(t, fmt.Sprintf("http://h%d.example/", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other.Done(Outcome{Status: 200})
+			time.Sleep(time.Minute)
+		}
+		if l.hosts["example.com"] != nil {
+			t.Fatal("the host was not forgotten")
+		}
+		g.Done(Outcome{Status: 503})
+		began := time.Now()
+		if _, err := l.Acquire(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Since(began); got < 10*time.Minute {
+			t.Errorf("after the 503, the next request waited for %v", got)
+		}
+	})
+}
+
+// The Crawl-delay that requests declare is not in force if PerHost returns
+// another one, so estimates must not count it.
+func TestPerHost_EstimatesWithAnAgreedCrawlDelay(t *testing.T) {
+	for _, agreed := range []time.Duration{-1, 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{MaxWait: 20 * time.Second, PerHost: always(HostSettings{CrawlDelay: agreed})}
+			interval := max(time.Second, agreed)
+			got := startsOf(t, l, WithCrawlDelay(t.Context(), 10*time.Second), 6, 0)
+			if want := every(interval, 6); !slices.Equal(got, want) {
+				t.Errorf("CrawlDelay %v: starts %v, want %v", agreed, got, want)
+			}
+		})
+	}
+}

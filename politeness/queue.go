@@ -25,6 +25,7 @@ func (g *Grant) try(start bool) (v readiness) {
 	switch g.state {
 	case refused:
 		g.leaveNext()
+		l.markIdle(g.host) // g may have been the last that needed the host
 		return readiness{refused: true, wait: g.request.Estimate.Sub(now), why: g.host.why(g)}
 	case unqueued:
 		var in bool
@@ -38,6 +39,7 @@ func (g *Grant) try(start bool) (v readiness) {
 			v = g.tryNext(v, start, now)
 		}
 	} else {
+		g.leaveNext() // a robots.txt request has gone to the front of the line
 		v = readiness{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
 	}
 	switch {
@@ -94,7 +96,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	if wait, yes := l.budgetSpent(g); yes {
 		return readiness{refused: true, wait: wait, why: schedule.ReasonBudget}, false
 	}
-	h := l.find(g.key, now)
+	h := l.hostOf(g, now)
 	if l.Fleet != nil {
 		l.want(h, now)
 	}
@@ -188,6 +190,7 @@ func (g *Grant) leave(comesAgain bool) (again time.Duration) {
 	case refused:
 		again = g.request.Estimate.Sub(l.now())
 		g.state = unqueued
+		l.markIdle(g.host)
 	}
 	return max(again, g.leaveNext())
 }
@@ -221,12 +224,18 @@ func (g *Grant) estimate() time.Duration {
 // firstReadiness checks whether g, the first in its queue, may start.
 func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
+	if h.InFlight >= l.slots(h, &g.request) {
+		l.expireLeases(h, now) // with EndToStart, an interval begins when a lease ends
+	}
 	ready := h.ReadyAt(&g.request)
 	g.request.Estimate = max(ready, now)
 	if h.hold != nil && h.hold.never {
 		return l.unowned(g, now)
 	}
 	if ready > now {
+		if ready > h.Due(&g.request) { // the pages that go first may be over sooner
+			g.request.Estimate = h.EstimateFirst(now, h.unownedUntil(), &g.request)
+		}
 		return l.waitFor(g, ready.Sub(now), h.why(g), now)
 	}
 	if h.Next(now) != &g.request {
@@ -236,10 +245,7 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 		return l.waitFor(g, unlimited, schedule.ReasonQueue, now)
 	}
 	if h.InFlight >= l.slots(h, &g.request) {
-		l.expireLeases(h, now)
-		if h.InFlight >= l.slots(h, &g.request) {
-			return l.waitForSlot(g, now)
-		}
+		return l.waitForSlot(g, now)
 	}
 	if l.Fleet != nil && !l.owns(h, now) {
 		return l.unowned(g, now)

@@ -29,11 +29,24 @@ func (h *Host) placeAtEnd(r *Request) place {
 // queue or the host's intervals become shorter. It may be later: the estimate
 // leaves out how long the requests ahead take.
 func (h *Host) estimate(now, notBefore Time, r *Request, p place) Time {
-	due := max(now, notBefore, h.ReadyAt(r))
+	due := max(now, notBefore, h.Due(r))
 	if r.Overtakes {
 		return max(due, h.robotsEstimate(max(now, notBefore), r, p))
 	}
 	return max(due, h.pageEstimate(max(now, notBefore), r, p))
+}
+
+// robotsStart returns the earliest start of r, the first robots.txt request. It
+// starts when the pages have had their time, or one interval after the last of
+// the pages that wait.
+func (h *Host) robotsStart(from Time, r *Request) Time {
+	start := max(from, h.Due(r))
+	page, _ := h.heads()
+	if page == nil || h.isNeeded(r) {
+		return start
+	}
+	afterPages := max(from, h.Due(page)).AddTimes(h.Delay(), int(h.queue.pages.length))
+	return max(start, min(h.queue.robotsFrom, afterPages))
 }
 
 // pageEstimate includes the robots.txt requests that wait now: one between each
@@ -45,10 +58,14 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 	}
 	first := max(from, h.Due(page))
 	delay := h.Delay()
-	between := time.Duration(0) // how many robots.txt requests start between pages
+	between := time.Duration(0)     // how many robots.txt requests start between pages
+	undisturbed := time.Duration(0) // how many steps from page to page are over before the first of them is due
 	if robots != nil {
 		between = time.Duration(h.queue.robots.length)
-		robotsFirst := max(from, h.ReadyAt(robots))
+		robotsFirst := max(from, h.Due(robots))
+		if !h.isNeeded(robots) {
+			robotsFirst = max(robotsFirst, h.queue.robotsFrom)
+		}
 		isRobotsTurn := !h.lastWasRobots || h.isNeeded(robots)
 		switch {
 		case robotsFirst == first && isRobotsTurn:
@@ -59,6 +76,8 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 			between -= first.Sub(robotsFirst)/delay + 1
 		case robotsFirst < first:
 			between = 0
+		case robotsFirst > first && h.Interval(anyRequest) > 0:
+			undisturbed = (robotsFirst.Sub(first) - 1) / h.Interval(anyRequest)
 		}
 	}
 	if p.ahead == 0 {
@@ -67,14 +86,17 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 	own := h.Interval(r)
 	common := h.Interval(anyRequest)
 	ahead := time.Duration(p.ahead)
-	between = min(max(between, 0), ahead)
+	between = min(max(between, 0), max(ahead-undisturbed, 0))
 	// The last step is r's own interval. A robots.txt request between two pages
 	// keeps them two intervals apart, or does not delay them.
 	withRobots := max(common, Sum(delay, delay))
 	wait := Sum(times(common, ahead-between), times(withRobots, between))
 	wait = Sum(wait-common, own)
-	declared := p.crawlDelays - page.countedCrawlDelay() // first has that of the first page
-	return first.Add(max(wait, Sum(declared, own)))
+	if h.Settings.CrawlDelay == 0 { // otherwise no declared Crawl-delay is in force
+		declared := p.crawlDelays - page.countedCrawlDelay() // first has that of the first page
+		wait = max(wait, Sum(declared, own))
+	}
+	return first.Add(wait)
 }
 
 // robotsEstimate includes the pages that take their turns between robots.txt
@@ -86,7 +108,7 @@ func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
 		robots = r
 	}
 	delay := h.Delay()
-	first := max(from, h.ReadyAt(robots))
+	first := h.robotsStart(from, robots)
 	starts := time.Duration(p.ahead)
 	if page == nil || p.ahead == 0 && h.isNeeded(r) {
 		return first.Add(times(delay, starts))
@@ -95,7 +117,7 @@ func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
 	if h.Interval(page) == delay {
 		pages = starts
 	}
-	if h.lastWasRobots && max(from, h.Due(page)) <= first {
+	if h.lastWasRobots && max(from, h.Due(page)) == first {
 		pages++
 	}
 	pages = min(pages, time.Duration(h.queue.pages.length))

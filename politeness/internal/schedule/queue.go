@@ -127,6 +127,9 @@ func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
 		if q.files[r.origin()] == nil {
 			q.files[r.origin()] = r
 		}
+		if q.rejoining == r.origin() {
+			q.rejoining = origin{} // it goes first only once
+		}
 	case q.pages.first == r:
 		q.prefer(r.origin())
 	}
@@ -159,10 +162,17 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 // again when the file has been fetched. If the request for this file waits or
 // joins next, it goes to the front of its line.
 func (h *Host) Rejoins(r *Request) {
-	if q := h.queue; q != nil && !r.Overtakes {
-		q.rejoining = r.origin()
-		q.prefer(q.rejoining)
+	q := h.queue
+	if q == nil || r.Overtakes {
+		return
 	}
+	file := r.origin()
+	if q.files[file] == nil {
+		q.rejoining = file
+		return
+	}
+	q.rejoining = origin{}
+	q.prefer(file)
 }
 
 // prefer moves the request for the robots.txt of an origin to the front of its
