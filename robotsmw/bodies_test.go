@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 // unfinishedFiles serves robots.txt files. It sends the first 490 KB of each at
@@ -221,4 +223,89 @@ func TestBodies_AskedHasTheCause(t *testing.T) {
 		mu.Unlock()
 		time.Sleep(time.Minute) // the other fetch ends
 	})
+}
+
+// A refresh is answered slowly by bot protection with a 403, and is ended in the
+// middle of the body because memory is short. The part that was read has no
+// marks of bot protection, but it must not count as a missing file: the good
+// copy stays in force.
+func TestBodies_EndedRefreshKeepsTheGoodCopy(t *testing.T) {
+	const challenge = "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={cvId:'3'};</script></body></html>"
+	synctest.Test(t, func(t *testing.T) {
+		slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusForbidden)
+			io.WriteString(w, "<!DOCTYPE html>")
+			w.(http.Flusher).Flush()
+			time.Sleep(2 * time.Second)
+			io.WriteString(w, challenge)
+		})
+		file, other := new(switchable), new(switchable)
+		file.set(robots("User-agent: *\nDisallow: /private\n"))
+		other.set(robots("User-agent: *\nDisallow: /x\n"))
+		web := new(robotstest.Internet)
+		web.Handle("a.example", file)
+		for i := range 3 {
+			web.Handle(fmt.Sprintf("o%d.example", i), other)
+		}
+		c := newTestTransport(t, web, func(o *Options) { o.MaxBytes = 100 << 10 }).Checker()
+		decide(t, c, "http://a.example/private")
+		for i := range 3 {
+			decide(t, c, fmt.Sprintf("http://o%d.example/", i))
+		}
+		time.Sleep(23 * time.Hour)
+		file.set(slow)
+		other.set(slow)
+		decide(t, c, "http://a.example/private") // begins the refresh
+		synctest.Wait()
+		time.Sleep(100 * time.Millisecond)
+		for i := range 3 {
+			decide(t, c, fmt.Sprintf("http://o%d.example/", i))
+		}
+		time.Sleep(10 * time.Second)
+		if d := decide(t, c, "http://a.example/private"); d.Allowed {
+			t.Errorf("a disallowed page is allowed: %v", d)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// A Check whose context has ended uses what is in memory, and begins no fetch,
+// although the record is due for a refresh.
+func TestCheck_EndedContextBeginsNoRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robots("User-agent: *\nDisallow: /no\n"))
+		c := newTestTransport(t, web).Checker()
+		decide(t, c, "http://a.example/")
+		time.Sleep(23 * time.Hour)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		d, err := c.Check(ctx, mustURL(t, "http://a.example/no"))
+		synctest.Wait()
+		if n := robotsFetches(web, ""); d.Allowed || err != nil || n != 1 {
+			t.Errorf("%v, %v; %d fetches, want 1", d, err, n)
+		}
+	})
+}
+
+// A program uses its request for another page when the body of the first is
+// closed. DecisionOf still returns the decision about the first.
+func TestDecisionOf_ReusedRequest(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("a.example", robots("User-agent: *\nDisallow: /no\n"))
+	tr := newTestTransport(t, web)
+	req, err := http.NewRequest(http.MethodGet, "http://a.example/yes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	req.URL.Path = "/no"
+	if d := DecisionOf(resp.Request.Context()); d == nil || !d.Allowed || d.URL.Path != "/yes" {
+		t.Errorf("the decision is %v", d)
+	}
 }

@@ -18,7 +18,7 @@ import (
 type permit struct {
 	checker    *Checker
 	origin     string
-	url        *url.URL
+	url        url.URL                       // a copy, because the caller may change the request's when the response is closed
 	crawlDelay time.Duration                 // 0 if there is none
 	time       time.Time                     // of the decision before the wait
 	turn       int                           // counts how often the request has been judged before it waited, from 1
@@ -61,7 +61,7 @@ func (p *permit) recheck(ctx context.Context) error {
 		return &outdatedError{p}
 	}
 	var d Decision
-	p.checker.judge(&d, p.url, rec, now)
+	p.checker.judge(&d, &p.url, rec, now)
 	switch {
 	case !d.Allowed:
 		p.checker.decided(ctx, &d)
@@ -86,9 +86,9 @@ func (p *permit) latestDecision() *Decision {
 	}
 	d := new(Decision)
 	if rec != nil {
-		p.checker.judge(d, p.url, rec, p.time)
+		p.checker.judge(d, &p.url, rec, p.time)
 	} else {
-		p.checker.judgeWithoutRecord(d, p.url, []byte(p.origin))
+		p.checker.judgeWithoutRecord(d, &p.url, []byte(p.origin))
 		d.Time = p.time
 	}
 	p.decision.CompareAndSwap(nil, d)

@@ -170,7 +170,7 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	s := &sent{
 		Context: req.Context(), examined: examined{opts: &t.cfg.page},
 		tells:  d.Reason.knowsGroup(), // otherwise the Limiter keeps the previous Crawl-delay
-		permit: permit{checker: t.checker, origin: string(name), url: req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn, pin: pin},
+		permit: permit{checker: t.checker, origin: string(name), url: *req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn, pin: pin},
 	}
 	if rec != nil {
 		s.record.Store(rec)

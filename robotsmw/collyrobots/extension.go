@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 
@@ -59,14 +60,15 @@ type Extension struct {
 	// unless an OnError handler calls Retry.
 	PutBack bool
 
-	opts    robotsmw.Options  // what Attach was given, with a Limiter and a Logger
-	first   *colly.Collector  // the collector that Attach was given
-	main    sender            // its guard, which also fetches robots.txt
-	inner   http.RoundTripper // the robots transport, or Options.Wrap around it
-	failed  error             // of Attach, so that nothing may be sent; otherwise nil
-	checker *robotsmw.Checker
-	tokens  []string // the checker's
-	sharing *sharing // nil means that robots.txt is not shared
+	opts     robotsmw.Options  // what Attach was given, with a Limiter and a Logger
+	first    *colly.Collector  // the collector that Attach was given
+	main     sender            // its guard, which also fetches robots.txt
+	inner    http.RoundTripper // the robots transport, or Options.Wrap around it
+	failed   error             // of Attach, so that nothing may be sent; otherwise nil
+	released atomic.Bool       // failed, and a later Attach has taken over
+	checker  *robotsmw.Checker
+	tokens   []string // the checker's
+	sharing  *sharing // nil means that robots.txt is not shared
 
 	members sync.Map // weak.Pointer[colly.Collector] → struct{}
 	marks   marks

@@ -1,6 +1,7 @@
 package collyrobots
 
 import (
+	"bytes"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -24,8 +25,11 @@ func failClosed(c *colly.Collector, err error) {
 	x := &Extension{first: c, failed: err, opts: robotsmw.Options{Logger: slog.New(slog.DiscardHandler)}}
 	x.main = x.newGuard(b, (*b.client).Transport, (*b.client).Timeout)
 	onRequestFirst(c, func(r *colly.Request) {
+		if x.released.Load() {
+			return // there has been a later Attach
+		}
 		seal(r)
-		if g, err := x.guardFor(c); err == nil { // otherwise a later Attach has succeeded
+		if g, err := x.guardFor(c); err == nil {
 			g.sync()
 		}
 	})
@@ -33,13 +37,21 @@ func failClosed(c *colly.Collector, err error) {
 
 // release undoes failClosed for a backend.
 func (g *guard) release() {
+	g.x.released.Store(true)
 	g.sync()
 	client := *g.client
 	client.Transport, client.Timeout = g.base, g.timeout
+	if client.CheckRedirect != nil {
+		client.CheckRedirect = g.redirect
+	}
 	if own, ok := client.Jar.(*jar); ok {
 		client.Jar = own.CookieJar
 	}
-	*g.backend.client = &client
+	if bytes.Equal(memoryOf(&client), memoryOf(g.users)) { // nothing was set on the collector
+		*g.backend.client = g.users // what changes on it later takes effect
+	} else {
+		*g.backend.client = &client
+	}
 	closeGate(g.backend)
 }
 

@@ -1,18 +1,25 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 // A program ignores the error of Attach and crawls. It must not send anything,
@@ -141,4 +148,96 @@ func TestAttachWithoutAField(t *testing.T) {
 			}
 		})
 	}
+}
+
+// After a failed Attach and a good one, the collector works as after the good
+// one alone, even if it is initialized again.
+func TestAttach_AfterAFailedOne(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("a.example", robotsText("User-agent: *\nDisallow: /no"))
+	c := colly.NewCollector()
+	if _, err := collyrobots.Attach(c, robotsmw.Options{}); err == nil {
+		t.Fatal("no error for Options without a User-Agent")
+	}
+	attachUnpaced(t, c, web)
+	if err := c.Visit("http://a.example/1"); err != nil {
+		t.Error(err)
+	}
+	c.Init()
+	if err := c.Visit("http://a.example/2"); err != nil {
+		t.Errorf("after Init: %v", err)
+	}
+	if err := c.Visit("http://a.example/no"); err == nil {
+		t.Error("a disallowed page was fetched")
+	}
+}
+
+// What a program changes on its own http.Client takes effect, although an
+// Attach has failed before.
+func TestAttach_AfterAFailedOne_FollowsTheClient(t *testing.T) {
+	first, second := new(robotstest.Internet), new(robotstest.Internet)
+	first.Handle("a.example", robotsText(""))
+	second.Handle("a.example", robotsText(""))
+	client := &http.Client{Transport: first, CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
+	c := colly.NewCollector()
+	c.SetClient(client)
+	if _, err := collyrobots.Attach(c, robotsmw.Options{}); err == nil {
+		t.Fatal("no error for Options without a User-Agent")
+	}
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	c.Visit("http://a.example/1")
+	client.Transport = second
+	c.Visit("http://a.example/2")
+	if got := asked(second); !slices.Contains(got, "GET http://a.example/2") {
+		t.Errorf("the new transport got %q", got)
+	}
+}
+
+// A redirect handler may use the context of the request, for a lookup of its
+// own. That context has not ended.
+func TestRedirectHandler_HasTheContext(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("a.example", redirectTo("http://b.example/x"))
+	web.Handle("b.example", robotsText(""))
+	c, _ := polite(t, web)
+	c.SetRedirectHandler(func(req *http.Request, _ []*http.Request) error { return context.Cause(req.Context()) })
+	if err := c.Visit("http://a.example/"); err != nil {
+		t.Error(err)
+	}
+}
+
+// While a request waits for colly's LimitRule, robots.txt changes. The request
+// is judged again before it is sent.
+func TestLimitRule_JudgedAfterTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shut atomic.Bool
+		web := new(robotstest.Internet)
+		web.Handle("b.example", robotsText(""))
+		web.Handle("a.example", withRobots(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=300")
+			if shut.Load() {
+				io.WriteString(w, "User-agent: *\nDisallow: /page")
+			}
+		})))
+		c, ext := polite(t, web, colly.Async())
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 1, Delay: 10 * time.Minute})
+		c.Visit("http://b.example/")
+		synctest.Wait()
+		c.Visit("http://a.example/page")
+		synctest.Wait()
+		time.Sleep(6 * time.Minute)
+		shut.Store(true)
+		page, err := url.Parse("http://a.example/page")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := ext.Checker().Check(t.Context(), page); err != nil || d.Allowed {
+			t.Fatalf("%v, %v", d, err)
+		}
+		c.Wait()
+		if got := asked(web); slices.Contains(got, "GET http://a.example/page") {
+			t.Errorf("a disallowed page was requested: %q", got)
+		}
+		time.Sleep(time.Hour)
+	})
 }

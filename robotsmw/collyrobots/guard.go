@@ -27,14 +27,16 @@ type guard struct {
 	x       *Extension
 	backend backend
 
-	mu      sync.Mutex
-	client  *http.Client      // the guard's own client, which colly uses
-	users   *http.Client      // the user's client, of which the guard's own is a copy
-	was     http.Client       // an earlier copy of *users, to notice changes
-	base    http.RoundTripper // the transport that sends
-	timeout time.Duration     // how long an attempt may take; negative means no limit
-	refused error             // why the transport that was set last cannot be used; nil if it can
-	warned  sync.Once
+	mu            sync.Mutex
+	client        *http.Client                               // the guard's own client, which colly uses
+	users         *http.Client                               // the user's client, of which the guard's own is a copy
+	was           http.Client                                // an earlier copy of *users, to notice changes
+	redirect      func(*http.Request, []*http.Request) error // what checkRedirect calls
+	checkRedirect func(*http.Request, []*http.Request) error // that of the guard's own client, from unsealRedirect
+	base          http.RoundTripper                          // the transport that sends
+	timeout       time.Duration                              // how long an attempt may take; negative means no limit
+	refused       error                                      // why the transport that was set last cannot be used; nil if it can
+	warned        sync.Once
 }
 
 // newGuard takes over a backend. From now on, the requests of its collectors go
@@ -99,6 +101,11 @@ func (g *guard) sync() error {
 		if own, ok := client.Jar.(*jar); !ok || own.guard != g {
 			client.Jar = &jar{client.Jar, g}
 		}
+	}
+	if client.CheckRedirect != nil && !bytes.Equal(memoryOf(&client.CheckRedirect), memoryOf(&g.checkRedirect)) {
+		g.redirect = client.CheckRedirect
+		g.checkRedirect = unsealRedirect(g.redirect)
+		client.CheckRedirect = g.checkRedirect
 	}
 	if client.Transport != g {
 		g.take(client.Transport)

@@ -62,9 +62,17 @@ func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 		}
 		return resp, err
 	}
+	asked := time.Now()
 	leave, err := p.guard.enter(req.Context(), req.URL.Host)
 	if err != nil {
 		return nil, err
+	}
+	if time.Since(asked) > time.Second { // robots.txt may have changed meanwhile
+		// A Check whose context has ended does not wait.
+		if d, err := o.x.checker.Check(ended, req.URL); err == nil && !d.Allowed {
+			leave()
+			return nil, &robotsmw.DisallowedError{Decision: d}
+		}
 	}
 	base, timeout, err := p.guard.now() // it may have changed while the request waited
 	if err != nil {
@@ -77,8 +85,16 @@ func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), timeout)
 	p.attempt = ctx
+	hasReturned := false
+	defer func() {
+		if !hasReturned { // base has panicked, or has ended the goroutine
+			cancel()
+			leave()
+		}
+	}()
 	sent := req.WithContext(ctx)
 	resp, err = base.RoundTrip(sent)
+	hasReturned = true
 	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string) // colly's proxy switchers note their choice in the context
 	if resp == nil && err == nil {
 		err = errNoAnswer

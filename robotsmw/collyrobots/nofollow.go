@@ -36,6 +36,7 @@ var ErrNoFollow = errors.New("collyrobots: nofollow")
 func closed(c *colly.Collector, refuse func() error) *colly.Collector {
 	own := c.Clone()
 	own.Async, own.AllowURLRevisit = false, false
+	own.CacheDir = "" // a page from there would take the place of the error
 	store := storeOf(own)
 	*store = &closedStore{*store, c.AllowURLRevisit, refuse}
 	return own

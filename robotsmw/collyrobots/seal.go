@@ -94,6 +94,26 @@ func unseal(ctx context.Context) context.Context {
 	return ctx
 }
 
+// unsealRedirect returns a CheckRedirect that gives the next request its own
+// context while f runs: f may use that context, for a lookup of its own say.
+func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		s := sealOf(req.Context())
+		if s == nil {
+			return f(req, via)
+		}
+		was := req.Context()
+		*req = *req.WithContext(s.Context)
+		defer func() {
+			if req.Context() != s.Context { // f has set another one
+				was = &sealed{Context: req.Context(), repeated: s.repeated, refused: s.refused}
+			}
+			*req = *req.WithContext(was)
+		}()
+		return f(req, via)
+	}
+}
+
 // sealable reports whether Request.Headers points to the Header of the
 // http.Request that is sent, as in colly v2.3.0. It tries that with a request
 // that does not leave the process.

@@ -120,8 +120,13 @@ func (c *Client) Ask(q Question) (Answer, error) {
 			err = nil // it does not matter how the body of a refusal ends
 		}
 	}
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
+	if cause := context.Cause(ctx); cause != nil {
+		switch {
+		case err != nil:
+			err = cause
+		case q.Context.Err() != nil && ans.Refusal == "":
+			err = cause // the body of a 4xx may have been cut before its marks of a wall
+		}
 	}
 	if q.Answered != nil {
 		told := http.Response{}

@@ -65,7 +65,9 @@ func (l *Loader) LoadPinned(ctx context.Context, name []byte) (*record.Record, t
 func (l *Loader) load(ctx context.Context, name []byte, rec *record.Record, now time.Time) (*record.Record, time.Time, error) {
 	switch rec.Use(now) {
 	case record.UseAndRefresh:
-		l.refresh(string(name), now)
+		if ctx.Err() == nil { // otherwise the caller wants only what is in memory
+			l.refresh(string(name), now)
+		}
 	case record.UseFetch: // this is also the use of no record
 		var err error
 		if rec, err = l.wait(ctx, string(name), now); err != nil {
