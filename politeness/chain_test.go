@@ -89,8 +89,8 @@ func TestExempt_GoesFirstOnceAfterACheck(t *testing.T) {
 	})
 }
 
-// With EndToStart, the interval begins when the lease of a request that is never
-// done ends.
+// With EndToStart, the interval begins when the lease of a request that is
+// never done ends.
 func TestEndToStart_IntervalAfterALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{EndToStart: true, Delay: 5 * time.Second, Lease: 10 * time.Second}

@@ -225,10 +225,10 @@ func TestBodies_AskedHasTheCause(t *testing.T) {
 	})
 }
 
-// A refresh is answered slowly by bot protection with a 403, and is ended in the
-// middle of the body because memory is short. The part that was read has no
-// marks of bot protection, but it must not count as a missing file: the good
-// copy stays in force.
+// A refresh is answered slowly by bot protection with a 403, and is ended in
+// the middle of the body because memory is short. The part that was read has no
+// indicator of bot protection, but it must not count as a missing file: the
+// good copy stays in force.
 func TestBodies_EndedRefreshKeepsTheGoodCopy(t *testing.T) {
 	const challenge = "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={cvId:'3'};</script></body></html>"
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 type permit struct {
 	checker    *Checker
 	origin     string
-	url        url.URL                       // a copy, because the caller may change the request's when the response is closed
+	url        url.URL                       // a copy: the caller may change that of its request
 	crawlDelay time.Duration                 // 0 if there is none
 	time       time.Time                     // of the decision before the wait
 	turn       int                           // counts how often the request has been judged before it waited, from 1

@@ -125,7 +125,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		case err != nil:
 			err = cause
 		case q.Context.Err() != nil && ans.Refusal == "":
-			err = cause // the body of a 4xx may have been cut before its marks of a wall
+			err = cause // the body may have been cut before an indicator of bot protection
 		}
 	}
 	if q.Answered != nil {
