@@ -272,7 +272,7 @@ var causes = []cause{
 			return pacedCrawl(ctx)
 		},
 		kind: not(disallowed), is: []error{context.Canceled}, isNot: append(robotsErrors, context.DeadlineExceeded),
-		message: "politeness: cancelled while waiting for shop.example: context canceled",
+		message: "politeness: canceled while waiting for shop.example: context canceled",
 	},
 	{
 		name: "deadline while waiting for robots.txt", fake: true, setUp: func(t *testing.T) crawl {

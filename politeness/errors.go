@@ -76,7 +76,7 @@ type cancelError struct {
 }
 
 func (e *cancelError) Error() string {
-	return "politeness: cancelled while waiting for " + e.host + ": " + e.cause.Error()
+	return "politeness: canceled while waiting for " + e.host + ": " + e.cause.Error()
 }
 
 func (e *cancelError) Unwrap() []error { return []error{e.err, e.cause} }

@@ -31,7 +31,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{&timeoutError{5 * time.Second, io.ErrUnexpectedEOF},
 			"politeness: no complete response within AttemptTimeout, 5s from the request's start: unexpected EOF", true, io.ErrUnexpectedEOF},
 		{&cancelError{"example.com", context.Canceled, errors.New("enough pages")},
-			"politeness: cancelled while waiting for example.com: enough pages", false, context.Canceled},
+			"politeness: canceled while waiting for example.com: enough pages", false, context.Canceled},
 	} {
 		if got := tt.err.Error(); got != tt.says {
 			t.Errorf("%q, want %q", got, tt.says)

@@ -96,7 +96,8 @@ func (t *settingsTable) release(h *schedule.Host) {
 	}
 }
 
-// settingsKey returns those settings that PerHost can change. In it, 0 means 0.
+// settingsKey returns those settings that PerHost can change. Unlike in a
+// result of PerHost, 0 does not stand for a default.
 func settingsKey(s *schedule.Settings) HostSettings {
 	return HostSettings{Delay: s.Delay, Concurrency: int(s.Concurrency), CrawlDelay: s.CrawlDelay}
 }

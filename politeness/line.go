@@ -43,7 +43,8 @@ func (l *Limiter) dequeue(g *Grant) {
 // retime tells the requests that wait for h that h's times have changed.
 // Requests that can no longer start in time are refused. The first request of
 // each line gets its new estimate, and so does each request with a Trace. If
-// many requests wait, the first ones do a part of this: see continueRetiming.
+// many requests wait, retime examines only a few of them. The first request of
+// each line examines the others: see continueRetiming.
 func (l *Limiter) retime(h *host, now schedule.Time) {
 	h.Retime(now, h.unownedUntil(), func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
 	h.signalFirst()

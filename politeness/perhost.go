@@ -39,8 +39,8 @@ func (l *Limiter) hostOf(g *Grant, now schedule.Time) *host {
 	return h
 }
 
-// readLaterSettings calls readSettings for each Limiter after the first whose
-// queue g is not in. g may have waited for a long time before it joins these
+// readLaterSettings calls readSettings for each Limiter of the chain but the
+// first, unless g is in its queue already. g may have waited for a long time before it joins these
 // queues. While g is in a queue, it must not call PerHost again: if PerHost
 // returned another value each time, the requests would wake each other without
 // end.

@@ -328,7 +328,7 @@ func target(buf []byte, u *url.URL) string {
 
 // Stats says how much a Checker holds in memory.
 type Stats struct {
-	Origins int // origins that have a record and no fetch under way
+	Origins int // origins in memory, without those whose fetch is under way
 
 	// Bytes is the approximate size of all records in memory, and of what the
 	// fetches under way have read.

@@ -21,7 +21,7 @@ type permit struct {
 	url        url.URL                       // a copy: the caller may change that of its request
 	crawlDelay time.Duration                 // 0 if there is none
 	time       time.Time                     // of the decision before the wait
-	turn       int                           // counts how often the request has been judged before it waited, from 1
+	turn       int                           // the number of this turn in admit's loop, from 1; see maxTurns
 	pin        load.Pin                      // keeps the origin in memory until end
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision   atomic.Pointer[Decision]      // nil until it is needed: see latestDecision

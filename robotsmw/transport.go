@@ -102,9 +102,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // admit decides about req, and calls start with the request that prepare
 // returns. If there is a Limiter, start waits for it, and the Limiter calls
 // recheck when the host is due. If robots.txt is no longer in force by then,
-// start fails without having sent anything, and admit begins again. admit
-// returns what it has called start with the last time. The context of that
-// request is the *sent.
+// start fails without having sent anything, and admit begins again. It returns
+// the request of the last call of start, and that request's context.
 func (t *Transport) admit(req *http.Request, start func(out *http.Request) error) (*http.Request, *sent, error) {
 	for turn := 1; ; turn++ { // see maxTurns
 		out, s, err := t.prepare(req, turn)

@@ -27,7 +27,7 @@ type member struct {
 
 	last    sync.Mutex     // guards what follows
 	guard   *guard         // the collector's; nil at first
-	of      unsafe.Pointer // the backend of guard
+	of      unsafe.Pointer // the backend that guard belongs to
 	headers int            // of the OnRequestHeaders handlers, if any, the last is the member's
 }
 

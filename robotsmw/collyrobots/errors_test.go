@@ -76,7 +76,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 		{"a pause for robots.txt", pages(map[string]http.Handler{"/robots.txt": http.RedirectHandler("http://slow.example/robots.txt", http.StatusFound)}),
 			"http://slow.example/", page, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Minute, MaxWait: -1} }), "may not be asked", as[*politeness.DelayError]},
 		{"a spent budget", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Budget: politeness.Budget{Requests: 2}} }), "(budget)", as[*politeness.DelayError]},
-		{"a cancelled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "cancelled while waiting for shop.example", nil},
+		{"a canceled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "canceled while waiting for shop.example", nil},
 		{"a Key that fails", shut, open, open, func(o *robotsmw.Options) {
 			o.Limiter.Key = func(ctx context.Context, u *url.URL) (string, error) { return "", errors.New("it has no key") }
 		}, "no pace for this URL: it has no key", nil},

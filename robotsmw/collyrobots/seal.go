@@ -9,7 +9,8 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// How a request that another transport gets is kept from being sent:
+// Why a transport that knows nothing of robots.txt sends nothing, even if it is
+// given a request:
 //
 // An http.Client reads its Transport last of all. If the program replaces the
 // transport just before that, while other requests are under way, the client

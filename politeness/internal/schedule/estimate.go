@@ -25,9 +25,9 @@ func (h *Host) placeAtEnd(r *Request) place {
 }
 
 // estimate returns the time at which r can start from place p of its line if
-// nothing changes. The true time is not earlier, unless requests leave the
-// queue or the host's intervals become shorter. It may be later: the estimate
-// leaves out how long the requests ahead take.
+// nothing changes. The true time may be earlier if requests leave the queue, a
+// robots.txt request goes to the front, or an interval becomes shorter. It may
+// be later because the estimate leaves out how long the requests ahead take.
 func (h *Host) estimate(now, notBefore Time, r *Request, p place) Time {
 	due := max(now, notBefore, h.Due(r))
 	if r.Overtakes {

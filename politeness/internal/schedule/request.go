@@ -16,7 +16,7 @@ type Request struct {
 	Overtakes  bool          // the request is exempt and does not wait behind requests that are not
 	Traced     bool          // a change of Estimate has to be reported
 
-	round uint16 // of the line's latest retiming that has examined the request; 0 means none
+	round uint16 // the number of the latest retiming that has examined the request; 0 means none
 
 	IntervalFollows bool // set at the start: an interval follows, so the time of sending matters
 	OnItsWay        bool // the request has started and its header is not written yet
