@@ -74,6 +74,9 @@ func (s *longSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-s.closed:
 	case <-r.Context().Done(): // the connection has ended
 	}
+	// net/http ends the connection in a goroutine of its own, which a busy
+	// machine delays. It drains a body for at most 50 ms.
+	time.Sleep(15 * time.Millisecond)
 	for s.rest.Load() < longRest {
 		if _, err := w.Write(chunk); err != nil || flush.Flush() != nil {
 			return
