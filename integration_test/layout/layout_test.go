@@ -29,6 +29,9 @@ var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 // In each package, the number of arrows that run back up is the number in
 // runsBack. It is 0 if the package has no row there.
 func TestBackArrows(t *testing.T) {
+	if raceEnabled {
+		t.Skip("SKIPPED: it reads the whole module, which takes a minute with the race detector, and has no goroutines")
+	}
 	t.Parallel()
 	packages, err := loaded()
 	if err != nil {

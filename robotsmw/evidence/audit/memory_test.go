@@ -13,6 +13,9 @@ import (
 // text, a long address, or the URL of a host with a long path. The Auditor
 // keeps the names, and not the lines.
 func TestMemoryOfLongLines(t *testing.T) {
+	if raceEnabled {
+		t.Skip("SKIPPED: the race detector needs memory of its own")
+	}
 	const n = 100
 	long := strings.Repeat("x", 900<<10)
 	for name, format := range map[string]string{
