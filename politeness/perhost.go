@@ -40,10 +40,10 @@ func (l *Limiter) hostOf(g *Grant, now schedule.Time) *host {
 }
 
 // readLaterSettings calls readSettings for each Limiter of the chain but the
-// first, unless g is in its queue already. g may have waited for a long time before it joins these
-// queues. While g is in a queue, it must not call PerHost again: if PerHost
-// returned another value each time, the requests would wake each other without
-// end.
+// first, unless g is in its queue already. g may have waited for a long time
+// before it joins these queues. While g is in a queue, it must not call PerHost
+// again: if PerHost returned another value each time, the requests would wake
+// each other without end.
 func (g *Grant) readLaterSettings() {
 	for stage := g.next; stage != nil; stage = stage.next {
 		if stage.limiter.PerHost != nil && !stage.isQueued() {

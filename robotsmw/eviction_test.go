@@ -74,6 +74,7 @@ func TestEviction_NoPageFollowsAnOlderFile(t *testing.T) {
 					})
 				}
 				wg.Wait()
+				time.Sleep(time.Minute) // the last refreshes end
 				pages, disallowed := 0, 0
 				for _, s := range sites {
 					pages += s.pages

@@ -98,7 +98,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					if strings.HasPrefix(tt.says, "cancelled") {
+					if strings.HasPrefix(tt.says, "canceled") {
 						time.AfterFunc(time.Minute, cancel)
 					}
 					var web robotstest.Internet
