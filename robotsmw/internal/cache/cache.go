@@ -47,15 +47,15 @@ type Cache struct {
 
 	mu      sync.Mutex // guards the fields below; never held during a wait
 	entries map[string]*entry
-	lru     entry     // sentinel of the list: lru.next was used most recently
-	held    retryHeap // unreachable origins that wait for their next try
-	flying  int       // how many entries have a fetch under way
-	pinned  int       // how many other entries a request waits for
-	bytes   int64     // of all entries and documents, and of answers that are being read
-	begun   uint64    // how many fetches have begun
+	lru     entry                // sentinel of the list: lru.next was used most recently
+	held    positionHeap[*entry] // unreachable origins that wait for their next try
+	flying  int                  // how many entries have a fetch under way
+	pinned  int                  // how many other entries a request waits for
+	bytes   int64                // of all entries and documents, and of answers that are being read
+	begun   uint64               // how many fetches have begun
 
-	unattended      flightHeap // the fetches that read an answer while no caller waits
-	unattendedBytes int64      // of these fetches
+	unattended      positionHeap[*Flight] // the fetches that read an answer while no caller waits
+	unattendedBytes int64                 // of these fetches
 }
 
 // New returns a cache with these limits. It uses docs to count how many origins

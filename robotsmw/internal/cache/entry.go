@@ -29,25 +29,9 @@ func (e *entry) unlink() {
 	e.prev, e.next = nil, nil
 }
 
-// retryHeap orders entries by the time of their next try.
-type retryHeap []*entry
+// isBefore orders the heap by the time of the next try.
+func (e *entry) isBefore(other *entry) bool {
+	return e.rec.Failure.Retry.Before(other.rec.Failure.Retry)
+}
 
-func (h retryHeap) Len() int           { return len(h) }
-func (h retryHeap) Less(i, j int) bool { return h[i].rec.Failure.Retry.Before(h[j].rec.Failure.Retry) }
-func (h retryHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i+1, j+1
-}
-func (h *retryHeap) Push(x any) {
-	e := x.(*entry)
-	*h = append(*h, e)
-	e.at = len(*h)
-}
-func (h *retryHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	e.at = 0
-	return e
-}
+func (e *entry) position() *int { return &e.at }

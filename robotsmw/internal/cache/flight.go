@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -22,6 +23,14 @@ const (
 	// dropped. It loses only its place in a queue.
 	longWait = 10 * time.Minute
 )
+
+// ErrNoRoom is the cause with which the context of a flight ends if the cache
+// has ended the flight because of its memory.
+var ErrNoRoom = errors.New("robotsmw: no request waited for this robots.txt, and unfinished ones took too much memory")
+
+// flightSize is roughly how many bytes a fetch takes besides its answer: the
+// buffers of its connection and the stacks of its goroutines.
+const flightSize = 32 << 10
 
 // A Flight is one fetch of an origin's robots.txt, shared by all callers that
 // need it. It belongs to none of them: a caller that gives up leaves it to the
@@ -236,3 +245,8 @@ func (f *Flight) end(rec *record.Record, err error) {
 	close(f.done)
 	f.drop(nil) // nobody needs ctx any more; this frees it
 }
+
+// isBefore orders the unattended flights by their beginning.
+func (f *Flight) isBefore(other *Flight) bool { return f.number < other.number }
+
+func (f *Flight) position() *int { return &f.at }
