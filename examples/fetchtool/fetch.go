@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -27,7 +25,7 @@ const (
 // A fetcher fetches pages and remembers the latest ones.
 type fetcher struct {
 	client  *http.Client
-	checker *robotsmw.Checker
+	tokens  []string // our product tokens
 	maxTime time.Duration
 	pages   pageCache
 }
@@ -40,7 +38,7 @@ func newFetcher(opts robotsmw.Options) (*fetcher, error) {
 		return nil, err
 	}
 	client := &http.Client{Transport: &revisit.Transport{Base: robots, MinFresh: freshness, MaxPages: maxPages}}
-	return &fetcher{client: client, checker: robots.Checker(), maxTime: maxTime}, nil
+	return &fetcher{client: client, tokens: robots.Checker().Tokens(), maxTime: maxTime}, nil
 }
 
 // A document is a page that was fetched.
@@ -114,50 +112,31 @@ func (f *fetcher) get(ctx context.Context, u *url.URL, cacheControl string) (*do
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, &statusError{resp.Status}
 	}
-	d, err := f.read(resp)
+	shown, isTruncated, err := readable.ReadResponse(resp, maxBytes)
 	if err != nil {
 		return nil, err
 	}
+	d := &document{url: final.String(), title: shown.Title, text: []rune(shown.Text), isTruncated: isTruncated}
 	// A mark of bot protection in HTML is only a sign. But if there is hardly
 	// any text besides, the page is a challenge.
 	if page := robotsmw.PageDirectives(resp); page.Refusal.Kind != 0 && len(d.text) < 1000 {
 		return nil, &blockedError{page.Refusal}
 	}
-	d.preferences = f.preferences(ctx, resp)
+	d.preferences = f.preferences(resp)
 	f.pages.put(d)
 	return d, nil
 }
 
-// read reads the body. The rest of a longer one is not transferred.
-func (f *fetcher) read(resp *http.Response) (*document, error) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the page: %w", err)
-	}
-	isTruncated := len(body) > maxBytes
-	body = body[:min(len(body), maxBytes)]
-	page, err := readable.Read(body, cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body)))
-	if err != nil {
-		return nil, err
-	}
-	return &document{
-		url:         resp.Request.URL.String(),
-		title:       page.Title,
-		text:        []rune(page.Text),
-		isTruncated: isTruncated,
-	}, nil
-}
-
 // preferences lists what the owner of the page has stated about its use by AI,
 // in robots.txt, in the header and in the page.
-func (f *fetcher) preferences(ctx context.Context, resp *http.Response) (stated []string) {
+func (f *fetcher) preferences(resp *http.Response) (stated []string) {
 	in := preference.Input{
-		Tokens: f.checker.Tokens(),
+		Tokens: f.tokens,
 		Target: resp.Request.URL.String(),
 		Header: resp.Header,
 		Page:   robotsmw.PageDirectives(resp).Directives,
 	}
-	if d, err := f.checker.Check(ctx, resp.Request.URL); err == nil {
+	if d := robotsmw.DecisionOf(resp.Request.Context()); d != nil {
 		in.Robots = d.File()
 	}
 	for _, s := range in.Says() {

@@ -24,7 +24,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -130,17 +129,11 @@ func fetch(ctx context.Context, client *http.Client, page *url.URL) (string, err
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return "", fmt.Errorf("the status of %s is %s", resp.Request.URL.Redacted(), resp.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", resp.Request.URL.Redacted(), err)
+	shown, isTruncated, err := readable.ReadResponse(resp, maxBytes)
+	if err == nil && isTruncated {
+		err = errTooLong
 	}
-	contentType := cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body))
-	if len(body) > maxBytes {
-		text, err := readable.Read(body[:maxBytes], contentType)
-		return text.Text, cmp.Or(err, errTooLong)
-	}
-	text, err := readable.Read(body, contentType)
-	return text.Text, err
+	return shown.Text, err
 }
 
 // exitStatus returns the exit status for an error of fetch.

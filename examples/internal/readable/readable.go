@@ -3,8 +3,11 @@ package readable
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"io"
 	"mime"
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -17,6 +20,20 @@ import (
 type Page struct {
 	Title string // of HTML; empty if there is none
 	Text  string
+}
+
+// ReadResponse reads at most limit bytes of a response's body, and returns the
+// page that they are. isTruncated reports whether the body is longer. The
+// caller closes the body. Errors are those of the body and of Read.
+func ReadResponse(resp *http.Response, limit int) (page Page, isTruncated bool, err error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	if err != nil {
+		return Page{}, false, fmt.Errorf("read %s: %w", resp.Request.URL.Redacted(), err)
+	}
+	isTruncated = len(body) > limit
+	body = body[:min(len(body), limit)]
+	page, err = Read(body, cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body)))
+	return page, isTruncated, err
 }
 
 // Read decodes a body of HTML or plain text by its Content-Type and, in HTML,
