@@ -14,7 +14,7 @@ import (
 // end of that day. The accounts of tomorrow are kept, because the clock of
 // another process may be ahead.
 func (l *Limiter) accountOf(key string) *account {
-	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
+	if today := utcDay(time.Now()); today > l.day || today < l.day-1 {
 		l.day = today
 		for key, a := range l.accounts {
 			if a.day < today || a.day > today+1 {

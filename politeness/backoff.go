@@ -76,6 +76,6 @@ func isBlock(o *Outcome) bool {
 // that now has the same key, or a new host.
 func (l *Limiter) recall(g *Grant, now schedule.Time) {
 	if g.host.gone {
-		g.host = l.hostOf(g, now)
+		g.host = l.obtainHost(g, now)
 	}
 }

@@ -45,8 +45,8 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// dayOf returns the day of t in UTC, counted from 1970.
-func dayOf(t time.Time) int64 { return t.Unix() / 86400 }
+// utcDay returns the day of t in UTC, counted from 1970.
+func utcDay(t time.Time) int64 { return t.Unix() / 86400 }
 
 // An account is what is known of one host's Budget on one day.
 type account struct {

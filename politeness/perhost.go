@@ -8,7 +8,7 @@ import (
 
 // readSettings calls the PerHost of the Limiter of g, and puts the settings
 // that it returns in force. It must be called without a lock. If the Limiter
-// does not know the host, hostOf puts them in force when it makes the host.
+// does not know the host, obtainHost puts them in force when it makes the host.
 func (g *Grant) readSettings() {
 	l := g.limiter
 	if l.PerHost == nil {
@@ -26,9 +26,9 @@ func (g *Grant) readSettings() {
 	*g.settings = settings
 }
 
-// hostOf returns the host of g, and makes it if there is none. A host may have
+// obtainHost returns the host of g, and makes it if there is none. A host may have
 // been forgotten since readSettings, so a new host gets the settings of g.
-func (l *Limiter) hostOf(g *Grant, now schedule.Time) *host {
+func (l *Limiter) obtainHost(g *Grant, now schedule.Time) *host {
 	if h := l.hosts[g.key]; h != nil {
 		return h
 	}

@@ -96,7 +96,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	if wait, yes := l.budgetSpent(g); yes {
 		return readiness{refused: true, wait: wait, why: schedule.ReasonBudget}, false
 	}
-	h := l.hostOf(g, now)
+	h := l.obtainHost(g, now)
 	if l.Fleet != nil {
 		l.want(h, now)
 	}

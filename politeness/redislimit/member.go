@@ -393,9 +393,9 @@ func (m *member) hear() {
 	}
 }
 
-// unheardOf notes that the listening has ended by itself. If Redis refuses the
+// subscriptionEnded notes that the listening has ended by itself. If Redis refuses the
 // subscription, the log says so at once. Otherwise the next beat tries again.
-func (m *member) unheardOf(ctx context.Context, err error) {
+func (m *member) subscriptionEnded(ctx context.Context, err error) {
 	if ctx.Err() != nil { // it was for an earlier session
 		return
 	}
@@ -550,7 +550,7 @@ func (m *member) listen() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if ctx.Err() == nil {
-			f.put(func() { m.unheardOf(ctx, err) })
+			f.put(func() { m.subscriptionEnded(ctx, err) })
 		}
 	}()
 }

@@ -21,7 +21,7 @@ func Lines(x *Extension) (n int) {
 
 // Known returns the error that Attach would return if colly had these types.
 func Known(collector, rule reflect.Type) error {
-	return layoutOf(collector, rule, reflect.TypeFor[colly.Request]()).err
+	return newLayout(collector, rule, reflect.TypeFor[colly.Request]()).err
 }
 
 // NotFatal are the names of the fields without which Attach works.

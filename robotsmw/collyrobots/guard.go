@@ -168,7 +168,7 @@ func (g *guard) take(t http.RoundTripper) {
 			g.x.sharing.use(recordsFor(g.x.opts, g.base))
 		}
 	}()
-	if own := g.withProxyOf(t); own != nil {
+	if own := g.withProxy(t); own != nil {
 		g.base, g.refused = own, nil
 		return
 	}
@@ -186,11 +186,11 @@ func (g *guard) take(t http.RoundTripper) {
 	g.base = base
 }
 
-// withProxyOf returns a copy of the guard's transport with the proxy of t, if t
+// withProxy returns a copy of the guard's transport with the proxy of t, if t
 // is what colly's SetProxy or SetProxyFunc has just made. In plain colly, these
 // methods change the transport at hand. They cannot see the guard's, so they
 // make a transport that has nothing but the proxy.
-func (g *guard) withProxyOf(t http.RoundTripper) http.RoundTripper {
+func (g *guard) withProxy(t http.RoundTripper) http.RoundTripper {
 	own, ok := g.base.(*http.Transport)
 	made, isMade := t.(*http.Transport)
 	if !ok || !isMade || own == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {

@@ -87,10 +87,10 @@ func (l layout) has(name string) bool { return l.missing[name] == "" }
 
 // known is the layout of this version of colly. Tests replace it.
 var known = sync.OnceValue(func() layout {
-	return layoutOf(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule](), reflect.TypeFor[colly.Request]())
+	return newLayout(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule](), reflect.TypeFor[colly.Request]())
 })
 
-func layoutOf(collector, rule, request reflect.Type) layout {
+func newLayout(collector, rule, request reflect.Type) layout {
 	pointer, ok := collector.FieldByName("backend")
 	if !ok || pointer.Type.Kind() != reflect.Pointer || pointer.Type.Elem().Kind() != reflect.Struct {
 		return layout{err: unknown("the Collector has no backend that is a pointer to a struct")}

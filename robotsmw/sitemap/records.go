@@ -189,7 +189,7 @@ func (m *markup) startElement(n name, tag string) error {
 		m.record.name = n
 	} else if m.isField(n) {
 		if n.local == "link" && m.record.entry.Loc == "" {
-			m.record.entry.Loc = linkOf(tag, m.charset)
+			m.record.entry.Loc = atomLink(tag, m.charset)
 		}
 		m.field.name = n
 	}
@@ -237,9 +237,9 @@ func (m *markup) parent() name {
 	return m.path[len(m.path)-1]
 }
 
-// linkOf returns the href of Atom's link element, if it leads to the page
+// atomLink returns the href of Atom's link element, if it leads to the page
 // itself (RFC 4287 §4.2.7.2).
-func linkOf(tag, charset string) string {
+func atomLink(tag, charset string) string {
 	if rel := attribute(tag, "rel"); rel != "" && !strings.EqualFold(rel, "alternate") {
 		return ""
 	}

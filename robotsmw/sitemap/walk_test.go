@@ -22,8 +22,8 @@ type body struct {
 
 func (b body) Close() error { *b.open--; return nil }
 
-// indexOf returns an index of these sitemaps.
-func indexOf(locs ...string) string {
+// sitemapIndex returns an index of these sitemaps.
+func sitemapIndex(locs ...string) string {
 	return "<sitemapindex><sitemap><loc>" + strings.Join(locs, "</loc></sitemap><sitemap><loc>") + "</loc></sitemap></sitemapindex>"
 }
 
@@ -31,7 +31,7 @@ func TestWalk(t *testing.T) {
 	broken := errors.New("broken")
 	deep := make(files)
 	for i := range MaxDepth + 3 {
-		deep[fmt.Sprint("s", i)] = indexOf(fmt.Sprint("s", i+1), fmt.Sprint("p", i))
+		deep[fmt.Sprint("s", i)] = sitemapIndex(fmt.Sprint("s", i+1), fmt.Sprint("p", i))
 		deep[fmt.Sprint("p", i)] = url(fmt.Sprint("page", i))
 	}
 	for name, tt := range map[string]struct {
@@ -40,15 +40,15 @@ func TestWalk(t *testing.T) {
 		errs  map[string]error // by the URL of the sitemap
 	}{
 		"one":                   {files{"s0": url("1")}, []string{"1"}, nil},
-		"an index":              {files{"s0": indexOf("a", "b"), "a": url("1"), "b": packed(url("2"))}, []string{"1", "2"}, nil},
-		"an index of indexes":   {files{"s0": indexOf("a"), "a": indexOf("b"), "b": "http://x/1\n"}, []string{"http://x/1"}, nil},
-		"a circle":              {files{"s0": indexOf("a"), "a": indexOf("s0", "a", "b"), "b": url("1")}, []string{"1"}, nil},
-		"listed twice":          {files{"s0": indexOf("a", "a"), "a": url("1")}, []string{"1"}, nil},
-		"a page listed twice":   {files{"s0": indexOf("a", "b"), "a": url("1"), "b": url("1")}, []string{"1", "1"}, nil},
-		"one is missing":        {files{"s0": indexOf("a", "b"), "b": url("2")}, []string{"2"}, map[string]error{"a": fs.ErrNotExist}},
-		"one is a page":         {files{"s0": indexOf("a", "b"), "a": "<html>", "b": url("2")}, []string{"2"}, map[string]error{"a": ErrNotSitemap}},
-		"one breaks off":        {files{"s0": indexOf("a", "b"), "a": url("1") + "\x00broken", "b": url("2")}, []string{"1", "2"}, map[string]error{"a": broken}},
-		"an index breaks off":   {files{"s0": indexOf("a") + "\x00broken", "a": url("1")}, []string{"1"}, map[string]error{"s0": broken}},
+		"an index":              {files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": packed(url("2"))}, []string{"1", "2"}, nil},
+		"an index of indexes":   {files{"s0": sitemapIndex("a"), "a": sitemapIndex("b"), "b": "http://x/1\n"}, []string{"http://x/1"}, nil},
+		"a circle":              {files{"s0": sitemapIndex("a"), "a": sitemapIndex("s0", "a", "b"), "b": url("1")}, []string{"1"}, nil},
+		"listed twice":          {files{"s0": sitemapIndex("a", "a"), "a": url("1")}, []string{"1"}, nil},
+		"a page listed twice":   {files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": url("1")}, []string{"1", "1"}, nil},
+		"one is missing":        {files{"s0": sitemapIndex("a", "b"), "b": url("2")}, []string{"2"}, map[string]error{"a": fs.ErrNotExist}},
+		"one is a page":         {files{"s0": sitemapIndex("a", "b"), "a": "<html>", "b": url("2")}, []string{"2"}, map[string]error{"a": ErrNotSitemap}},
+		"one breaks off":        {files{"s0": sitemapIndex("a", "b"), "a": url("1") + "\x00broken", "b": url("2")}, []string{"1", "2"}, map[string]error{"a": broken}},
+		"an index breaks off":   {files{"s0": sitemapIndex("a") + "\x00broken", "a": url("1")}, []string{"1"}, map[string]error{"s0": broken}},
 		"pages beside an index": {files{"s0": "<urlset><url><loc>1</loc></url><sitemap><loc>a</loc></sitemap></urlset>", "a": url("2")}, []string{"1", "2"}, nil},
 		"too deep":              {deep, []string{"page0", "page1", "page2", "page3", "page4"}, map[string]error{fmt.Sprint("s", MaxDepth): ErrTooDeep}},
 		"nothing":               {files{"s0": ""}, nil, nil},
@@ -122,7 +122,7 @@ func TestWalk_TooManySitemaps(t *testing.T) {
 			}
 			lists = append(lists, fmt.Sprint(loc, separator, i))
 		}
-		return io.NopCloser(strings.NewReader(indexOf(lists...))), nil
+		return io.NopCloser(strings.NewReader(sitemapIndex(lists...))), nil
 	}
 	var errs []error
 	for _, err := range Walk(t.Context(), fetch, "s") {

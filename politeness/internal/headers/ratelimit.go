@@ -67,7 +67,7 @@ func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 		if lefts := valuesOf(lines); len(lefts) > 0 {
 			limit, ok := leastOf(valuesOf(Lines(h, "X-Ratelimit-Limit")))
 			r.noLimit = ok && limit == 0
-			r.clock = httptime.Clock(dateOf(h), now)
+			r.clock = httptime.Clock(h.Get("Date"), now)
 			resets, afters := Lines(h, names[1]), Lines(h, names[2])
 			if !r.readRemaining(lefts, resets, afters) {
 				r.readWindows(lines)

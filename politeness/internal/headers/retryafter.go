@@ -14,7 +14,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if len(lines) == 0 {
 		return 0, false
 	}
-	wait := httptime.RetryAfter(lines, dateOf(h), now)
+	wait := httptime.RetryAfter(lines, h.Get("Date"), now)
 	return wait, wait > 0
 }
 
@@ -33,13 +33,4 @@ func Lines(h http.Header, name string) []string {
 		}
 	}
 	return h[name]
-}
-
-// dateOf returns the Date of a response, which is the time by the server's
-// clock, or "".
-func dateOf(h http.Header) string {
-	if lines := h["Date"]; len(lines) > 0 {
-		return lines[0]
-	}
-	return ""
 }
