@@ -118,16 +118,9 @@ func soak(out io.Writer, dir string, duration time.Duration) error {
 	fmt.Fprintf(out, "bounds: %s\n", mib(bounds))
 	ctx, cancel := context.WithTimeout(context.Background(), duration)
 	defer cancel()
-	var wg sync.WaitGroup
+	var running sync.WaitGroup
 	for worker := range workers {
-		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(worker), 1))
-			for ctx.Err() == nil {
-				c.visits.RLock()
-				c.visit(ctx, rng)
-				c.visits.RUnlock()
-			}
-		})
+		running.Go(func() { c.work(ctx, worker) })
 	}
 	var most int64
 	start := time.Now()
@@ -136,22 +129,42 @@ func soak(out io.Writer, dir string, duration time.Duration) error {
 		case <-ctx.Done():
 		case <-time.After(max(duration/60, time.Second)):
 		}
-		c.visits.Lock()
-		heap := testmain.Heap() - before
-		c.visits.Unlock()
+		heap := c.heap() - before
 		most = max(most, heap)
-		s := c.robots.Checker().Stats()
-		fmt.Fprintf(out, "%6.0fs: heap %s, robots.txt %s of %d origins, %d hosts paced, %d goroutines, %d requests, %d answers, %d bodies open\n",
-			time.Since(start).Seconds(), mib(heap), mib(s.Bytes), s.Origins, c.limiter.Stats().Hosts, runtime.NumGoroutine(),
-			c.requests.Load(), c.answers.Load(), c.web.open.Load())
+		fmt.Fprintf(out, "%6.0fs: heap %s, %s\n", time.Since(start).Seconds(), mib(heap), c.state())
 	}
-	wg.Wait()
-	c.recorder.Close() // an error says that the disk was too slow, which may be so here
+	running.Wait()
+	c.recorder.Close() // the disk may be too slow for the record, which is no matter here
 	fmt.Fprintf(out, "the heap was at most %s, %.2f times the bounds\n", mib(most), float64(most)/bounds)
 	if most > 2*bounds {
 		return fmt.Errorf("the heap was %s, more than twice the bounds", mib(most))
 	}
 	return nil
+}
+
+// work visits pages until ctx ends.
+func (c *crawl) work(ctx context.Context, worker int) {
+	rng := rand.New(rand.NewPCG(uint64(worker), 1))
+	for ctx.Err() == nil {
+		c.visits.RLock()
+		c.visit(ctx, rng)
+		c.visits.RUnlock()
+	}
+}
+
+// heap returns the size of the heap while no visit is under way.
+func (c *crawl) heap() int64 {
+	c.visits.Lock()
+	defer c.visits.Unlock()
+	return testmain.Heap()
+}
+
+// state describes what the crawl holds now, and what it has done.
+func (c *crawl) state() string {
+	s := c.robots.Checker().Stats()
+	return fmt.Sprintf("robots.txt %s of %d origins, %d hosts in the Limiter, %d goroutines, %d requests, %d answers, %d bodies open",
+		mib(s.Bytes), s.Origins, c.limiter.Stats().Hosts, runtime.NumGoroutine(),
+		c.requests.Load(), c.answers.Load(), c.web.open.Load())
 }
 
 // visit requests one page and reads as much of it as it gets in a short time.

@@ -40,7 +40,8 @@ func (p *parser) take(n int) string {
 	return taken
 }
 
-// takeWhile consumes bytes while they satisfy a predicate.
+// takeWhile consumes the bytes at the beginning for which is returns true, and
+// returns them.
 func (p *parser) takeWhile(is func(byte) bool) string {
 	n := 0
 	for n < len(p.rest) && is(p.rest[n]) {

@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// rslStatements returns the statements of the RSL files.
+// rslStatements returns the statements of the RSL files. If a limit hides the
+// addresses of further files, each use also gets the answer Unknown.
 func (in Input) rslStatements() []Statement {
+	if len(in.RSL) == 0 {
+		return nil // RSL is not used
+	}
 	var all []Statement
 	for _, f := range in.RSL {
 		if f == nil {
@@ -18,9 +22,6 @@ func (in Input) rslStatements() []Statement {
 				all = append(all, c.statements(use)...)
 			}
 		}
-	}
-	if len(in.RSL) == 0 {
-		return all
 	}
 	if _, truncated := in.licenses(); truncated {
 		for _, use := range uses {

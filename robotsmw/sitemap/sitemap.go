@@ -81,19 +81,20 @@ func textOf(r io.Reader) (*bufio.Reader, error) {
 }
 
 // A limitedReader is like io.LimitedReader, but returns ErrTooLarge if there is
-// more.
+// more than the limit.
 type limitedReader struct {
 	r    io.Reader
-	left int
+	left int // how many bytes the limit still allows
 }
 
+// Read asks for one byte more than the limit allows. If that byte comes, it is
+// withheld, and the source is too large.
 func (l *limitedReader) Read(p []byte) (int, error) {
-	if len(p) > l.left+1 {
-		p = p[:l.left+1]
-	}
+	p = p[:min(len(p), l.left+1)]
 	n, err := l.r.Read(p)
 	if n > l.left {
-		n, err = l.left, ErrTooLarge
+		n = l.left
+		err = ErrTooLarge
 	}
 	l.left -= n
 	return n, err
