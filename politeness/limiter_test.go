@@ -83,16 +83,22 @@ func TestPace(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx := t.Context()
-				if tt.crawl >= 0 {
-					ctx = WithCrawlDelay(ctx, tt.crawl)
-				}
-				got := startsOf(t, tt.limiter, ctx, len(tt.want), tt.work)
-				if !slices.Equal(got, tt.want) {
-					t.Errorf("starts %v, want %v", got, tt.want)
-				}
+				wantStarts(t, tt.limiter, tt.crawl, tt.work, tt.want)
 			})
 		})
+	}
+}
+
+// wantStarts checks when the requests of a loop start. crawlDelay is negative if
+// robots.txt is not known. Each request takes the time work.
+func wantStarts(t *testing.T, l *Limiter, crawlDelay, work time.Duration, want []time.Duration) {
+	t.Helper()
+	ctx := t.Context()
+	if crawlDelay >= 0 {
+		ctx = WithCrawlDelay(ctx, crawlDelay)
+	}
+	if got := startsOf(t, l, ctx, len(want), work); !slices.Equal(got, want) {
+		t.Errorf("starts %v, want %v", got, want)
 	}
 }
 

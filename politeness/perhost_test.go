@@ -62,14 +62,7 @@ func TestPerHost(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.limiter.PerHost = always(tt.settings)
-				ctx := t.Context()
-				if tt.crawl >= 0 {
-					ctx = WithCrawlDelay(ctx, tt.crawl)
-				}
-				got := startsOf(t, tt.limiter, ctx, len(tt.want), tt.work)
-				if !slices.Equal(got, tt.want) {
-					t.Errorf("starts %v, want %v", got, tt.want)
-				}
+				wantStarts(t, tt.limiter, tt.crawl, tt.work, tt.want)
 			})
 		})
 	}

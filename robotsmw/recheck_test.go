@@ -30,6 +30,16 @@ func siteOf(file, page http.Handler) http.Handler {
 	return mux
 }
 
+// webWithExpiringFile has a site whose robots.txt allows everything and expires
+// after five minutes. file replaces it.
+func webWithExpiringFile() (web *robotstest.Internet, file *switchable) {
+	web = new(robotstest.Internet)
+	file = new(switchable)
+	file.set(robots(open, "Cache-Control: max-age=300"))
+	web.Handle("a.example", siteOf(file, status(200)))
+	return web, file
+}
+
 // visits sends n requests at once, for /1, /2 and so on, and returns when all
 // are over. It counts the answers and the refusals by robots.txt.
 func visits(t *testing.T, client *http.Client, host string, n int) (answered, refused int) {
@@ -110,10 +120,7 @@ func TestJudgedAgain_WhenAnotherFileForbids(t *testing.T) {
 	for name, opts := range limited {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				web := new(robotstest.Internet)
-				file := new(switchable)
-				file.set(robots(open, "Cache-Control: max-age=300"))
-				web.Handle("a.example", siteOf(file, status(200)))
+				web, file := webWithExpiringFile()
 				client := newLimitedClient(t, opts(web, &politeness.Limiter{}))
 				start := time.Now()
 				time.AfterFunc(100*time.Second, func() { file.set(robots(shut)) })
@@ -237,10 +244,7 @@ func TestJudgedAgain_Body(t *testing.T) {
 // As long as a file that has run out cannot be had again, it stays in force.
 func TestJudgedAgain_StaleCopyStaysInForce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := new(robotstest.Internet)
-		file := new(switchable)
-		file.set(robots(open, "Cache-Control: max-age=300"))
-		web.Handle("a.example", siteOf(file, status(200)))
+		web, file := webWithExpiringFile()
 		client := newLimitedClient(t, Options{Base: web, Limiter: &politeness.Limiter{}})
 		time.AfterFunc(time.Second, func() { file.set(status(500)) })
 		if answered, refused := visits(t, client, "a.example", 1000); answered != 1000 {
@@ -252,10 +256,7 @@ func TestJudgedAgain_StaleCopyStaysInForce(t *testing.T) {
 // A Crawl-delay that comes with another file is kept by those who wait already.
 func TestJudgedAgain_CrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := new(robotstest.Internet)
-		file := new(switchable)
-		file.set(robots(open, "Cache-Control: max-age=300"))
-		web.Handle("a.example", siteOf(file, status(200)))
+		web, file := webWithExpiringFile()
 		client := newLimitedClient(t, Options{Base: web, Limiter: &politeness.Limiter{}})
 		start := time.Now()
 		time.AfterFunc(time.Second, func() { file.set(robots(open+"Crawl-delay: 10\n", "Cache-Control: max-age=300")) })
@@ -280,10 +281,7 @@ func TestJudgedAgain_CrawlDelay(t *testing.T) {
 // is sent, and a refusal at the last moment is reported as any other.
 func TestJudgedAgain_Observers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := new(robotstest.Internet)
-		file := new(switchable)
-		file.set(robots(open, "Cache-Control: max-age=300"))
-		web.Handle("a.example", siteOf(file, status(200)))
+		web, file := webWithExpiringFile()
 		start := time.Now()
 		var mu sync.Mutex
 		forbidden, second := 0, 0

@@ -124,19 +124,24 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 	})
 }
 
+// visitHosts visits pages of hosts named h0.example, h1.example and so on.
+func visitHosts(c *colly.Collector, web *robotstest.Internet, hosts, pages int) {
+	for i := range hosts {
+		host := fmt.Sprintf("h%d.example", i)
+		web.Handle(host, robotsText(""))
+		for page := range pages {
+			c.Visit(fmt.Sprintf("http://%s/%d", host, page))
+		}
+	}
+}
+
 func TestPutBackOnAnAsynchronousCollectorNeedsNoOtherWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
 		c := colly.NewCollector(colly.Async())
 		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
 		ext.PutBack = true
-		for i := range 3 {
-			host := fmt.Sprintf("h%d.example", i)
-			web.Handle(host, robotsText(""))
-			for page := range 30 {
-				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
-			}
-		}
+		visitHosts(c, web, 3, 30)
 		start := time.Now()
 		c.Wait()
 		if got := len(asked(web)); got != 90 {
@@ -161,13 +166,7 @@ func TestPutBackKeepsNothingOfAHost(t *testing.T) {
 		c := colly.NewCollector(colly.Async())
 		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
 		ext.PutBack = true
-		for i := range 100 {
-			host := fmt.Sprintf("h%d.example", i)
-			web.Handle(host, robotsText(""))
-			for page := range 3 {
-				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
-			}
-		}
+		visitHosts(c, web, 100, 3)
 		c.Wait()
 		time.Sleep(time.Second)
 		if n := collyrobots.Lines(ext); n != 0 || len(asked(web)) != 300 {

@@ -60,11 +60,7 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 	})
 	for _, timeout := range []time.Duration{0, 25 * time.Second} { // 0 leaves colly's default, 10 s
 		synctest.Test(t, func(t *testing.T) {
-			web := new(robotstest.Internet)
-			mux := http.NewServeMux()
-			mux.Handle("/robots.txt", robotstest.Site{})
-			mux.Handle("/", robotstest.Hang{})
-			web.Handle("a.example", mux)
+			web := hangingWeb()
 			c := colly.NewCollector()
 			if timeout != 0 {
 				c.SetRequestTimeout(timeout)
@@ -92,11 +88,7 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 	})
 	for _, clone := range []bool{false, true} { // for a timeout that is set after Attach, the server's time counts
 		synctest.Test(t, func(t *testing.T) {
-			web := new(robotstest.Internet)
-			mux := http.NewServeMux()
-			mux.Handle("/robots.txt", robotstest.Site{})
-			mux.Handle("/", robotstest.Hang{})
-			web.Handle("a.example", mux)
+			web := hangingWeb()
 			c := colly.NewCollector()
 			attachUnpaced(t, c, web)
 			if clone {
@@ -110,4 +102,14 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hangingWeb has a site whose pages never answer. Its robots.txt is missing.
+func hangingWeb() *robotstest.Internet {
+	web := new(robotstest.Internet)
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", robotstest.Site{})
+	mux.Handle("/", robotstest.Hang{})
+	web.Handle("a.example", mux)
+	return web
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/spider"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tooltest"
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
@@ -87,16 +88,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"a mistyped flag", []string{"-redi=redis://127.0.0.1:1"}, "did you mean -redis? (fleet -h lists the flags)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			if status := run(t.Context(), tt.args, &stdout, &stderr); status != tool.ExitUsage {
-				t.Errorf("exit status %d, want %d", status, tool.ExitUsage)
-			}
-			if !strings.Contains(stderr.String(), tt.want) {
-				t.Errorf("standard error %q says nothing of %q", stderr.String(), tt.want)
-			}
-			if n := strings.Count(stderr.String(), "\n"); n != 1 || stdout.Len() > 0 {
-				t.Errorf("%d lines of error, want 1:\n%s\nstandard output: %s", n, stderr.String(), stdout.String())
-			}
+			tooltest.CheckMistake(t, func(stdout, stderr io.Writer) int { return run(t.Context(), tt.args, stdout, stderr) }, tt.want)
 		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tooltest"
 	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -85,16 +86,7 @@ func TestRun_Mistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			if status := run(t.Context(), tt.args, &stdout, &stderr); status != tool.ExitUsage {
-				t.Errorf("exit status %d, want %d", status, tool.ExitUsage)
-			}
-			if !strings.Contains(stderr.String(), tt.want) {
-				t.Errorf("standard error %q says nothing of %q", stderr.String(), tt.want)
-			}
-			if n := strings.Count(stderr.String(), "\n"); n != 1 || stdout.Len() > 0 {
-				t.Errorf("%d lines of error, want 1:\n%s\nstandard output: %s", n, stderr.String(), stdout.String())
-			}
+			tooltest.CheckMistake(t, func(stdout, stderr io.Writer) int { return run(t.Context(), tt.args, stdout, stderr) }, tt.want)
 		})
 	}
 }

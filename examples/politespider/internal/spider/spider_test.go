@@ -20,21 +20,27 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
+// busyOnce is a site that answers the first request for "/" with a status and a
+// Retry-After.
+func busyOnce(status int, retryAfter string) http.Handler {
+	var answered bool
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" && !answered {
+			answered = true
+			w.Header().Set("Retry-After", retryAfter)
+			w.WriteHeader(status)
+			return
+		}
+		page200("fine").ServeHTTP(w, r)
+	})
+}
+
 // If a host answers with a long Retry-After, no worker waits for the host. Even
 // a crawl with a single worker goes on with the other hosts.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		var answered bool
-		internet.Handle("busy.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/" && !answered {
-				answered = true
-				w.Header().Set("Retry-After", "600")
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			page200("fine").ServeHTTP(w, r)
-		}))
+		internet.Handle("busy.example", busyOnce(http.StatusServiceUnavailable, "600"))
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a>`))
 		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-hosts=1", "http://busy.example/", "http://a.example/")
 		if summary.Fetched != 4 || summary.GivenUp != 0 {
@@ -400,16 +406,7 @@ func TestCrawl_LongLists(t *testing.T) {
 func TestCrawl_Paused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		var asked bool
-		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/" && !asked {
-				asked = true
-				w.Header().Set("Retry-After", "90")
-				w.WriteHeader(http.StatusTooManyRequests)
-				return
-			}
-			page200("fine").ServeHTTP(w, r)
-		}))
+		internet.Handle("a.example", busyOnce(http.StatusTooManyRequests, "90"))
 		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "http://a.example/")
 		if paused := summary.Hosts[0].Paused; paused != 90 {
 			t.Errorf("paused for %v s, want 90", paused)
