@@ -30,7 +30,7 @@ func (l *Limiter) openAccount(key string) *account {
 	a := l.accountOf(key)
 	if a == nil {
 		a = &account{day: l.day}
-		if l.Fleet == nil { // nobody else shares the Budget
+		if l.Fleet == nil { // no other process shares the Budget
 			a.taken = amount{l.Budget.Requests, l.Budget.Bytes}
 			a.left = a.taken
 		}

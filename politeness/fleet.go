@@ -98,7 +98,7 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 		return fleet.Record{}, true
 	}
 	if p.others && !others {
-		h.signalFirst() // nobody else waits any more, so our requests may start again
+		h.signalFirst() // no other member waits any more, so our requests may start again
 	}
 	p.others = others
 	l.expireLeases(h, now)

@@ -30,14 +30,14 @@ type hold struct {
 	owned             bool
 	others            bool             // other members wait for the host
 	served            bool             // a request has started after the host became owned
-	told              bool             // this Limiter was told a Crawl-delay after it asked for the host
+	told              bool             // this Limiter received a Crawl-delay after it requested the host
 	never             bool             // the Fleet will never own the host: see Refuse
 	inFlightElsewhere int32            // requests in flight of other members, which take up slots
-	since             schedule.Time    // when the host was asked for or, if it is owned, when it became owned
+	since             schedule.Time    // when the host was requested or, if it is owned, when it became owned
 	idle              schedule.Time    // when the host ran out of requests; the constant never while it has some
-	expected          schedule.Time    // a request that was refused is expected to come again before this time
+	expected          schedule.Time    // a request that was refused is expected to be retried before this time
 	until             schedule.Time    // while the host is not owned: the earliest time at which it can be owned
-	why               error            // while the host is not owned: the error that says why
+	why               error            // while the host is not owned: the reason
 	stored            schedule.Learned // the latest result of Lasting that the fleet knows
 	timer             *time.Timer      // for the next call of Look
 }

@@ -89,8 +89,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// wantStarts checks when the requests of a loop start. crawlDelay is negative if
-// robots.txt is not known. Each request takes the time work.
+// wantStarts checks when the requests of a loop start. crawlDelay is negative
+// if robots.txt is not known. Each request takes the time work.
 func wantStarts(t *testing.T, l *Limiter, crawlDelay, work time.Duration, want []time.Duration) {
 	t.Helper()
 	ctx := t.Context()

@@ -10,7 +10,7 @@ import (
 const (
 	ownerTurn = 2 * time.Second       // how long an owner keeps a host while others wait
 	idleGrace = 50 * time.Millisecond // how long an owner waits for another request after its last one
-	maxRest   = 30 * time.Second      // an idle host is kept if it may be asked again within this time
+	maxRest   = 30 * time.Second      // an idle host is kept if it is due again within this time
 )
 
 // expectRetry notes that a request to h was refused, which may be retried at
@@ -43,7 +43,7 @@ func (l *Limiter) owns(h *host, now schedule.Time) bool {
 
 // mayGive returns how long it is until p may be given away. It returns the
 // constant unlimited if a request has to start or end first, or if an idle host
-// is kept because it may be asked again soon.
+// is kept because it is due again soon.
 func (l *Limiter) mayGive(p *hold, now schedule.Time) time.Duration {
 	h, expected := p.host, p.expected.Sub(now)
 	switch {

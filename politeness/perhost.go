@@ -26,8 +26,8 @@ func (g *Grant) readSettings() {
 	*g.settings = settings
 }
 
-// obtainHost returns the host of g, and makes it if there is none. A host may have
-// been forgotten since readSettings, so a new host gets the settings of g.
+// obtainHost returns the host of g, and makes it if there is none. A host may
+// have been forgotten since readSettings, so a new host gets the settings of g.
 func (l *Limiter) obtainHost(g *Grant, now schedule.Time) *host {
 	if h := l.hosts[g.key]; h != nil {
 		return h

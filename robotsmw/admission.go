@@ -78,9 +78,9 @@ func (a *Admission) Done(o politeness.Outcome) {
 // count into Budget.Bytes.
 //
 // Values of ctx are used as in RoundTrip: see politeness.WithTrace and
-// politeness.WithCheck. When the Limiter's Observer is told that the request
-// may start, DecisionOf returns the decision for the context that it gets. The
-// events of Done have a background context.
+// politeness.WithCheck. When the Limiter's Observer receives the event that the
+// request may start, DecisionOf returns the decision for the context that it
+// gets. The events of Done have a background context.
 //
 // # What the caller must do
 //

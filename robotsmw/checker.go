@@ -66,8 +66,8 @@ import (
 // got a slot continues even if all requests have left, and its result is kept.
 // A refresh continues too, although no request waits for it. But while no
 // request waits, any fetch or refresh is dropped if its next slot is more than
-// ten minutes away. A redirect may lead a fetch to a host that may not be asked
-// now. Such a fetch counts as refused until that host may be asked.
+// ten minutes away. A redirect may lead a fetch to a host that is not due
+// now. Such a fetch counts as refused until that host is due.
 //
 // Servers may send a robots.txt and never finish it. Fetches that no request
 // waits for may take half of MaxBytes together. Beyond that, the oldest of them
@@ -89,7 +89,7 @@ type Checker struct {
 // robots.txt files and no pages. Use it for programs that only plan. A crawler
 // that fetches pages by other means than an http.Client, such as a browser,
 // should use Transport.Admit, which also waits for the pace. If an option is
-// wrong, the error says which one and what to write instead.
+// wrong, the error names it and states what to write instead.
 func NewChecker(opts Options) (*Checker, error) {
 	cfg, err := opts.config()
 	if err != nil {

@@ -18,7 +18,7 @@
 //	what happens            what requests see                    what the log says
 //	a member comes          nothing                              nothing
 //	Close of a member       its hosts go on at once              nothing
-//	a member is killed      its hosts rest for up to 25 s        Info within 20 s: "is silent"
+//	a member is killed      its hosts pause for up to 25 s       Info within 20 s: "is silent"
 //	Redis does not answer   owned hosts go on for 10 s; others   Warn after 2.5 s, and when the
 //	                        wait, or AwayError after 2.5 s;      session ends; Info when Redis
 //	                        then all hosts wait                  answers again

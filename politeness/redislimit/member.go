@@ -127,7 +127,7 @@ type member struct {
 	closed          bool
 
 	settings string // of the Limiter
-	warned   string // how the settings of others differ, as the log says
+	warned   string // how the settings of others differ, as logged
 	epoch    string
 	id       int64              // the session's id; 0 means none
 	number   int64              // the latest call's number
@@ -137,7 +137,7 @@ type member struct {
 	entering bool               // some place may still have to be entered into a new epoch
 	unlisten context.CancelFunc // ends the listening to the channel; nil means that the member does not listen
 	unheard  int                // beats since the last message; each beat causes one
-	deaf     bool               // no hints arrive, and the log says so: hosts change hands with the beats
+	deaf     bool               // no hints arrive, which was logged: hosts change hands with the beats
 
 	answered time.Time // when Redis last answered; before the first answer, when it was first asked
 	failing  error     // why Redis does not answer now; nil if it answers
@@ -393,8 +393,9 @@ func (m *member) hear() {
 	}
 }
 
-// subscriptionEnded notes that the listening has ended by itself. If Redis refuses the
-// subscription, the log says so at once. Otherwise the next beat tries again.
+// subscriptionEnded notes that the listening has ended by itself. If Redis
+// refuses the subscription, the log says so at once. Otherwise the next beat
+// tries again.
 func (m *member) subscriptionEnded(ctx context.Context, err error) {
 	if ctx.Err() != nil { // it was for an earlier session
 		return

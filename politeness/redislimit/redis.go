@@ -123,7 +123,7 @@ func (e *refusedError) Error() string {
 
 func (e *refusedError) Unwrap() error { return e.err }
 
-// A versionError says that members of another version use the fleet.
+// A versionError means that members of another version use the fleet.
 type versionError struct {
 	stored string // the version in Redis; "" means that it was lost a moment ago
 	own    int    // this member's version

@@ -43,7 +43,7 @@ import (
 // that the process shares cannot serve two bubbles.
 //
 // As in plain colly, setting a client or a transport while requests are under
-// way is a data race. The package doc says what may happen to these requests.
+// way is a data race. The package doc states what may happen to these requests.
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from

@@ -77,7 +77,7 @@ const (
 	theRequest
 )
 
-// A layout says which of the fields this version of colly has.
+// A layout contains which of the fields this version of colly has.
 type layout struct {
 	err     error             // a fatal one is missing
 	missing map[string]string // of the others, those that are missing, with what is lost

@@ -33,7 +33,7 @@ func (p *page) Value(key any) any {
 	case pageKey{}:
 		return p
 	case robotspage.ReadsItself{}:
-		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap asks before Extension.Directives does
+		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap reads the directives before Extension.Directives does
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ import (
 type repeatMark struct {
 	body       io.Reader   // the body that the request had; nil means none
 	own        bool        // the extension itself repeats the request
-	err        error       // what OnError was told; nil if own
+	err        error       // what OnError received; nil if own
 	at         time.Time   // when the request failed
 	final      bool        // a rule or RefuseAddress refused the request, or the extension repeats it
 	willRepeat bool        // the extension repeats the request

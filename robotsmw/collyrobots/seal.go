@@ -96,7 +96,7 @@ func unseal(ctx context.Context) context.Context {
 }
 
 // unsealRedirect returns a CheckRedirect that gives the next request its own
-// context while f runs: f may use that context, for a lookup of its own say.
+// context while f runs: f may use that context, such as for a lookup.
 func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		s := sealOf(req.Context())

@@ -45,7 +45,7 @@ func isASCII(text []byte) bool {
 }
 
 // windows1252 has the characters of the bytes 0x80 to 0x9f. In ISO-8859-1, they
-// are control characters, which nobody means: browsers read both charsets as
+// are control characters, which no author means: browsers read both charsets as
 // this one.
 const windows1252 = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ"
 

@@ -18,7 +18,7 @@ func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
 	}
 	obeys := s.obeysRetryAfter()
 	if obeys && s.Class == Good && s.Status >= 400 {
-		s.Class = Silent // a host that copes does not ask for a pause
+		s.Class = Silent // a host that copes does not request a pause
 	}
 	if s.Class == Good {
 		h.recover(r)

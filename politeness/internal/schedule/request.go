@@ -34,7 +34,7 @@ type Request struct {
 // anyRequest stands for a request about which nothing is known.
 var anyRequest = new(Request)
 
-// An origin is what a robots.txt applies to. It is compared as it is spelled. A
+// An origin is what a robots.txt applies to. It is compared verbatim. A
 // Request that is spelled differently only loses the preference that Host.Next
 // describes.
 type origin struct{ scheme, host string }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// An identity is what a line of a log says of the machine that sent a request.
+// An identity is what a line of a log contains about the machine that sent a
+// request.
 type identity struct {
 	host   string // the host that was requested; "" means not known
 	peer   string // the other end of the server's connection; "" means not known

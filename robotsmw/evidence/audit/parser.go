@@ -36,8 +36,8 @@ type columns struct {
 	isCloudFront                               bool
 }
 
-// fields are what all formats but the combined one say of a request. Texts may
-// be parts of the line.
+// fields are what all formats but the combined one contain about a request.
+// Texts may be parts of the line.
 type fields struct {
 	begin, end    int64 // "never" means not known; one of them is known
 	rounded       int64 // how much these times may have been rounded down
@@ -54,7 +54,7 @@ type fields struct {
 	isClientKnown bool   // the server has read forwardedFor itself, if it trusts it
 }
 
-// entry returns what a line says.
+// entry returns the contents of a line.
 func (p *parser) entry(f *fields, err error) (entry, error) {
 	if err != nil {
 		return entry{}, err

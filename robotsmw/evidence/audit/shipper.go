@@ -14,7 +14,7 @@ import (
 //	[pod/web-1/nginx]                                     kubectl logs --prefix
 //
 // Columns that end with tabs are removed too. If the prefix is unknown, the
-// text stays as it is.
+// text stays unchanged.
 func withoutPrefix(s []byte) []byte {
 	s = s[bytes.LastIndexByte(s, '\t')+1:]
 	if word, rest := cutWord(s); len(word) > 1 && word[0] == '[' && bytes.IndexByte(word, '/') > 0 && word[len(word)-1] == ']' {

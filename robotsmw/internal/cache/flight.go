@@ -199,7 +199,8 @@ func (f *Flight) dropIfUnwanted() {
 
 // Context returns a context that ends when the flight is dropped or has ended.
 // If it was dropped, the context's cause is [ErrNoRoom], or a
-// *politeness.DelayError that says when the flight would have got its slot.
+// *politeness.DelayError whose Until is when the flight would have got its
+// slot.
 func (f *Flight) Context() context.Context { return f.ctx }
 
 // Found tells the flight of a copy in the Store that is newer than Prev. The

@@ -149,7 +149,7 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 }
 
 // hasNoResult reports whether a question that ended in err says nothing about
-// the origin, so that its record stays as it is.
+// the origin, so that its record stays unchanged.
 func hasNoResult(err error) bool {
 	return errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter) || errors.Is(err, cache.ErrNoRoom)
 }

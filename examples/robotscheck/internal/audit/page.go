@@ -152,7 +152,7 @@ func isMarked(chart []column) bool {
 	return slices.ContainsFunc(chart, func(c column) bool { return c.Violations > 0 })
 }
 
-// period says what a column of a chart is.
+// period returns the time that a column of a chart stands for.
 func period(c column) string {
 	return fmt.Sprintf("%s to %s: %s, %s", stamp(c.From), stamp(c.To), cli.Count(c.Requests, "request"), cli.Count(c.Violations, "violation"))
 }

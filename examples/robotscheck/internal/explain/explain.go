@@ -127,7 +127,7 @@ type explanation struct {
 	robots.Verdict
 	Group    []userAgentLine           `json:"group,omitempty"`
 	RunnerUp *robots.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
-	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // what other dialects say, by their names
+	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // the verdicts of other dialects, by their names
 	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses about which the file says something
 	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if none is said
 	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful
@@ -260,8 +260,8 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 	x.printDialects(w)
 }
 
-// printDialects prints what other dialects say: one line if all say the same as
-// RFC 9309, otherwise a line for each.
+// printDialects prints the verdicts of other dialects: one line if all are the
+// same as RFC 9309, otherwise a line for each.
 func (x explanation) printDialects(w io.Writer) {
 	isSame := func(v robots.Verdict) bool { return v.Allowed == x.Allowed && v.Line == x.Line }
 	differs := false

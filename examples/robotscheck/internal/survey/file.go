@@ -142,7 +142,7 @@ func (f *surveyed) addGroup(g robotstxt.Group) {
 	f.largest = max(f.largest, len(f.patterns)-before)
 }
 
-// A shutOut says whether a robot is shut out: by RFC 9309, and by each of
+// A shutOut is whether a robot is shut out: by RFC 9309, and by each of
 // robots.Dialects.
 type shutOut struct {
 	rfc9309  bool

@@ -53,7 +53,7 @@ type robotRow struct {
 	Files   int    `json:"files"`
 	ShutOut int    `json:"shut_out"`
 
-	// Dialects says in how many files the robot is shut out by other dialects,
+	// Dialects is in how many files the robot is shut out by other dialects,
 	// by their names.
 	Dialects map[string]int `json:"dialects"`
 }
