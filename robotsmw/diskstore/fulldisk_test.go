@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -32,6 +33,9 @@ func size(t *testing.T, dir string) (bytes int64) {
 			return err
 		}
 		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a sweep has removed the file meanwhile
+		}
 		if err == nil {
 			bytes += info.Size()
 		}
