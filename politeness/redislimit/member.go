@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"runtime"
 	"strings"
 	"sync"
@@ -489,14 +490,9 @@ func (m *member) join(epoch string, id int64) {
 // settings than this member's. Each member paces the hosts that it owns with
 // its own settings, so the pace of a host would depend on its owner.
 func (m *member) compareSettings(others string) {
-	theirs := make(map[string]string)
-	for word := range strings.FieldsSeq(others) {
-		name, value, _ := strings.Cut(word, "=")
-		theirs[name] = value
-	}
+	theirs := maps.Collect(eachSetting(others))
 	var differences []string
-	for word := range strings.FieldsSeq(m.settings) {
-		name, value, _ := strings.Cut(word, "=")
+	for name, value := range eachSetting(m.settings) {
 		if other, known := theirs[name]; known && other != value {
 			differences = append(differences, fmt.Sprintf("%s is %s here and %s there", name, value, other))
 		}
@@ -504,6 +500,18 @@ func (m *member) compareSettings(others string) {
 	if text := strings.Join(differences, "; "); text != "" && text != m.warned {
 		m.warned = text
 		m.log.Warn("redislimit: another member's Limiter has other settings, so the pace of a host depends on its owner: give all members the same settings", "settings", text)
+	}
+}
+
+// eachSetting yields the names and values of settings such as "delay=1s".
+func eachSetting(settings string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for word := range strings.FieldsSeq(settings) {
+			name, value, _ := strings.Cut(word, "=")
+			if !yield(name, value) {
+				return
+			}
+		}
 	}
 }
 
