@@ -12,7 +12,7 @@ const longestAddress = 80
 // parseAddress reads an IP address, which may have a port. One address has one
 // form: an IPv4 address that is mapped to IPv6 is an IPv4 address.
 func parseAddress(word []byte) (address string, ok bool) {
-	if len(word) < 2 || len(word) > longestAddress || !mayBeginAddress(word[0]) || bytes.IndexByte(word, '.') < 0 && bytes.IndexByte(word, ':') < 0 {
+	if !mayBeAddress(word) {
 		return "", false
 	}
 	text := string(word)
@@ -28,10 +28,21 @@ func parseAddress(word []byte) (address string, ok bool) {
 			ip, err = netip.ParseAddr(text[1 : len(text)-1])
 		}
 	}
+	ip = ip.Unmap().WithZone("")
 	if err != nil || ip.IsUnspecified() {
 		return "", false
 	}
-	return ip.Unmap().WithZone("").String(), true
+	return ip.String(), true
+}
+
+// mayBeAddress is a quick test, which most words do not pass. A zone may have
+// any byte, but a comma belongs to a list of addresses.
+func mayBeAddress(word []byte) bool {
+	if len(word) < 2 || len(word) > longestAddress || !mayBeginAddress(word[0]) {
+		return false
+	}
+	hasSeparator := bytes.IndexByte(word, '.') >= 0 || bytes.IndexByte(word, ':') >= 0
+	return hasSeparator && bytes.IndexByte(word, ',') < 0
 }
 
 func mayBeginAddress(b byte) bool {

@@ -120,8 +120,12 @@ func isNobody(name string) bool {
 	return strings.HasPrefix(name, "unix:") || slices.Contains([]string{"", "-", "unknown", "(null)", "0.0.0.0", "::"}, strings.ToLower(name))
 }
 
-// hasPort reports whether a word is a host with its port, as in vhost_combined.
+// hasPort reports whether a word is the name of a host with its port, as in
+// vhost_combined. In "2001:db8::1" nothing is a port.
 func hasPort(word []byte) bool {
+	if _, ok := parseAddress(word); ok {
+		return false
+	}
 	host, port, found := bytes.Cut(word, []byte(":"))
 	return found && len(host) > 0 && len(port) > 0 && isHost(word)
 }

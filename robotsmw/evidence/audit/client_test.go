@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // The log of a shipper or of a server behind proxies: "address web-1" and "Nov"
@@ -50,6 +51,8 @@ func TestIdentify(t *testing.T) {
 		{"web-1 192.0.2.1 - -", "", "192.0.2.1"},
 		{"a.example:80 unix: - -", "a.example", ""},
 		{"a.example:443 - - -", "a.example", ""},
+		{"Nov 20 10:00:00 web-1 nginx: 2001:db8::1 - a b", "", "2001:db8::1"}, // a user with a space
+		{"::%1 - a b", "", ""},
 		{"unix: - John Smith", "", ""},
 
 		// Proxies.
@@ -104,6 +107,12 @@ var shipped = []string{
 	"[pod/web-1/nginx] ", "2\tweb-1\t10.0.0.5\tnginx\t",
 }
 
+// isNotLogged reports whether servers escape a character in the name of a user,
+// or whether it separates what log shippers write.
+func isNotLogged(r rune) bool {
+	return r == '"' || r == '|' || unicode.IsControl(r) || unicode.IsSpace(r) && r != ' '
+}
+
 // Behind any prefix, a client is the same.
 func FuzzIdentify(f *testing.F) {
 	f.Add("192.0.2.1", "frank")
@@ -113,7 +122,10 @@ func FuzzIdentify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, client, user string) {
 		names := client + " - " + user
 		want := identify([]byte(names))
-		if _, ok := parseAddress([]byte(client)); !ok || strings.ContainsAny(user, "\t\"|") || user == "" || user[0] == ' ' {
+		_, isAddress := parseAddress([]byte(client))
+		isLogged := !strings.ContainsFunc(client+user, isNotLogged) && !strings.Contains(client, " ")
+		isNamed := user != "" && user[0] != ' '
+		if !isAddress || !isLogged || !isNamed {
 			return // any result will do, but there is one
 		}
 		if want.client == "" || want.host != "" {
