@@ -144,6 +144,7 @@ type file struct {
 	to     string // the origin to whose robots.txt a redirect leads
 	text   []byte
 	parsed *robotstxt.File   // the parsed form of text; nil until a robot needs it
+	named  map[string]bool   // whether a group other than "*" names a robot, by its name
 	rules  map[string]*rules // by the name of the group; see rulesFor
 }
 
@@ -178,13 +179,15 @@ func (f *file) rulesFor(p product) *rules {
 		return new(rules)
 	}
 	if f.parsed == nil {
-		f.parsed, f.rules = robotstxt.Parse(bodycode.Text(f.text, robotstxt.MaxSize)), make(map[string]*rules)
+		f.parsed = robotstxt.Parse(bodycode.Text(f.text, robotstxt.MaxSize))
+		f.named = make(map[string]bool)
+		f.rules = make(map[string]*rules)
 	}
 	group := "*"
 	if p.named {
 		group = ""
 	}
-	if i := slices.IndexFunc(p.groups, func(group string) bool { return names(f.parsed, group) }); i >= 0 {
+	if i := slices.IndexFunc(p.groups, f.names); i >= 0 {
 		group = strings.ToLower(p.groups[i])
 	}
 	if f.rules[group] == nil {
@@ -193,10 +196,16 @@ func (f *file) rulesFor(p product) *rules {
 	return f.rules[group]
 }
 
-// names reports whether a group names the robot, other than by "*".
-func names(f *robotstxt.File, robot string) bool {
-	isName := func(a robotstxt.UserAgent) bool { return !strings.HasPrefix(a.Value, "*") }
-	return slices.ContainsFunc(f.Rules(robot).Match("/").Group, isName)
+// names reports whether a group names the robot, other than by "*". A robot
+// with many addresses asks as often, and the rules are compiled only once.
+func (f *file) names(robot string) bool {
+	named, known := f.named[robot]
+	if !known {
+		isName := func(a robotstxt.UserAgent) bool { return !strings.HasPrefix(a.Value, "*") }
+		named = slices.ContainsFunc(f.parsed.Rules(robot).Match("/").Group, isName)
+		f.named[robot] = named
+	}
+	return named
 }
 
 // newRules returns the rules of the groups with a name, or no rules if the name
