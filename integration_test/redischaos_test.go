@@ -537,6 +537,36 @@ var chaosScenes = []chaosScene{
 		}
 		f.eachMember(0, "no hints of Redis arrive")
 	}, share: 0.5},
+	{name: "MISCONF", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			cannotSave(f.T, f.server)
+			rest(8)
+			redisCommand(f.T, f.server, "config", "set", "save", "")
+			rest(6)
+		}
+		for _, m := range f.members {
+			if text := m.log.String(); !strings.Contains(text, "MISCONF ") {
+				f.Errorf("the log of a member does not say what Redis answers:\n%s", text)
+			}
+		}
+	}, share: 0.4, silence: leases(2)},
+	{name: "one member has another Delay", prepare: func(f *chaosFleet) {
+		f.config.Interval *= 2
+		f.start()
+		f.config.Interval /= 2
+	}, play: func(f *chaosFleet, scale int) {
+		rest(float64(10 * scale))
+		warns := func(m *chaosMember) bool { return m.log.count("Delay is ") > 0 }
+		if !slices.ContainsFunc(f.members, warns) {
+			f.Error("no member names the setting that differs")
+		}
+	}, share: 0.4},
+	{name: "a member of another version comes", play: func(f *chaosFleet, scale int) {
+		for range 10 * scale {
+			f.joinAs("other")
+			rest(1)
+		}
+	}, share: 0.85},
 	{name: "a failover in a cluster", server: startClusterWithReplica, play: func(f *chaosFleet, scale int) {
 		rest(3)
 		f.others[0].Kill()
@@ -682,6 +712,38 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 		f.Errorf("a host rested for %.1f s, want %.1f s at most", got, most)
 	}
 	return fmt.Sprintf("\t%d\t%.3f\t%.1f ms\t%.1f ms\t%.1f s\t", starts, share, float64(nearest)/1e6, float64(arrivals)/1e6, time.Duration(silence).Seconds())
+}
+
+// joinAs calls the script of redislimit as a member whose format has another
+// version does when it starts: it must be told the version of the fleet.
+func (f *chaosFleet) joinAs(version string) {
+	f.Helper()
+	script, err := os.ReadFile(filepath.FromSlash("../politeness/redislimit/call.lua"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	client := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
+	const prefix = "{courtesy}" // of the default Namespace
+	keys := []string{prefix + "fleet", prefix + "hosts", prefix + "sessions"}
+	answer, err := client.Eval(f.Context(), string(script), keys, 1, version, prefix, "", 0, 1, f.config.Lease.Milliseconds(), "new", 1, "", "").Slice()
+	if err != nil || len(answer) < 2 || answer[0] != "version" || answer[1] != "1" {
+		f.Errorf("the fleet answers %q, %v to another version", answer, err)
+	}
+}
+
+// cannotSave makes a server answer MISCONF to each command that writes: it has
+// no directory for its snapshots.
+func cannotSave(t *testing.T, server *redisserver.Server) {
+	t.Helper()
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	if err := os.RemoveAll(admin.ConfigGet(t.Context(), "dir").Val()["dir"]); err != nil {
+		t.Fatal(err)
+	}
+	admin.ConfigSet(t.Context(), "save", "3600 1")
+	admin.BgSave(t.Context())
+	waitFor(t, "the server can save", func() bool {
+		return strings.Contains(admin.Info(t.Context(), "persistence").Val(), "rdb_last_bgsave_status:err")
+	})
 }
 
 // eachMember checks how often the log of each member has a text.
