@@ -62,8 +62,9 @@ const (
 	tempPrefix      = "tmp-"
 
 	// tempAge is the age at which a sweep removes a temporary file, because the
-	// process that was writing it has probably died.
-	tempAge = time.Hour
+	// process that was writing it has probably died. A process that has only
+	// stood still gets an error from Put.
+	tempAge = time.Minute
 )
 
 // Open returns the Store in the directory dir. If dir does not exist, Open
@@ -352,8 +353,9 @@ func (s *Store) sweep(isFull bool) {
 		}
 		switch {
 		case strings.HasPrefix(d.Name(), tempPrefix):
-			if now.Sub(info.ModTime()) > tempAge {
-				os.Remove(path)
+			isAbandoned := now.Sub(info.ModTime()) > tempAge
+			if !isAbandoned || os.Remove(path) != nil {
+				total += info.Size()
 			}
 		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
 			s.breakLock(path)
