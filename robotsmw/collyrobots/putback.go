@@ -3,6 +3,7 @@ package collyrobots
 import (
 	"context"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,11 +102,18 @@ const settle = 10 * time.Millisecond
 // Only the first of a host's requests is tried when the host is due: lines has
 // a channel for each host, with an element while somebody is first.
 func awaitTurn(lines *sync.Map, p *parked) {
-	l, _ := lines.LoadOrStore(p.url.Host, make(chan struct{}, 1))
+	host := strings.Clone(p.url.Host) // the key may stay when p is gone
+	l, _ := lines.LoadOrStore(host, make(chan struct{}, 1))
 	line := l.(chan struct{})
+	forget := func() {
+		if len(line) == 0 { // nobody is first
+			lines.CompareAndDelete(host, line)
+		}
+	}
 	select {
 	case line <- struct{}{}:
 	case <-p.ctx.Done():
+		forget()
 		return
 	}
 	for !p.due() {
@@ -113,9 +121,7 @@ func awaitTurn(lines *sync.Map, p *parked) {
 	}
 	time.AfterFunc(settle, func() {
 		<-line
-		if len(line) == 0 { // nobody waits
-			lines.CompareAndDelete(p.url.Host, line)
-		}
+		forget()
 	})
 }
 

@@ -2,7 +2,9 @@ package diskstore
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,6 +65,35 @@ func TestBoundHolds(t *testing.T) {
 		}
 	}
 	t.Errorf("%d bytes", total)
+}
+
+// A process is started again and again, and killed while it writes a value.
+// What its predecessors have left counts into MaxBytes, and is removed when it
+// is a minute old.
+func TestTemporaryFilesOfTheDead(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := Open(dir)
+	s.MaxBytes = 10_000
+	for i := range 4 {
+		if err := s.write(s.path(fmt.Sprint(i), valueSuffix), binary.BigEndian.AppendUint64(nil, math.MaxInt64)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		if _, err := s.writeTemp(filepath.Dir(s.path(fmt.Sprint(i), valueSuffix)), make([]byte, 3000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.sweep(false)
+	if n := count(dir, valueSuffix); n != 0 {
+		t.Errorf("%d values remain beside 15,000 bytes of temporary files", n)
+	}
+	old := time.Now().Add(-2 * time.Minute)
+	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error { os.Chtimes(p, old, old); return nil })
+	s.sweep(false)
+	if n := count(dir, ""); n != 0 {
+		t.Errorf("%d files remain", n)
+	}
 }
 
 // Put and TryLock create the directory again if it was removed. If a file is in

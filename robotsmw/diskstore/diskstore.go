@@ -19,6 +19,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"math"
@@ -62,8 +63,9 @@ const (
 	tempPrefix      = "tmp-"
 
 	// tempAge is the age at which a sweep removes a temporary file, because the
-	// process that was writing it has probably died.
-	tempAge = time.Hour
+	// process that was writing it has probably died. A process that has only
+	// stood still gets an error from Put.
+	tempAge = time.Minute
 )
 
 // Open returns the Store in the directory dir. If dir does not exist, Open
@@ -83,12 +85,21 @@ func Open(dir string) (*Store, error) {
 }
 
 // The file of a value begins with its expiry time (Unix nanoseconds, 8 bytes,
-// big-endian) and the length of its key (2 bytes). The key and the value
-// follow.
-const headerSize = 8 + 2
+// big-endian), the length of its key (2 bytes), and the CRC-32C of all other
+// bytes of the file (4 bytes). The key and the value follow.
+const headerSize = 8 + 2 + 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum returns the CRC-32C of a value's file. data has at least headerSize
+// bytes.
+func checksum(data []byte) uint32 {
+	return crc32.Update(crc32.Checksum(data[:headerSize-4], castagnoli), castagnoli, data[headerSize:])
+}
 
 // Get returns the value of the key. If the value is missing or expired, or its
-// file holds something else, errors.Is finds fs.ErrNotExist in the error.
+// file is damaged or holds something else, errors.Is finds fs.ErrNotExist in
+// the error.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -99,6 +110,9 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	}
 	if len(data) < headerSize {
 		return nil, fmt.Errorf("diskstore: the file of %q is cut short: %w", key, fs.ErrNotExist)
+	}
+	if binary.BigEndian.Uint32(data[headerSize-4:]) != checksum(data) {
+		return nil, fmt.Errorf("diskstore: the file of %q is damaged or holds something else: %w", key, fs.ErrNotExist)
 	}
 	expires := time.Unix(0, int64(binary.BigEndian.Uint64(data)))
 	n := int(binary.BigEndian.Uint16(data[8:]))
@@ -125,19 +139,19 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 	if headerSize+len(key)+len(value) > maxFile {
 		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most", key, len(value))
 	}
-	var b bytes.Buffer
-	b.Grow(headerSize + len(key) + len(value))
-	b.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(ttl).UnixNano())))
-	b.Write(binary.BigEndian.AppendUint16(nil, uint16(len(key))))
-	b.WriteString(key)
-	b.Write(value)
-	if err := s.write(s.path(key, valueSuffix), b.Bytes()); err != nil {
+	file := make([]byte, headerSize, headerSize+len(key)+len(value))
+	binary.BigEndian.PutUint64(file, uint64(time.Now().Add(ttl).UnixNano()))
+	binary.BigEndian.PutUint16(file[8:], uint16(len(key)))
+	file = append(file, key...)
+	file = append(file, value...)
+	binary.BigEndian.PutUint32(file[headerSize-4:], checksum(file))
+	if err := s.write(s.path(key, valueSuffix), file); err != nil {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			s.makeRoom()
 		}
 		return fmt.Errorf("diskstore: writing the value of %q: %w", key, err)
 	}
-	if s.written.Add(int64(b.Len())) > s.limit()/8 || s.started.CompareAndSwap(false, true) {
+	if s.written.Add(int64(len(file))) > s.limit()/8 || s.started.CompareAndSwap(false, true) {
 		s.sweepInBackground()
 	}
 	return nil
@@ -188,8 +202,8 @@ func (s *Store) makeRoom() {
 }
 
 // write replaces the content of a file by data, in one step. It does not sync
-// the disk. So after a power cut a record may be missing or damaged. The
-// Checker notices both, and fetches the robots.txt again.
+// the disk. Therefore, a value may be missing or damaged after a power cut. Get
+// returns an error for both.
 func (s *Store) write(name string, data []byte) error {
 	temp, err := s.writeTemp(filepath.Dir(name), data)
 	if err != nil {
@@ -352,8 +366,9 @@ func (s *Store) sweep(isFull bool) {
 		}
 		switch {
 		case strings.HasPrefix(d.Name(), tempPrefix):
-			if now.Sub(info.ModTime()) > tempAge {
-				os.Remove(path)
+			isAbandoned := now.Sub(info.ModTime()) > tempAge
+			if !isAbandoned || os.Remove(path) != nil {
+				total += info.Size()
 			}
 		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
 			s.breakLock(path)

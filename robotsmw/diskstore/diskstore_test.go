@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,49 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 		if v, err := s.Get(t.Context(), "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%q, %v", v, err)
 		}
+	}
+}
+
+// The disk has lost the end of a file, or one byte of it is another one. Get
+// never returns a part of the value, or another value.
+func TestDamagedFilesAreMisses_AnyByte(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	const key = "https://example.com"
+	if err := s.Put(t.Context(), "another key, whose Put begins the first sweep", nil, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), key, []byte("the value"), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*", "*.robots"))
+	name, whole := "", []byte(nil)
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err == nil && strings.HasSuffix(string(data), "the value") {
+			name, whole = file, data
+		}
+	}
+	get := func(data []byte) ([]byte, error) {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return s.Get(t.Context(), key)
+	}
+	if v, err := get(whole); err != nil || string(v) != "the value" {
+		t.Fatalf("%q, %v", v, err)
+	}
+	for i := range whole {
+		if v, err := get(whole[:i]); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the first %d bytes: %q, %v", i, v, err)
+		}
+		damaged := slices.Clone(whole)
+		damaged[i] ^= 1
+		if v, err := get(damaged); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("another byte %d: %q, %v", i, v, err)
+		}
+	}
+	if v, err := get(append(whole, 0)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("one byte more: %q, %v", v, err)
 	}
 }
 

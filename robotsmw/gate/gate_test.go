@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -874,4 +875,51 @@ func TestOverLoopback(t *testing.T) {
 		t.Fatalf("done: %v, %v", resp, err)
 	}
 	resp.Body.Close()
+}
+
+// A browser behind the gate asks for a slot and frees it some hundred times a
+// second, with a Lease of an hour. Nothing of the slots that were freed stays
+// in memory until their leases would have ended.
+func TestWait_FreedSlotsTakeNoMemory(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/": "shop"})
+	h := newGate(t, &web, &politeness.Limiter{Delay: -1, Lease: time.Hour})
+	cycle := func() {
+		v := read(t, ask(h, "GET", about("/check", "http://shop.example/")+"&wait=1"))
+		if w := ask(h, "POST", "/done?status=200&id="+v.ID); w.Code != http.StatusNoContent {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	for range 100 {
+		cycle()
+	}
+	before := testmain.Heap()
+	for range 10_000 {
+		cycle()
+	}
+	if grown := testmain.Heap() - before; grown > 500<<10 {
+		t.Errorf("10,000 slots that were freed take %d bytes", grown)
+	}
+	runtime.KeepAlive(h)
+}
+
+// A middleware that counts bytes or compresses wraps the ResponseWriter, and
+// its wrapper has no Flush. A client that gets an id holds the slot.
+func TestWait_BehindAMiddleware(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("shop.example", shop)
+	h := newGate(t, &web, nil)
+	wrapped := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
+	})
+	v := read(t, ask(wrapped, "GET", about("/check", "http://shop.example/")+"&wait=1"))
+	if v.ID == "" {
+		t.Fatalf("%+v", v)
+	}
+	if n := h.limiter.Stats().InFlight; n != 1 {
+		t.Errorf("%d requests are in flight", n)
+	}
+	if w := ask(wrapped, "POST", "/done?status=200&id="+v.ID); w.Code != http.StatusNoContent {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }

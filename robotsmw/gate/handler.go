@@ -33,7 +33,13 @@ type Handler struct {
 	under   atomic.Int64           // requests under way
 
 	mu    sync.Mutex
-	slots map[string]*robotsmw.Admission // held by clients, by id
+	slots map[string]slot // held by clients, by id
+}
+
+// A slot is held by a client.
+type slot struct {
+	admission *robotsmw.Admission
+	lease     *time.Timer // frees the slot; nil if the Limiter has no Lease
 }
 
 // New returns a Handler that decides and fetches by these options. If opts has
@@ -52,7 +58,7 @@ func New(opts robotsmw.Options) (*Handler, error) {
 		return nil, err
 	}
 	return &Handler{
-		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]*robotsmw.Admission),
+		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]slot),
 		timeout: maxWait + max(cmp.Or(opts.AttemptTimeout, politeness.DefaultAttemptTimeout), 0),
 	}, nil
 }
@@ -64,21 +70,25 @@ func (h *Handler) keep(id string, admission *robotsmw.Admission) bool {
 	if len(h.slots) >= maxSlots {
 		return false
 	}
-	h.slots[id] = admission
+	held := slot{admission: admission}
 	if lease := cmp.Or(h.limiter.Lease, politeness.DefaultLease); lease > 0 {
 		// The Limiter would free the slot only when another request to the
 		// host needs it.
-		time.AfterFunc(lease, func() { h.take(id).Done(politeness.Outcome{}) })
+		held.lease = time.AfterFunc(lease, func() { h.take(id).Done(politeness.Outcome{}) })
 	}
+	h.slots[id] = held
 	return true
 }
 
-// take returns the slot with this id, and forgets it. It returns nil if there
-// is none.
+// take returns the admission of the slot with this id, and forgets the slot. It
+// returns nil if there is none.
 func (h *Handler) take(id string) *robotsmw.Admission {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	admission := h.slots[id]
+	held := h.slots[id]
 	delete(h.slots, id)
-	return admission
+	if held.lease != nil {
+		held.lease.Stop() // or a busy gate has a timer for each slot of the last Lease
+	}
+	return held.admission
 }

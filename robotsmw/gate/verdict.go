@@ -76,5 +76,9 @@ func (v verdict) write(w http.ResponseWriter, status int) error {
 	if err := json.NewEncoder(w).Encode(v); err != nil {
 		return err
 	}
-	return http.NewResponseController(w).Flush()
+	err := http.NewResponseController(w).Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil // w is a middleware's, and is sent when the Handler returns
+	}
+	return err
 }

@@ -305,7 +305,7 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 	if a.counts(e.at) {
 		r.sums.count("fetches", 1)
 	}
-	f := fetch{at: at, scheme: e.scheme}
+	f := fetch{at: at, scheme: strings.Clone(e.scheme)} // e.scheme is a part of the URL
 	s.sent = e.status/100 == 3 && e.status != 304 && e.capture == nil
 	switch {
 	case e.notGet:
@@ -477,16 +477,28 @@ func (a *Auditor) report(v Violation, r *robot, s *site) {
 	if !a.counts(v.Time.UnixNano()) {
 		return
 	}
-	if len(v.URL) > longestURL {
-		v.URL = strings.Clone(v.URL[:longestURL]) + "…"
-	}
 	for _, t := range []*Tally{&a.total, s.host.Tally, r.sums, r.sums.day(v.Time.UnixNano())} {
 		t.Violations++
 		t.count(v.Kind, 1)
 	}
 	if a.OnViolation != nil {
-		a.OnViolation(v)
+		a.OnViolation(v.copied())
 	}
+}
+
+// copied returns v with copies of its texts, because the caller may keep v, and
+// the texts may be parts of a long line or of a whole robots.txt. Of a long
+// URL, the result has the beginning.
+func (v Violation) copied() Violation {
+	v.Address = strings.Clone(v.Address)
+	v.Host = strings.Clone(v.Host)
+	v.Rule = strings.Clone(v.Rule)
+	if len(v.URL) > longestURL {
+		v.URL = v.URL[:longestURL] + "…" // a new string
+	} else {
+		v.URL = strings.Clone(v.URL)
+	}
+	return v
 }
 
 func (a *Auditor) broken(input string, line int, err error) {

@@ -32,7 +32,7 @@ func identify(names []byte) identity {
 	}
 	if len(words) == 4 && hasPort(words[0]) && isNobody(string(words[1])) {
 		// The client is not known, but the host is.
-		_, host := originOf(string(words[0]))
+		_, host := originOf(copied(words[0]))
 		return identity{host: host}
 	}
 	for i := range max(len(words)-2, 0) {
@@ -41,7 +41,7 @@ func identify(names []byte) identity {
 			continue
 		}
 		if i == 1 && id.host == "" && isHost(words[0]) {
-			_, id.host = originOf(string(words[0]))
+			_, id.host = originOf(copied(words[0]))
 		}
 		return id
 	}
@@ -90,7 +90,7 @@ func identifyList(words [][]byte) identity {
 func identifyPair(word []byte, first, second string) identity {
 	switch {
 	case bytes.HasSuffix(word, []byte(":80")) || bytes.HasSuffix(word, []byte(":443")):
-		_, host := originOf(string(word))
+		_, host := originOf(copied(word))
 		return identity{host: host, peer: second, client: second}
 	case isPrivate(first) && !isPrivate(second):
 		return identity{peer: first, client: second}
@@ -106,12 +106,16 @@ func named(word []byte) identity {
 	if address, ok := parseAddress(word); ok {
 		return identity{peer: address, client: address}
 	}
-	name := clip(string(word))
+	name := clip(copied(word))
 	if isNobody(name) {
 		return identity{}
 	}
 	return identity{peer: name, client: name}
 }
+
+// copied returns the beginning of a word that may be the name of a host or of a
+// client. Parts of the result are kept, so it must not be long.
+func copied(word []byte) string { return string(word[:min(len(word), 4*longest)]) }
 
 // isNobody reports whether a log has this text where it does not know the
 // client: "-" if a header is missing, "unix:" (nginx) if the request came by a

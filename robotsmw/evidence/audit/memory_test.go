@@ -47,3 +47,97 @@ func TestMemoryOfLongLines(t *testing.T) {
 		})
 	}
 }
+
+// Each line has a megabyte, and the Auditor still sorts the lines of the last
+// minutes by their time. What it holds of a line is not a part of the line: the
+// limit of the window counts the name of a robot or host, and not the long text
+// that the name was a part of.
+func TestMemoryOfLongLines_WhileTheyAreSorted(t *testing.T) {
+	if raceEnabled {
+		t.Skip("SKIPPED: the race detector needs memory of its own")
+	}
+	long := strings.Repeat("x", 900<<10)
+	for name, format := range map[string]string{
+		"a long User-Agent": `192.0.2.1 - - [20/Nov/2026:10:00:%02[2]d +0000] "GET /%[1]d HTTP/1.1" 200 5 "-" "Bot/1.0 ` + long + `"`,
+		"a long name":       `a%[1]d` + long + ` - - [20/Nov/2026:10:00:%02[2]d +0000] "GET / HTTP/1.1" 200 5 "-" "Bot/1.0"`,
+		"a long host":       `a%[1]d.` + long + `:443 192.0.2.1 - - [20/Nov/2026:10:00:%02[2]d +0000] "GET / HTTP/1.1" 200 5 "-" "Bot/1.0"`,
+		"a long host in JSON": `{"ts":"2026-11-20T10:00:%02[2]dZ","logger":"http.log.access","request":{"remote_ip":"192.0.2.1","method":"GET","host":"a%[1]d` + long + `",` +
+			`"uri":"/","headers":{"User-Agent":["Bot/1.0"]}},"status":200}`,
+		"a long peer in JSON": `{"ts":"2026-11-20T10:00:%02[2]dZ","logger":"http.log.access","request":{"remote_ip":"a%[1]d` + long + `","method":"GET","host":"a.example",` +
+			`"uri":"/","headers":{"User-Agent":["Bot/1.0"]}},"status":200}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a Auditor
+			before := testmain.Heap()
+			for i := range 100 {
+				line := fmt.Sprintf(format, i, i%60)
+				if err := a.Read(t.Context(), Input{"log", strings.NewReader(line + "\n")}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if grown := testmain.Heap() - before; grown > 10<<20 {
+				t.Errorf("%d events take %d bytes", len(a.window.events), grown)
+			}
+			if len(a.window.events) != 100 {
+				t.Errorf("the window has %d events", len(a.window.events))
+			}
+			runtime.KeepAlive(&a)
+		})
+	}
+}
+
+// The caller keeps the violations, as the command robotscheck audit keeps
+// 10,000 of them. Their lines had a megabyte each.
+func TestMemoryOfViolations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("SKIPPED: the race detector needs memory of its own")
+	}
+	long := strings.Repeat("x", 900<<10)
+	for name, format := range map[string]string{
+		"a long path": `192.0.2.1 - - [20/Nov/2026:10:00:%02[2]d +0000] "GET http://host%[1]d.example/private/` + long + ` HTTP/1.1" 200 5 "-" "Bot/1.0"`,
+		"a long name": `a%[1]d` + long + ` - - [20/Nov/2026:10:00:%02[2]d +0000] "GET /private/ HTTP/1.1" 200 5 "-" "Bot/1.0"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var kept []Violation
+			before := testmain.Heap()
+			func() {
+				a := Auditor{given: *always("User-agent: *\nDisallow: /private/\n"), OnViolation: func(v Violation) { kept = append(kept, v) }}
+				for i := range 100 {
+					line := fmt.Sprintf(format, i, i%60)
+					if err := a.Read(t.Context(), Input{"log", strings.NewReader(line + "\n")}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a.Result()
+			}()
+			if grown := testmain.Heap() - before; grown > 10<<20 {
+				t.Errorf("%d violations take %d bytes", len(kept), grown)
+			}
+			if len(kept) != 100 {
+				t.Errorf("there are %d violations", len(kept))
+			}
+			runtime.KeepAlive(kept)
+		})
+	}
+}
+
+// Each robots.txt of a record redirects to another path of 8 KiB. The paths are
+// remembered by their hashes: 100,000 of them are no 800 MB.
+func TestMemoryOfRedirects(t *testing.T) {
+	if raceEnabled {
+		t.Skip("SKIPPED: the race detector needs memory of its own")
+	}
+	k := newRecordOrigins()
+	before := testmain.Heap()
+	long := strings.Repeat("x", 7<<10)
+	for i := range 5000 {
+		k.addFetch(&recordLine{URL: "https://a.example/robots.txt", Target: "https://a.example/robots.txt", Status: 302, Location: fmt.Sprint("/", i, long)})
+	}
+	if grown := testmain.Heap() - before; grown > 3<<20 {
+		t.Errorf("%d redirects take %d bytes", len(k.hops), grown)
+	}
+	if len(k.hops) != 5000 || !k.isForRobots("https://a.example/17"+long) || k.isForRobots("https://a.example/17") {
+		t.Errorf("%d redirects are known", len(k.hops))
+	}
+	runtime.KeepAlive(&k)
+}

@@ -86,10 +86,13 @@ func (p *parser) entry(f *fields, err error) (entry, error) {
 func (f *fields) identify() (id identity) {
 	if f.host != "" && f.host != "-" {
 		_, id.host = originOf(f.host)
+		if len(f.host) > longest {
+			id.host = strings.Clone(id.host)
+		}
 	}
 	peer, ok := parseAddress([]byte(f.peer))
 	if !ok && !isNobody(f.peer) {
-		peer = clip(f.peer)
+		peer = strings.Clone(clip(f.peer))
 	}
 	id.peer, id.client = peer, peer
 	if f.isClientKnown {
@@ -112,12 +115,12 @@ func (p *parser) agent(s []byte) string {
 	if token, ok := p.agents[string(s)]; ok {
 		return token
 	}
-	token := robotOf(unescaped(s))
+	token := strings.Clone(robotOf(unescaped(s))) // an event keeps the name, and s may be long
 	if len(s) <= cachedSize {
 		if p.agents == nil || len(p.agents) >= cachedNames {
 			p.agents = make(map[string]string)
 		}
-		p.agents[string(s)] = strings.Clone(token)
+		p.agents[string(s)] = token
 	}
 	return token
 }

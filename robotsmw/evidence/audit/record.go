@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 var errNoRecord = errors.New("there is no record in the directory; of a directory of logs, name the logs")
@@ -60,7 +59,7 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	}
 	a.begin()
 	r := &recordReader{dir: dir, a: a, sums: &Tally{Name: strings.TrimSuffix(name, "/")}, name: "unknown"}
-	r.recordOrigins = recordOrigins{files: make(map[string]*robotstxt.Rules), origins: make(map[string]*recordOrigin), hops: make(map[string]bool)}
+	r.recordOrigins = newRecordOrigins()
 	r.recordPace = recordPace{limiters: make(map[int]*recordLimiter), hosts: make(map[hostID]*recordHost),
 		flying: make(map[[2]int]*paceEvent), earlier: make(map[string]time.Time)}
 	a.records = append(a.records, r.sums)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/sha256"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -17,9 +18,17 @@ type recordOrigins struct {
 	robot   recordLine                  // the latest robot line
 	files   map[string]*robotstxt.Rules // by the hash of the file
 	origins map[string]*recordOrigin    // by the URL of robots.txt
-	hops    map[string]bool             // where redirects of robots.txt lead; see hopKey
+	hops    map[[sha256.Size]byte]bool  // where redirects of robots.txt lead; see hopKey
 	forgot  bool                        // hops has been full
 	partial bool                        // lines are missing, so others may rest on them
+}
+
+func newRecordOrigins() recordOrigins {
+	return recordOrigins{
+		files:   make(map[string]*robotstxt.Rules),
+		origins: make(map[string]*recordOrigin),
+		hops:    make(map[[sha256.Size]byte]bool),
+	}
 }
 
 func (k *recordOrigins) setRobot(v *recordLine) {
@@ -94,9 +103,10 @@ func (v *recordLine) leadsTo() *url.URL {
 // isGood reports whether a fetch has read a whole 2xx.
 func (v *recordLine) isGood() bool { return v.Status/100 == 2 && v.Error == "" }
 
-// hopKey returns the same key for all spellings of a URL.
-func hopKey(u *url.URL) string {
-	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + "/" + strings.TrimPrefix(u.Path, "/")
+// hopKey returns the same key for all spellings of a URL. The key is a hash,
+// because a path may be long.
+func hopKey(u *url.URL) [sha256.Size]byte {
+	return sha256.Sum256([]byte(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + "/" + strings.TrimPrefix(u.Path, "/")))
 }
 
 // isForRobots reports whether a request with this URL can be one for a

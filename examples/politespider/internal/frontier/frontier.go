@@ -19,6 +19,7 @@ package frontier
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -68,5 +69,6 @@ type State struct {
 }
 
 // HostKey returns the host name of u. Each host has one pace, whatever the
-// scheme and the port.
-func HostKey(u *url.URL) string { return u.Hostname() }
+// scheme and the port. The result is a copy, because it is kept for the whole
+// crawl, and the text of which u was parsed may be a link of megabytes.
+func HostKey(u *url.URL) string { return strings.Clone(u.Hostname()) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -431,4 +432,26 @@ func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
 		}
 	}
 	return links
+}
+
+// The links of a page lead to many hosts, each with a fragment of a megabyte,
+// which is no part of the page's URL. The queue keeps the names of the hosts,
+// and not the links.
+func TestHostKey_KeepsNoLink(t *testing.T) {
+	q := frontier.NewQueue(100)
+	before := testmain.Heap()
+	for i := range 50 {
+		u, err := url.Parse(fmt.Sprintf("http://host%d.example/#%s", i, strings.Repeat("x", 1<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Fragment = ""
+		q.Add(&frontier.Page{URL: u.String(), Host: frontier.HostKey(u)})
+	}
+	if grown := testmain.Heap() - before; grown > 10<<20 {
+		t.Errorf("50 pages take %d bytes", grown)
+	}
+	if n := q.State().Queued; n != 50 {
+		t.Errorf("%d pages are queued", n)
+	}
 }

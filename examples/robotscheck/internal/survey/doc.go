@@ -14,7 +14,9 @@
 // for their hosts.
 //
 // Of each file the first 16 MiB are read. At most 1,000 problems and 1,000
-// robots of a file are counted. A file shuts a robot out if its rules for the
+// robots of a file are counted. If all files together name more than 400,000
+// robots, or robots with very long names, further ones are not counted. A file
+// shuts a robot out if its rules for the
 // robot disallow "/": by RFC 9309, and beside it as Google's parser and the
 // draft of 1996 read the file.
 //

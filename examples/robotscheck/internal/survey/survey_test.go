@@ -21,6 +21,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
@@ -352,4 +353,34 @@ func onAllCores(n int, f func(i int)) time.Duration {
 	}
 	workers.Wait()
 	return time.Since(start)
+}
+
+// Each file of a megabyte names another robot. The tally keeps the names, and
+// not the files.
+func TestTally_KeepsNoFiles(t *testing.T) {
+	total := newTally()
+	before := testmain.Heap()
+	for i := range 30 {
+		total.add(examine([]byte(fmt.Sprintf("User-agent: bot%d\nDisallow: /%s\n", i, strings.Repeat("x", 400<<10)))))
+	}
+	if grown := testmain.Heap() - before; grown > 3<<20 {
+		t.Errorf("30 files take %d bytes", grown)
+	}
+	if total.finish(100); len(total.Robots) != 30 || total.Robots[0].Name != "bot0" {
+		t.Errorf("%d robots are counted", len(total.Robots))
+	}
+}
+
+// Hostile files name robots that no other file names, with very long names.
+// Those that come first are counted, also in later files.
+func TestTally_ManyNames(t *testing.T) {
+	total := newTally()
+	total.names = maxNames - 10*(rowBytes+5)
+	for i := range 100 {
+		total.add(examine([]byte(fmt.Sprintf("User-agent: bot%02d\nUser-agent: bot00\nDisallow: /\n", i))))
+	}
+	total.finish(100)
+	if len(total.Robots) != 10 || total.Robots[0].Name != "bot00" || total.Robots[0].Files != 100 {
+		t.Errorf("%d robots are counted, the first in %d files", len(total.Robots), total.Robots[0].Files)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -28,6 +29,7 @@ type tally struct {
 	sizes    [len(sizeNames)][]int
 	problems map[lint.Problem]*problemRow // by code and severity
 	robots   map[string]*robotRow
+	names    int // how many bytes robots takes, see maxNames
 }
 
 type sizeRow struct {
@@ -89,10 +91,9 @@ func (t *tally) add(f *surveyed) {
 	}
 	t.addProblems(f.problems)
 	for name, shut := range f.robots {
-		r := t.robots[name]
+		r := t.robot(name)
 		if r == nil {
-			r = &robotRow{Name: name, Dialects: make(map[string]int)}
-			t.robots[name] = r
+			continue
 		}
 		r.Files++
 		if shut.rfc9309 {
@@ -106,6 +107,31 @@ func (t *tally) add(f *surveyed) {
 			}
 		}
 	}
+}
+
+// maxNames limits the memory of the robots' rows, in bytes. A file may name
+// 1,000 robots that no other file names. Robots that come after the limit is
+// reached are not counted.
+const (
+	maxNames = 256 << 20
+	rowBytes = 600 // of a row, besides its name
+)
+
+// robot returns the row of a robot, or nil if there is no room for another one.
+// The row has a copy of the name, which may be a part of the text of a file.
+func (t *tally) robot(name string) *robotRow {
+	if r := t.robots[name]; r != nil {
+		return r
+	}
+	size := len(name) + rowBytes
+	if t.names+size > maxNames {
+		return nil
+	}
+	t.names += size
+	name = strings.Clone(name)
+	r := &robotRow{Name: name, Dialects: make(map[string]int)}
+	t.robots[name] = r
+	return r
 }
 
 func (t *tally) addProblems(problems []lint.Problem) {

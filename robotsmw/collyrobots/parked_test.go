@@ -1,0 +1,34 @@
+package collyrobots
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The crawl ends while requests to many hosts are put back, so the contexts of
+// these requests end. No host remains in the map of those that wait.
+func TestAwaitTurn_EndedContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		var lines sync.Map
+		for i := range 1000 {
+			awaitTurn(&lines, &parked{ctx: ended, url: &url.URL{Host: fmt.Sprint("h", i, ".example")}})
+		}
+		synctest.Wait()
+		sleepUntil(t.Context(), time.Now().Add(2*settle))
+		synctest.Wait()
+		n := 0
+		for range lines.Range {
+			n++
+		}
+		if n > 0 {
+			t.Errorf("%d hosts remain", n)
+		}
+	})
+}
