@@ -137,26 +137,60 @@ func hasStatus(statuses []int, status int) bool {
 //
 // To avoid mistaking other responses for block pages, the body must begin like
 // the block page, which is usually HTML. Some indicators also require a short
-// body, whose length is the greater of len(begin) and resp.ContentLength.
+// body, whose length is the greater of len(begin) and resp.ContentLength, or
+// are the whole title of the page.
 func OfPage(resp *http.Response, begin []byte) (r Refusal, ok bool) {
 	r, ok = Of(resp)
 	if ok || resp == nil {
 		return r, ok
 	}
-	ind := findPage(resp.StatusCode, begin, resp.ContentLength)
-	if ind == nil {
-		return Refusal{}, false
+	if ind := findPage(resp.StatusCode, begin, resp.ContentLength); ind != nil {
+		return Refusal{By: ind.by, Kind: ind.kind, Evidence: ind.evidence(resp.StatusCode)}, true
 	}
-	return Refusal{By: ind.by, Kind: ind.kind, Evidence: ind.evidence(resp.StatusCode)}, true
+	if ind := findTitle(begin); ind != nil {
+		evidence := strconv.Itoa(resp.StatusCode) + ", the page has the title " + ind.title
+		return Refusal{By: ind.by, Kind: ind.kind, Evidence: evidence}, true
+	}
+	return Refusal{}, false
+}
+
+// titleWindow is the number of bytes of a body that contain the whole title, if
+// the title is that of a block page.
+const titleWindow = 2 << 10
+
+// findTitle returns the indicator that is the title of an HTML page, or nil.
+func findTitle(begin []byte) *titleIndicator {
+	text := trimStart(begin[:min(len(begin), titleWindow)])
+	if len(text) == 0 || text[0] != '<' {
+		return nil
+	}
+	_, rest, _ := bytes.Cut(text, []byte("<title>"))
+	title, _, hasEnd := bytes.Cut(rest, []byte("</title>"))
+	if !hasEnd {
+		return nil
+	}
+	title = bytes.TrimSpace(title)
+	for i := range titleIndicators {
+		if ind := &titleIndicators[i]; string(title) == ind.title {
+			return ind
+		}
+	}
+	return nil
+}
+
+// trimStart removes a byte order mark and white space from the beginning of a
+// body.
+func trimStart(text []byte) []byte {
+	if len(text) > 0 && text[0] == '<' { // fast path for nearly all pages
+		return text
+	}
+	return bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
 }
 
 // findPage returns the first indicator in a body, or nil. begin is the
 // beginning of the body. contentLength is -1 if it is unknown.
 func findPage(status int, begin []byte, contentLength int64) *pageIndicator {
-	text := begin[:min(len(begin), Window)]
-	if len(text) > 0 && text[0] != '<' { // fast path for nearly all pages
-		text = bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
-	}
+	text := trimStart(begin[:min(len(begin), Window)])
 	for i := range pageIndicators {
 		ind := &pageIndicators[i]
 		if hasStatus(ind.statuses, status) && ind.permitsLength(contentLength) && ind.isIn(text) {
